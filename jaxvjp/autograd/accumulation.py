@@ -37,7 +37,7 @@ def backward_of_one(root: Stored, gradient: Any) -> bool:
     """`root.backward(gradient)` in the usual case: a tensor with a graph, and a gradient of its shape and dtype, or
     none if it has one element. In any other case nothing is done and the result is False."""
     node = shown(root)
-    if not node.requires_grad or node.leaf is not None or transforming().depth:
+    if not node.requires_grad or node.leaf is not None or node.outdated or transforming().depth:
         return False
     cotangent: Node | None = None
     if gradient is not None:

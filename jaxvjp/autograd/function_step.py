@@ -10,7 +10,7 @@ from jaxvjp.autograd.context import BackwardCFunction
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import grad_mode, tracking, transforming
 from jaxvjp.core.record.promotion import converted
-from jaxvjp.core.record.record import constant, node_of_value, record
+from jaxvjp.core.record.record import constant, node_of_value, record, tracks
 from jaxvjp.ops.identity import function_result
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.reduction import expandable, sum_to
@@ -94,7 +94,7 @@ class FunctionStep(PythonStep):
         nodes = [each.node if isinstance(each, Tensor) else None for each in arguments]
         tensors = [each for each in nodes if each is not None]
         edges = [each if each.requires_grad else NO_GRADIENT for each in tensors]
-        tracked = grad_mode().enabled and any(each.requires_grad for each in tensors)
+        tracked = grad_mode().enabled and tracks(tuple(tensors))
         super().__init__(ctx.name(), edges, tracked)
         self.ctx = ctx
         self.lifted = lifted

@@ -151,7 +151,7 @@ def set_(
         path = (strided_step(memory.contents, shape, strides, storage_offset),)
     self.versions.written(given.node.where if isinstance(given, Tensor) else None)
     self.storage.version += 1  # so that views of it are computed anew
-    shown = self._node_unchecked
+    shown = self.node
     if shown.requires_grad and shown.is_leaf:  # it becomes another leaf, with the same hooks
         self._leaf = copy(leaf_identity_of(shown))
     self.move(memory, path)

@@ -166,14 +166,14 @@ SQUEEZE_ = _in_place(squeeze, 3)
 def _reshape_self(self: Tensor, *steps: Step) -> Tensor:
     """Turns the tensor into the view of itself by `steps`; views of it stay as they are."""
     self.check_writable()
-    node = self._node_unchecked
+    node = self.node
     with tracking(node.requires_grad and not node.is_leaf):  # recorded, so that its gradient has the new shape, too
         return _reshaped(self, read(node, steps), self.path + steps)
 
 
 def _reshaped(self: Tensor, node: Node, path: tuple[Step, ...]) -> Tensor:
     """The tensor itself, which now shows `node` at another `path` of its storage."""
-    shown = self._node_unchecked
+    shown = self.node
     leaf = shown.requires_grad and shown.is_leaf
     self.versions.written(node.where)
     if made_by(shown).retains:
@@ -228,7 +228,7 @@ def as_strided_(self: Tensor, size: Sequence[int], stride: Sequence[int], storag
     step = Step(STRIDED_, _strided(self, size, stride, storage_offset).static)
     marks = [each for each in self._steps if each.operation is function_view or each.operation.one_of_several]
     several = any(each.operation.one_of_several or each.static[0] for each in marks)
-    node = self._node_unchecked
+    node = self.node
     with tracking(node.requires_grad and not node.is_leaf):
         shown = step.read(self.differentiable_contents(node))
     return _reshaped(self, shown, (*[Step(function_view, (several,)) for _ in marks[:1]], step))

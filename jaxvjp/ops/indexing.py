@@ -170,6 +170,8 @@ def index_select(input, dim: Index, index):
         if index.size != 1:
             raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)")
         return input
+    if index.size and input.shape == (0,):
+        raise IndexError("index out of range in self")
     if index.size and not input.shape[dim]:
         raise RuntimeError("index_select(): self indexing axis dim should be positive")
     return taken(input, strip_of(index.reshape(-1), dim))

@@ -41,6 +41,8 @@ def put_at(base, new, elements, positions):
 @op(saves="residuals", public="", grad_fn="CopySlices", keeps=SAME)
 def put_changed(base, new, shown):
     """`base` with those elements of `new` that differ from what is at the positions `shown`: of several the last."""
+    if not new.size:
+        return base
     old, now = base.reshape(-1)[shown], new.reshape(-1)
     written = (now != old) & ((now == now) | (old == old))
     last = jnp.zeros(base.size, shown.dtype).at[shown].max(jnp.where(written, jnp.arange(1, now.size + 1), 0))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from jaxvjp.core.derive.transforms import severed
 from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable, recording_order
-from jaxvjp.core.record.record import node_of_value
+from jaxvjp.core.record.record import node_of_value, tracks
 from jaxvjp.core.run.pieces import in_pieces, read_across
 from jaxvjp.core.run.program import Program, freeze, replay
 from jaxvjp.ops.identity import detach, item
@@ -45,7 +45,7 @@ class Call(NamedTuple):
         avals = tuple([each.aval for each, _ in self.gives])
         node = Node(compiled_function, (self.program,), inputs, avals, requires_grad=bool(self.edges))
         edges = [inputs[each] for each in self.edges]
-        if edges and any(each.requires_grad and each not in edges for each in inputs):
+        if edges and any(tracks((each,)) and each not in edges for each in inputs):
             node.edges = tuple([each for each in edges if isinstance(each, Node)])
         for number, (each, tracked) in enumerate(self.gives):
             today[each] = Node(item, (number,), (node,), each.aval, tracked)

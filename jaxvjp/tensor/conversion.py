@@ -84,7 +84,7 @@ def converted_to(tensor: Tensor, dtype: Dtype | None, device: Any, copy: bool = 
     """`tensor` in a dtype and on a device, None for its own; itself, unless `copy`, where both are its own."""
     check_usable(dtype)
     # As in torch, the tensor itself is also given where it is a view that may not be read.
-    node = tensor._node_unchecked
+    node = tensor.node
     where = node.device if device is None else place(device)
     if type(node.device) is OnMesh and of(where).type == of(node.device).type:
         where = node.device  # as in torch, it stays on its mesh

@@ -196,13 +196,12 @@ class Stored(Holder):
         recorded = base is not None and (base.node.requires_grad or (node.requires_grad and not node.is_leaf))
         anew = recorded and base.versions.count != self._counted
         marked = anew and self._marked
-        if marked and grad_mode().enabled:
-            self.check_current()
         self.begin_count()  # the node of before counts the writes from here on, too
         if anew and not marked and base._storage is storage:
             self._recompute_from_base(base)
         else:
             values = self._with_gradient(self._values())
+            values.outdated = marked
             if values is not node:  # it is that after `t_()` of an alias: the node's count of writes then stays behind
                 self._show(values)
         if not marked:  # a marked view is checked each time that it is read

@@ -16,7 +16,7 @@ import jax
 import numpy as np
 
 from jaxvjp.core.record.graph import Node, hold, hook_of_level, leaf_identity_of
-from jaxvjp.core.record.modes import changed, grad_mode, staging, tracking, transforming
+from jaxvjp.core.record.modes import changed, grad_mode, staging, transforming
 from jaxvjp.core.record.record import detached, node_of_value, record
 from jaxvjp.core.record.versions import OwnVersions, Versions, next_serial
 from jaxvjp.core.run.evaluation import array_of, evaluate, readonly_array_of
@@ -175,14 +175,6 @@ class Tensor(Methods):
         return view(self, Step(permute, (tuple(reversed(range(self.ndim))),)))
 
     @property
-    def _node_unchecked(self) -> Node:
-        """`node`, for who only looks at it: also of a view that nothing may be recorded of any more."""
-        if self._storage is None or (self._storage.shared is None and self._seen == self._storage.version):
-            return self._node
-        with tracking(False):
-            return self.node
-
-    @property
     def is_leaf(self) -> bool:
         """Whether the user made it, or nothing that requires a gradient went into it."""
         self.check_current()
@@ -191,7 +183,7 @@ class Tensor(Methods):
     @property
     def requires_grad(self) -> bool:
         """Whether operations on it are recorded for `backward`, and a leaf gets a `grad`."""
-        node = self._node_unchecked
+        node = self.node
         if self._base_tensor is not None and (not node.requires_grad or self._lost):
             kept = self.dtype.differentiable and all(step.operation.differentiable for step in self._steps)
             return kept and bool(self._base_tensor.requires_grad)  # a view's is that of its base
@@ -201,7 +193,7 @@ class Tensor(Methods):
     def requires_grad(self, value: bool) -> None:
         if type(value) is not bool:
             raise RuntimeError(f"requires_grad must be a bool\nIt was given {value!r}.")
-        if not self._node_unchecked.is_leaf:
+        if not self.node.is_leaf:
             raise RuntimeError(
                 "you can only change requires_grad flags of leaf variables."
                 + " If you want to use a computed variable in a subgraph that doesn't require differentiation use "
@@ -261,14 +253,14 @@ class Tensor(Methods):
             )
         if transforming().depth:
             raise RuntimeError(inside("requires_grad_()", " (or perhaps using torch.autograd.functional.* APIs)"))
-        if not requires_grad or self._node_unchecked.is_leaf:
+        if not requires_grad or self.node.is_leaf:
             self.requires_grad = requires_grad
         return self
 
     @property
     def grad(self) -> Tensor | None:
         """What `backward` has accumulated here: None until it reached this tensor, then of its shape and dtype."""
-        if self._grad is None and not (self._node_unchecked.is_leaf or self.retains_grad):
+        if self._grad is None and not (self.node.is_leaf or self.retains_grad):
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
                 "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
@@ -354,7 +346,7 @@ class Tensor(Methods):
 
     def _alias(self, counted: bool) -> Tensor:
         """Another tensor on the same storage, without the gradient; `counted` says whether it shares the versions."""
-        node = self._node_unchecked
+        node = self.node
         plain = detached(node)
         if plain is node and not counted:  # one node cannot have two counts of writes
             plain = record(alias, (node,)) if node.value is None else node_of_value(node.value, node.aval)
@@ -415,13 +407,13 @@ class Tensor(Methods):
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
         if self._after_accumulation is None:
             self._after_accumulation = {}
-            leaf_identity_of(self._node_unchecked).tensor = self
+            leaf_identity_of(self.node).tensor = self
             changed()
         return RemovableHandle(self._after_accumulation, hook)
 
     def retain_grad(self) -> None:
         """Lets `backward` fill in the `grad` of this intermediate tensor too; a leaf has it anyway."""
-        node = made_by(self._node_unchecked)
+        node = made_by(self.node)
         if transforming().variables:
             raise RuntimeError(inside("retain_grad()"))
         if not node.is_leaf and not node.retains:
@@ -435,13 +427,13 @@ class Tensor(Methods):
     @property
     def retains_grad(self) -> bool:
         """Whether `backward` fills in the `grad` of this intermediate tensor, as `retain_grad` has it."""
-        return self._retained or made_by(self._node_unchecked).retains
+        return self._retained or made_by(self.node).retains
 
     # Reading the value computes it.
 
     def _known(self) -> Node:
         """The node that it shows, with its value."""
-        node = self._node_unchecked
+        node = self.node
         if node.value is None:
             evaluate((node,))
         elif staging().journal is not None:
@@ -470,7 +462,7 @@ class Tensor(Methods):
             return self.detach().resolve_conj().resolve_neg().numpy()
         if grad_mode().enabled and self.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        unreadable(self._node_unchecked, NO_STORAGE)
+        unreadable(self.node, NO_STORAGE)
         if self._node.device is META:
             raise TypeError(
                 "can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory "
@@ -516,7 +508,7 @@ class Tensor(Methods):
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
-        unreadable(self._node_unchecked, NO_STORAGE)
+        unreadable(self.node, NO_STORAGE)
         return self._numbers().tolist()
 
     def __bool__(self) -> bool:
@@ -526,7 +518,7 @@ class Tensor(Methods):
                 f"Boolean value of Tensor with {many} is ambiguous\n"
                 f"Its shape is {list(self.shape)}; say what is meant: `(x > 0).all()`, `(x > 0).any()`."
             )
-        unreadable(self._node_unchecked, CONTROL_FLOW)
+        unreadable(self.node, CONTROL_FLOW)
         return bool(self.item())
 
     def _scalar(self, word: str) -> Any:
@@ -571,11 +563,11 @@ class Tensor(Methods):
     def __repr__(self) -> str:
         if transforming().depth:
             levels = [*transforming().batches, *transforming().variables]
-            return _wrapped(self._node_unchecked, sorted(levels, key=lambda each: each.depth), self)
+            return _wrapped(self.node, sorted(levels, key=lambda each: each.depth), self)
         return self._told()
 
     def _told(self) -> str:
-        node = self._node_unchecked
+        node = self.node
         suffixes = []
         if self._storage is not None and self._seen != self._storage.version:
             suffixes.append("grad_fn=<Invalid>")

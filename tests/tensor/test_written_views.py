@@ -326,4 +326,86 @@ def a_piece_that_may_not_be_read_is_given_as_it_is(torch):
     return piece.to(piece.dtype) is piece, piece.contiguous() is piece, [each.output_nr for each in pieces]
 
 
+def overtaken_piece(torch):
+    """A leaf, and a piece of a product of it: the whole product was written after the piece was taken."""
+    x = torch.ones(3, 2, requires_grad=True)
+    product = x * 1
+    piece = product.unbind(0)[0]
+    with torch.no_grad():
+        product.add_(1)
+    return x, piece
+
+
+def an_overtaken_piece_is_read_where_no_gradient_is(torch):
+    x, piece = overtaken_piece(torch)
+    given = [piece > 1, piece == piece, piece.argmax(), piece.long(), piece.bool(), piece.isnan(), piece.nonzero()]
+    given += [torch.zeros_like(piece), torch.full_like(piece, 2.0), torch.histc(piece), piece.count_nonzero()]
+    given += [piece.detach(), piece.new_zeros(2), torch.equal(piece, piece), torch.allclose(piece, piece)]
+    return given, piece.requires_grad, torch.autograd.grad(x.sin()[0], x, piece)
+
+
+@raises(RuntimeError)
+def an_overtaken_piece_goes_to_a_function(torch):
+    class Copied(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient
+
+    Copied.apply(overtaken_piece(torch)[1])
+
+
+@raises(RuntimeError)
+def an_overtaken_piece_is_a_gradient_that_is_recorded(torch):
+    x, piece = overtaken_piece(torch)
+    torch.autograd.grad(x.sin()[0], x, piece, create_graph=True)
+
+
+@raises(RuntimeError)
+def an_overtaken_piece_is_seen_by_a_mapped_function(torch):
+    _, piece = overtaken_piece(torch)
+    torch.func.vmap(lambda x: x * piece[0])(torch.ones(3))
+
+
+@raises(RuntimeError)
+def an_overtaken_piece_is_given_as_out(torch):
+    _, piece = overtaken_piece(torch)
+    torch.add(piece, 0.5, out=piece)
+
+
+def an_empty_expanded_view_is_written_by_a_mask(torch):
+    empty = torch.ones(3).expand(2, 3)[:0]
+    empty[empty > 0.5] = 2.0
+    return empty
+
+
+@raises(IndexError)
+def an_element_of_nothing(torch):
+    torch.ones(0).index_select(0, torch.tensor([0]))
+
+
+@raises(RuntimeError)
+def a_row_of_nothing(torch):
+    torch.ones(0, 3).index_select(0, torch.tensor([0]))
+
+
+def where_chooses_what_inference_mode_made(torch):
+    x = torch.ones(3, requires_grad=True)
+    with torch.inference_mode():
+        made = x * 2
+    torch.where(made > 1, x, made).sum().backward()
+    return x.grad
+
+
+@raises(RuntimeError)
+def where_saves_a_condition_of_inference_mode(torch):
+    x = torch.ones(3, requires_grad=True)
+    with torch.inference_mode():
+        made = x > 0
+    torch.where(made, x, 0.0)
+
+
 test_agrees_with_torch = agreement_of(programs_of(globals()))

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 
 from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.core.record.modes import grad_mode
-from jaxvjp.core.record.record import items
+from jaxvjp.core.record.record import items, tracks
 from jaxvjp.core.run.program import PROGRAM_CACHE, Program, replay
 from jaxvjp.ops.op import Op, op
 
@@ -86,7 +86,7 @@ def record_pullback(
         return results[: len(primals)], results[len(primals) :]
     groups: dict[tuple[Node, ...], list[int]] = {}
     for position, reads in zip(wrt, dependences(program, tuple(wrt)), strict=True):
-        differentiable = [operands[each] for each in reads if operands[each].requires_grad]
+        differentiable = [operands[each] for each in reads if tracks((operands[each],))]
         groups.setdefault(tuple(each for each in differentiable if isinstance(each, Node)), []).append(position)
     of_argument: dict[int, Node] = {}
     outputs: list[Node] = []

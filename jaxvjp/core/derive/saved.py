@@ -140,7 +140,7 @@ def changed_error(node: Node, saved: Node) -> RuntimeError:
     assert change.versions is not None
     aval = saved.aval
     if change is not saved:  # a view of what was changed, which torch takes anew by its strides
-        now = saved if saved.tensor is None else saved.tensor._node_unchecked
+        now = saved if saved.tensor is None else saved.tensor.node
         origin = ", which is output 0 of AsStrided," if now.requires_grad else ""
     else:
         # torch names a saved operand by what it has become, a saved result by what it was.

@@ -18,7 +18,7 @@ import numpy as np
 from jaxvjp.core.derive.pullback import Positions, function_of, reads
 from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
 from jaxvjp.core.record.modes import grad_mode, tracking, transforming
-from jaxvjp.core.record.record import items
+from jaxvjp.core.record.record import items, tracks
 from jaxvjp.core.run.program import PROGRAM_CACHE, Program, freeze, replay
 from jaxvjp.ops.identity import detach, item, transform_argument, transform_result, variable
 from jaxvjp.ops.op import Aval, Op, op
@@ -86,7 +86,7 @@ def transformed(
 
 def leads_on(node: Node) -> bool:
     """Whether a cotangent of `node` reaches a leaf, and not only the arguments of a transform that has returned."""
-    if not node.requires_grad:
+    if not tracks((node,)):
         return False
     found = reachable([node], gradient_edges)
     return any(each.operation is not transform_argument and not gradient_edges(each) for each in found)

@@ -229,6 +229,8 @@ class Node:
             show it. None, until somebody needs the count.
         leaf: the `LeafIdentity` of a leaf that requires a gradient and was written or has hooks.
         stale: whether it is a leaf that was written since: its tensor shows another node.
+        outdated: whether its tensor is a view that torch does not take again after its base was written: it may be
+            read, but nothing recorded that has a gradient (`record.tracks`).
         retaken: of a view that was taken again after its base was written, from how many view ops; else 0.
 
         input_avals: the avals of the inputs, after `forget` has dropped the inputs.
@@ -250,6 +252,7 @@ class Node:
     inference: bool
     detached: bool
     stale: bool
+    outdated: bool
     retaken: int
     version: int
     value: Value | None
@@ -395,6 +398,13 @@ class Node:
                 places += operation.places(name, self.static, count)
         return list(dict.fromkeys(places))
 
+    def saved_inputs(self) -> list[Node | Number]:
+        """The operands among what is `saved`; all of them where that is only known to be "residuals"."""
+        assert self.operation is not None
+        if any(name == "residuals" for name, _ in self.operation.saves):
+            return list(self.inputs)
+        return [self.inputs[place] for place in self.saved() if place is not None]
+
     def changed_in_place(self) -> Node | None:
         """What torch would have saved for this node's backward and was written in place since; None if nothing was."""
         for place in () if self.packed else self.saved():
@@ -474,7 +484,7 @@ def is_held(node: Node) -> bool:
 
 
 UNLESS_SET = {
-    **dict.fromkeys(("special", "freed", "in_place", "inference", "detached", "stale", "_retains"), False),
+    **dict.fromkeys(("special", "freed", "in_place", "inference", "detached", "stale", "outdated", "_retains"), False),
     **dict.fromkeys(("_edges", "_python", "_hooks", "_packed", "_step_hooks", "_mutation")),
     **dict.fromkeys(("holder", "passed", "input_avals", "versions", "leaf", "original")),
     "retaken": 0,

@@ -33,9 +33,13 @@ def record_with(
     """`record` where the signature and the user's line are known."""
     mode = grad_mode()
     tracked = signature.differentiable and mode.enabled and tracks(inputs)
-    if tracked and signature.saves:
-        check_savable(inputs)
     node = new_node(operation, static, inputs, signature.aval, tracked, where)
+    if tracked and signature.saves:
+        for each in inputs:
+            if type(each) is Node:
+                operand: Node = each
+                if operand.inference:
+                    check_savable(node.saved_inputs(), inputs)
     if tracked and signature.saves and mode.saving is not None:
         node.packed = mode.saving(node)
     return node
@@ -78,24 +82,28 @@ def avals_of(inputs: tuple[Node | Number, ...]) -> tuple[Any, ...]:
 
 
 def tracks(inputs: tuple[Node | Number, ...]) -> bool:
-    """Whether one of the operands of a node requires a gradient."""
+    """Whether one of the operands of a node requires a gradient. RuntimeError, torch's, where that is `outdated`."""
+    found = False
     for each in inputs:
         if type(each) is Node:
             node: Node = each
             if node.requires_grad:
-                return True
-    return False
+                found = True
+                if node.outdated and node.tensor is not None:
+                    node.tensor.check_current()
+    return found
 
 
 def _differentiable(aval: Any) -> bool:
     return aval.dtype.differentiable if type(aval) is Aval else any(each.dtype.differentiable for each in aval)
 
 
-def check_savable(inputs: Iterable[Node | Number]) -> None:
-    """RuntimeError where one of them was recorded in inference mode, unless its gradient flows to no leaf, only to the
-    arguments of a transform such as `func.vjp`: in torch that saves tensors of its own."""
-    for each in inputs:
-        if each.inference and not (transforming().variables and not _lead_to_a_leaf(inputs)):
+def check_savable(saved: Iterable[Node | Number], inputs: Iterable[Node | Number] = ()) -> None:
+    """RuntimeError where one of `saved` was recorded in inference mode, unless the gradient flows to no leaf, only to
+    the arguments of a transform such as `func.vjp`: in torch that saves tensors of its own. `inputs` are what the
+    gradient flows to, if that is more."""
+    for each in saved:
+        if each.inference and not (transforming().variables and not _lead_to_a_leaf(inputs or saved)):
             raise RuntimeError(
                 "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode "
                 "in computation tracked by autograd. To work around this, you can make a clone to get a normal tensor "
