@@ -34,6 +34,7 @@ MODULES = (
     "core/derive/remembered_graphs.py",
     "core/derive/transforms.py",
     "tensor/levels.py",
+    "tensor/trees.py",
     "tensor/jacobians.py",
     "func/arguments.py",
     "func/reverse.py",
@@ -41,14 +42,23 @@ MODULES = (
     "tensor/view_steps.py",
     "tensor/storage.py",
     "tensor/remembered_calls.py",
+    "tensor/apply.py",
     "library/indexing.py",
     "autograd/accumulation.py",
+    "autograd/backward.py",
 )
 """What is compiled. A `.pxd` file beside a module declares the attributes of its classes and the types of functions."""
 UNTYPED = frozenset(
     [
         *("core/record/graph.py", "core/record/record.py", "core/run/compilation.py"),
-        *("tensor/levels.py", "tensor/jacobians.py", "library/indexing.py"),
+        *(
+            "tensor/levels.py",
+            "tensor/trees.py",
+            "tensor/jacobians.py",
+            "tensor/apply.py",
+            "autograd/backward.py",
+            "library/indexing.py",
+        ),
         *("func/arguments.py", "func/reverse.py", "func/batching.py"),
     ]
 )

@@ -193,7 +193,7 @@ def _added_to(node: Node) -> Node | str:
     """What the gradient of a leaf is added to: its tensor's `grad`, NO_GRAD_YET if it has none, NO_RECEIVER if its
     tensor is gone."""
     receiver: Stored | None = node.tensor
-    if receiver is None or not receiver._node.requires_grad or (node.leaf is not None and node.leaf.lost):
+    if receiver is None or not receiver._node.requires_grad or node.lost:
         return NO_RECEIVER
     return NO_GRAD_YET if receiver._grad is None else shown(receiver._grad)
 

@@ -6,7 +6,6 @@ the result in one dispatch. All checks and all computation come before any `.gra
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from operator import index
 from typing import Any
@@ -18,6 +17,7 @@ from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.core.record.modes import restored, staging, tracking, transforming
 from jaxvjp.core.record.promotion import converted
 from jaxvjp.core.record.record import constant, record
+from jaxvjp.core.record.user_lines import warn_user
 from jaxvjp.library.creation import zeros_like
 from jaxvjp.ops.creation import one_hot
 from jaxvjp.ops.op import Aval
@@ -70,7 +70,7 @@ def backward(
             "functorch.vjp instead or call backward() outside of functorch transforms."
         )
     if grad_variables is not None:
-        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        warn_user("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning)
         if grad_tensors is not None:
             raise RuntimeError(
                 "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only "
@@ -83,7 +83,7 @@ def backward(
     create_graph = bool(index(create_graph))
     retain_graph = create_graph if retain_graph is None else bool(index(retain_graph))
     if create_graph:
-        warnings.warn(REFERENCE_CYCLE, UserWarning, stacklevel=3)
+        warn_user(REFERENCE_CYCLE)
     nodes, cotangents = _roots_and_cotangents(roots, _gradients(grad_tensors, roots), create_graph, broadcast)
     targets = None if inputs is None else _targets(inputs, "can't retain_grad on Tensor that has requires_grad=False")
     for each in inputs or ():
@@ -118,11 +118,10 @@ def grad(
     Counterpart of `torch.autograd.grad`. Underneath: `y, pullback = jax.vjp(f, *inputs); return pullback(v)`.
     """
     if not only_inputs:
-        warnings.warn(
+        warn_user(
             "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
             "other parts of the graph, please use torch.autograd.backward.",
             FutureWarning,
-            stacklevel=2,
         )
     if materialize_grads and allow_unused is False:
         raise ValueError(
@@ -140,7 +139,7 @@ def grad(
     if staging().journal is not None:
         staging().journal.note_walk(walked)
     for position, node in enumerate(targets):
-        if node.leaf is not None and node.leaf.lost:
+        if node.lost:
             pulled.pop(node, None)
         if node not in pulled and not allow_unused:
             raise RuntimeError(
@@ -234,6 +233,7 @@ def _targets(tensors: list[Tensor], refusal: str) -> list[Node]:
                 f"{refusal}\nInput {position} has shape {list(each.shape)}; call `requires_grad_()` on it before the "
                 "computation that is to be differentiated."
             )
+        each.check_current()
     return [each.gradient_node for each in tensors]
 
 
@@ -310,7 +310,7 @@ def _fits(cotangent: Aval, root: Aval, batched: bool) -> bool:
 
 
 def _check_tracked(position: int, node: Node) -> None:
-    if not node.requires_grad or (node.leaf is not None and node.leaf.lost):
+    if not node.requires_grad or node.lost:
         raise RuntimeError(
             f"element {position} of tensors does not require grad and does not have a grad_fn\n"
             "Nothing that it was computed from requires a gradient, or it was computed under no_grad() or "

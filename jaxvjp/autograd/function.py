@@ -350,7 +350,7 @@ class _Outputs:
         """Makes an input that `forward` wrote to show this output from now on."""
         base = tensor._base_tensor
         marked = base is not None and base.requires_grad and tensor._marked
-        if marked and tensor._unrecorded is None:
+        if marked and (tensor._unrecorded is None or not tensor._node.is_leaf):
             tensor._refuse("is being modified inplace")
         if marked or (tensor.is_leaf and tensor.requires_grad):
             tensor.versions.written(None)  # `forward` has written; torch counts a write by the Function, too

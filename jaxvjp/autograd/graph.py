@@ -82,7 +82,7 @@ class Node(metaclass=ABCMeta):  # noqa: B024 - for `register`
         if node.edges is not None:
             edges = node.edges[:1] if node.operation is not None and node.operation.write is not None else node.edges
         reached = [original_of(each) if isinstance(each, Recorded) and each.requires_grad else None for each in edges]
-        reached = [None if each is None or (each.leaf is not None and each.leaf.lost) else each for each in reached]
+        reached = [None if each is None or each.lost else each for each in reached]
         return tuple((None, 0) if each is None else (step_of(each), each.output_number) for each in reached)
 
     @property
@@ -325,6 +325,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
     RuntimeError for one that requires no gradient. Counterpart of `torch.autograd.graph.get_gradient_edge`.
     """
+    tensor.check_current()
     node = tensor.node
     if not node.requires_grad:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
@@ -403,7 +404,7 @@ def _grad_fn(self: Tensor) -> Node | None:
 
 def _output_nr(self: Tensor) -> int:
     """Which result of its step this tensor is."""
-    return 0 if self.is_leaf else self.node.output_number
+    return 0 if self.node.is_leaf else self.node.output_number
 
 
 def _deleted(self: Tensor) -> None:

@@ -54,7 +54,7 @@ def vmap(
                     "of ints representing where in the outputs the vmapped dimension should appear."
                 )
         flat, structure = flattened(args)
-        axes = _in_axes(name, in_dims, args, flat)
+        axes = _in_axes(name, in_dims, args, flat, structure)
         sizes = [each.shape[axis] for each, axis in zip(flat, axes, strict=True) if axis is not None]
         if not sizes:
             raise ValueError("vmap: Expected at least one Tensor to vmap over")
@@ -79,10 +79,10 @@ def _name(func: Callable[..., Any]) -> str:
     return getattr(func, "__name__", None) or repr(func)
 
 
-def _spread(dims: Any, tree: Any) -> list[Any] | None:
-    """`dims`, a tree prefix of `tree`, as one entry for each leaf of `tree`; None if it is no prefix."""
+def _spread(dims: Any, tree: Any, leaves: list[Any], whole: Any) -> list[Any] | None:
+    """`dims`, a tree prefix of `tree`, as one entry for each of its `leaves`; None if it is no prefix. `whole` is the
+    structure of `tree`."""
     listed, structure = flattened(dims)
-    leaves, whole = flattened(tree)
     if structure == whole:
         return listed
     if structure == ONE:
@@ -94,7 +94,7 @@ def _spread(dims: Any, tree: Any) -> list[Any] | None:
     return [dim for dim, part in zip(listed, below, strict=True) for _ in flattened(part)[0]]
 
 
-def _in_axes(name: str, in_dims: Any, args: tuple[Any, ...], flat: list[Any]) -> list[int | None]:
+def _in_axes(name: str, in_dims: Any, args: tuple[Any, ...], flat: list[Any], structure: Any) -> list[int | None]:
     """For each argument the batch's axis, counted from the front; ValueError in torch's words if one does not fit."""
 
     def call() -> str:
@@ -110,11 +110,11 @@ def _in_axes(name: str, in_dims: Any, args: tuple[Any, ...], flat: list[Any]) ->
             f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
             "function with no inputs. The latter is unsupported."
         )
-    axes = _spread(in_dims, args)
+    axes = _spread(in_dims, args, flat, structure)
     if axes is None:
         raise ValueError(
             f"{call()}in_dims is not compatible with the structure of `inputs`. in_dims has structure "
-            f"{told(flattened(in_dims)[1])} but inputs has structure {told(flattened(args)[1])}."
+            f"{told(flattened(in_dims)[1])} but inputs has structure {told(structure)}."
         )
     for each, axis in zip(flat, axes, strict=True):
         if axis is None or (type(axis) is int and isinstance(each, Tensor) and 0 <= axis < each.ndim):
@@ -140,21 +140,23 @@ def _batched(name: str, batch: Batch, returned: Any, out_dims: Any) -> Any:
     """The whole batch of what `func` returned for one example."""
     outputs, structure = flattened(returned)
     single = isinstance(out_dims, tuple) and len(out_dims) == 1 and isinstance(returned, Tensor)
-    dims = _spread(out_dims[0] if single else out_dims, returned)
+    dims = _spread(out_dims[0] if single else out_dims, returned, outputs, structure)
     if dims is None:
         raise ValueError(
             f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of "
             f"`outputs`. out_dims has structure {told(flattened(out_dims)[1])} but outputs has structure "
             f"{told(structure)}."
         )
+    inside = batch.inside([each.node for each in outputs if isinstance(each, Tensor)])
+    differing = {*inside, *batch.examples}
     axes: dict[int, int] = {}
     for position, (each, dim) in enumerate(zip(outputs, dims, strict=True)):
         if dim is None:
-            if isinstance(each, Tensor) and batch.holds(each.node):
+            if isinstance(each, Tensor) and each.node in differing:
                 raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
         elif isinstance(each, Tensor):
             axis = wrapped_dim(dim, each.ndim + 1)
-            found = batch.viewed(each, axis) if batch.chunk is None else None
+            found = batch.viewed(each, axis, each.node in differing) if batch.chunk is None else None
             if found is None:
                 axes[position] = axis
             else:
@@ -164,7 +166,8 @@ def _batched(name: str, batch: Batch, returned: Any, out_dims: Any) -> Any:
                 f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(each)}. Did you mean to set "
                 "out_dims= to None for output?"
             )
-    nodes = batch.batches([outputs[position].node for position in axes], list(axes.values()))
+    nodes = [outputs[position].node for position in axes]
+    nodes = batch.batches(nodes, list(axes.values()), inside if len(axes) == len(outputs) else None)
     for position, node in zip(axes, nodes, strict=True):
         outputs[position] = wrap(node)
     return unflattened(structure, outputs)

@@ -316,9 +316,9 @@ def _spread(parts: list[Any], shape: tuple[int, ...]) -> list[Any]:
         elif part is not None and part is not ...:
             consumed += 1
     if consumed > len(shape):
-        if not shape and any(isinstance(part, slice) for part in parts):
+        if not shape and len(parts) == 1 and isinstance(parts[0], slice):
             raise IndexError("slice() cannot be applied to a 0-dim tensor.\n`x[None][:1]` gives it a dimension first.")
-        if not shape:
+        if not shape and len(parts) == 1:
             raise IndexError(SCALAR)
         raise IndexError(
             f"too many indices for tensor of dimension {len(shape)}\n"

@@ -269,7 +269,7 @@ class Op:
         """Whether a static argument may be a whole program, as that of a pullback is."""
         return any(each.kind is None for each in self.statics)
 
-    @property
+    @cached_property
     def torch_name(self) -> str:
         """The name that torch's messages have: `linalg_norm` for `linalg.norm`, `max` for each overload of it."""
         return self.name.partition(".")[0]

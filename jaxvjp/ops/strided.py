@@ -21,6 +21,7 @@ from jaxvjp.ops.view import (
     diagonal,
     expand,
     permute,
+    reshape_alias,
     squeeze,
     t,
     transpose,
@@ -184,7 +185,7 @@ def view_dtype(input, dtype: Type):
     return _bits(input, dtype, shape)
 
 
-WHERE_STRIDES_ALLOW = frozenset([view, view_as_complex, view_dtype])
+WHERE_STRIDES_ALLOW = frozenset([view, reshape_alias, view_as_complex, view_dtype])
 """The views that torch makes of some layouts only."""
 
 

@@ -192,13 +192,19 @@ def _resolved(shape, numel):
     return shape
 
 
-@op(
-    write=_put_reshaped,
-    layout=lambda layout, *, size: layout.viewed(_resolved(size, math.prod(layout.shape))),
-    public="method",
-)
+def _viewed(layout, *, size):
+    return layout.viewed(_resolved(size, math.prod(layout.shape)))
+
+
+@op(write=_put_reshaped, layout=_viewed, public="method")
 def view(input, size: Shape):
     """The same elements, in order, in another shape; one size may be -1. Never a copy."""
+    return jnp.reshape(input, _resolved(size, input.size))
+
+
+@op(write=_put_reshaped, layout=_viewed, public="", grad_fn="ReshapeAliasBackward0")
+def reshape_alias(input, *, size: Shape):
+    """`view`, as torch's `reshape` calls it where the elements do not lie in their order."""
     return jnp.reshape(input, _resolved(size, input.size))
 
 

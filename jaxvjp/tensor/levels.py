@@ -112,6 +112,7 @@ class Variables:
                 f"The argument is torch.{argument.dtype.name}; convert it first, `x.float()`, or leave it out of "
                 "`argnums`."
             )
+        argument.check_current()
         outer = argument.node
         node = Node(variable, (), (outer,), outer.aval, True, outer.value)
         self.entries.append((node, outer))
@@ -434,12 +435,13 @@ class Batch:
         """A view of `batch` that stands for one example, along `axis`, counted from the front."""
         return view(batch, ExampleStep(self, axis, batch))
 
-    def viewed(self, output: Tensor, out_axis: int) -> Tensor | None:
+    def viewed(self, output: Tensor, out_axis: int, differs: bool) -> Tensor | None:
         """The view of an argument's batch of which `output` is one example; None if it is a view of none.
 
-        What shows an argument as it is becomes the argument, and what is the same for all examples is repeated.
+        `differs` says whether it differs from example to example, as `holds` does. What shows an argument as it is
+        becomes the argument, and what is the same for all examples is repeated.
         """
-        if not self.holds(output.node):
+        if not differs:
             return output.unsqueeze(out_axis).expand(*output.shape[:out_axis], self.size, *output.shape[out_axis:])
         taken = output._steps if output.follows_base else ()
         places = [n for n, each in enumerate(taken) if isinstance(each, ExampleStep) and each.level is self]
@@ -460,7 +462,7 @@ class Batch:
 
     def whole(self, output: Tensor) -> Tensor:
         """The batch of which `output` is one example, along the first dimension: a view where it is one."""
-        viewed = self.viewed(output, 0)
+        viewed = self.viewed(output, 0, self.holds(output.node))
         return wrap(self.batches([output.node], [0])[0]) if viewed is None else viewed
 
     def peeled(self, node: Node) -> tuple[str, Node] | None:
@@ -472,7 +474,11 @@ class Batch:
 
     def holds(self, node: Node) -> bool:
         """Whether `node` differs from example to example."""
-        return node in self.examples or bool(between([node], self.examples, inputs_of))
+        return node in self.examples or bool(self.inside([node]))
+
+    def inside(self, nodes: Sequence[Node]) -> list[Node]:
+        """The nodes on the way from the examples to `nodes`."""
+        return between(nodes, self.examples, inputs_of)
 
     @contextmanager
     def outside(self) -> Iterator[None]:
@@ -494,10 +500,11 @@ class Batch:
             )
         return self.randomness == "different"
 
-    def batches(self, nodes: Sequence[Node], out_axes: Sequence[int]) -> list[Node]:
-        """For each node of one example the node of the whole batch, stacked along the given axis."""
+    def batches(self, nodes: Sequence[Node], out_axes: Sequence[int], inside: list[Node] | None = None) -> list[Node]:
+        """For each node of one example the node of the whole batch, stacked along the given axis. `inside` are the
+        nodes on the way to these, if the caller has them."""
         examples = dict(self.examples)
-        inside = between(nodes, examples, inputs_of)
+        inside = self.inside(nodes) if inside is None else inside
         for node in filter(severed, inside):
             with tracking(False):
                 (batch,) = record_vmap(
@@ -537,7 +544,7 @@ def drawn_into(fill: Callable[[Tensor], Tensor], target: Tensor) -> Tensor:
     if not batch.random_differs():
         return fill(target)
     check_target(batch, target)
-    whole = batch.viewed(target, 0)
+    whole = batch.viewed(target, 0, True)
     if whole is None:
         return fill(target)
     with batch.outside():

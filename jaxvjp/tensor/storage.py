@@ -224,7 +224,7 @@ class Stored(Holder):
 
     def _refuse(self, happened: str) -> None:
         """Raises torch's error for a `_marked` view; `happened` says what was done to it."""
-        node = self._node
+        node = made_by(self._node)
         while node.in_place and isinstance(node.inputs[0], Node):
             node = node.inputs[0]  # for torch, `t_()` under `no_grad` leaves its `grad_fn` as it was
         name, number = node.forward_name, node.output_number
@@ -272,7 +272,7 @@ class Stored(Holder):
 
     def _with_gradient(self, values: Node) -> Node:
         """`values`, written under `no_grad`, as a node whose gradient arrives where this tensor's did before."""
-        if not self._node.requires_grad or self._lost:
+        if not self._node.requires_grad or self._node.lost:
             return self._as_its_base(values)
         if self._node.is_leaf:
             return self._as_leaf(values)
@@ -284,11 +284,6 @@ class Stored(Holder):
             rebound = record(rebind, (before, values))
         rebound.aval = values.aval  # it lies in memory as the values do
         return rebound
-
-    @property
-    def _lost(self) -> bool:
-        """Whether it is a view whose gradient is added to no `grad` (`LeafIdentity.lost`)."""
-        return self._node.leaf is not None and self._node.leaf.lost
 
     def _as_its_base(self, values: Node) -> Node:
         """`values`; for a view whose base requires a gradient, as a leaf that says it requires one, as in torch."""

@@ -24,7 +24,7 @@ from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.arguments import wrap as wrap_dim
 from jaxvjp.ops.complex import conjugate, real_part
 from jaxvjp.ops.identity import NO_VALUE
-from jaxvjp.ops.view import alias, permute, reshaped_copy
+from jaxvjp.ops.view import alias, permute, reshape_alias, reshaped_copy
 from jaxvjp.ops.view import view as VIEW  # noqa: N812 - the op; `view` is here what makes the tensor
 from jaxvjp.tensor import printing, storage
 from jaxvjp.tensor.shared_memory import new_memory
@@ -147,9 +147,13 @@ class Tensor(Methods):
         """
         sizes = size_argument(shape[0] if len(shape) == 1 else shape)
         try:
-            return view(self, Step(VIEW, (sizes,)))
+            return view(self, Step(reshape_alias if self._apart() else VIEW, (sizes,)))
         except ValueError:
             return wrap(record(reshaped_copy, (self.node,), (sizes,)))
+
+    def _apart(self) -> bool:
+        """Whether its elements do not lie in their order."""
+        return self.node.aval.strides is not None and not self._layout().contiguous
 
     @property
     def _base(self) -> Tensor | None:
@@ -184,7 +188,7 @@ class Tensor(Methods):
     def requires_grad(self) -> bool:
         """Whether operations on it are recorded for `backward`, and a leaf gets a `grad`."""
         node = self.node
-        if self._base_tensor is not None and (not node.requires_grad or self._lost):
+        if self._base_tensor is not None and (not node.requires_grad or self._node.lost):
             kept = self.dtype.differentiable and all(step.operation.differentiable for step in self._steps)
             return kept and bool(self._base_tensor.requires_grad)  # a view's is that of its base
         return node.requires_grad
@@ -205,7 +209,7 @@ class Tensor(Methods):
             )
         if value:
             self._check_no_inference()
-        if bool(value) != self.requires_grad or (value and self._lost):
+        if bool(value) != self.requires_grad or (value and self._node.lost):
             if self._base_tensor is not None:
                 self.versions  # noqa: B018 - of a leaf, the node itself has to know whether it was written
             shared = self._node.leaf
@@ -392,6 +396,7 @@ class Tensor(Methods):
         The gradient is lazy: a hook that only computes is part of the one compiled program; one that reads values
         splits it. Returns a handle whose `remove()` undoes it. RuntimeError where no gradient can come.
         """
+        self.check_current()
         node = self.gradient_node
         if not node.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")

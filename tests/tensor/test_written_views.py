@@ -371,6 +371,75 @@ def an_overtaken_piece_is_seen_by_a_mapped_function(torch):
 
 
 @raises(RuntimeError)
+def an_overtaken_piece_gets_a_hook(torch):
+    overtaken_piece(torch)[1].register_hook(lambda grad: grad)
+
+
+@raises(RuntimeError)
+def an_overtaken_piece_has_no_edge(torch):
+    torch.autograd.graph.get_gradient_edge(overtaken_piece(torch)[1])
+
+
+@raises(RuntimeError)
+def a_gradient_is_asked_for_an_overtaken_piece(torch):
+    x, piece = overtaken_piece(torch)
+    torch.autograd.grad(x.sum(), piece, allow_unused=True)
+
+
+@raises(RuntimeError)
+def an_overtaken_piece_is_differentiated(torch):
+    torch.func.grad(lambda x: x.sum())(overtaken_piece(torch)[1])
+
+
+@raises(RuntimeError)
+def an_overtaken_piece_was_saved(torch):
+    x = torch.ones(2, 3, requires_grad=True)
+    with torch.no_grad():
+        turned = x.t()
+    y = 2 * turned * turned
+    with torch.no_grad():
+        x.mul_(0.5)
+    y.sum().backward()
+
+
+def an_overtaken_piece_is_not_saved_for_itself_alone(torch):
+    x = torch.ones(2, 3, requires_grad=True)
+    with torch.no_grad():
+        turned = x.t()
+    y = turned * turned
+    with torch.no_grad():
+        x.mul_(0.5)
+    y.sum().backward()
+    return x.grad, turned.grad
+
+
+@raises(RuntimeError)
+def an_overtaken_piece_is_turned_in_place(torch):
+    product = torch.ones(2, 3, requires_grad=True) * 1
+    piece = product.split(1)[0]
+    with torch.no_grad():
+        piece.t_()
+    return piece.is_leaf
+
+
+@raises(RuntimeError)
+def a_function_writes_a_view_of_what_was_taken_under_no_grad(torch):
+    class Doubled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(2.0)
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient * 2.0
+
+    with torch.no_grad():
+        turned = torch.ones(2, 3, requires_grad=True).t()
+    Doubled.apply(turned[1:])
+
+
+@raises(RuntimeError)
 def an_overtaken_piece_is_given_as_out(torch):
     _, piece = overtaken_piece(torch)
     torch.add(piece, 0.5, out=piece)
@@ -380,6 +449,32 @@ def an_empty_expanded_view_is_written_by_a_mask(torch):
     empty = torch.ones(3).expand(2, 3)[:0]
     empty[empty > 0.5] = 2.0
     return empty
+
+
+@raises(RuntimeError)
+def what_a_mixed_product_saved_is_written(torch):
+    x = torch.tensor([1.0, 2.0]).clone().requires_grad_()
+    y = x.double() * x
+    with torch.no_grad():
+        x.copy_(torch.zeros(2))
+    y.sum().backward()
+
+
+def how_a_reshaped_view_is_called(torch):
+    x = torch.ones(3, 2, requires_grad=True)
+    row = torch.ones(1, 3, requires_grad=True).t()
+    given = [x.t().reshape(2, 3), x[:, :1].reshape(3), x.reshape(2, 3), x.t().flatten(), row.reshape(3), x.view(6)]
+    return [type(each.grad_fn).__name__ for each in given], [each._is_view() for each in given]
+
+
+@raises(IndexError)
+def several_indices_of_a_number(torch):
+    torch.tensor(2.0)[..., 1:]
+
+
+@raises(IndexError)
+def a_slice_of_a_number(torch):
+    torch.tensor(2.0)[1:]
 
 
 @raises(IndexError)

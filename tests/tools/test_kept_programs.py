@@ -69,10 +69,12 @@ def test_a_second_run_compiles_nothing(run, tmp_path):
     assert "others can write" in refused.stderr
 
 
-def test_ways_of_compiling_are_tried_once(run, tmp_path):
+def test_ways_of_compiling_are_tried_until_processes_agree(run, tmp_path):
     (tmp_path / "script.py").write_text(HOT)
     assert "µs" in run(JAXVJP_CHOOSE="1").stdout
     assert list((tmp_path / "kept").glob("*.choice"))
+    for _ in range(2):  # the second agrees with the first, or the third decides
+        run(JAXVJP_CHOOSE="1")
     told = run(JAXVJP_CHOOSE="1").stdout
     assert "compiled" in told
     assert "µs" not in told

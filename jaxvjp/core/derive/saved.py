@@ -24,6 +24,7 @@ from jaxvjp.core.record.modes import grad_mode, transforming
 from jaxvjp.core.record.observers import Released, observers, tell
 from jaxvjp.core.record.user_lines import located, loop_around, user_line
 from jaxvjp.core.record.versions import Versions
+from jaxvjp.ops.pointwise import cast
 
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
@@ -135,7 +136,11 @@ def freed_error(node: Node) -> RuntimeError:
 
 def changed_error(node: Node, saved: Node) -> RuntimeError:
     """torch's sentence, then both lines: who saved the tensor and who changed it."""
+    if saved is not node and saved.operation is cast and saved.tensor is None and isinstance(saved.inputs[0], Node):
+        saved = saved.inputs[0]  # it was converted for this operation, as `promotion` does it
     change = saved.shows_overwritten()
+    if saved is not node and saved.tensor is not None:
+        saved.tensor.check_current()  # as in torch, whose sentence would name that tensor's step
     assert change is not None
     assert change.versions is not None
     aval = saved.aval

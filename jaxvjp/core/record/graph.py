@@ -300,6 +300,11 @@ class Node:
         return ends_here(self)
 
     @property
+    def lost(self) -> bool:
+        """Whether it is a leaf whose gradient is added to no `grad` (`LeafIdentity.lost`)."""
+        return self.leaf is not None and self.leaf.lost
+
+    @property
     def tensor(self) -> Any:
         """The Tensor that shows, or showed, this node to the user; None if there is none any more."""
         return None if self.holder is None else self.holder()
@@ -369,10 +374,11 @@ class Node:
 
     def counts_writes_of(self, node: Node) -> None:
         """Notes the count of writes to what `node` shows (`origin`), to be seen without it."""
+        for each in (node, node.origin()):
+            if each.versions is None and each.tensor is not None:
+                each.tensor.begin_count()
         origin = node.origin()
         if origin is not self:
-            if origin.versions is None and origin.tensor is not None:
-                origin.tensor.begin_count()
             self.versions, self.version = origin.versions, origin.version
 
     @property
@@ -388,10 +394,10 @@ class Node:
         places: list[int | None] = []
         for name, needed_for in operation.saves:
             count = len(self.inputs)
-            if needed_for is not None and not any(
-                self.inputs[place].requires_grad for place in operation.places(needed_for, self.static, count)
-            ):
-                continue
+            if needed_for is not None:
+                wanted = [self.inputs[place] for place in operation.places(needed_for, self.static, count)]
+                if not any(isinstance(each, Node) and each.requires_grad and not each.lost for each in wanted):
+                    continue
             if name == "result":
                 places.append(None)
             elif name != "residuals":

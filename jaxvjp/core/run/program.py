@@ -99,7 +99,8 @@ def freeze(nodes: Iterable[Node], outputs: Sequence[Node]) -> tuple[Program, lis
             arguments.append(each)
             number[each] = -len(arguments)
     returned = tuple([number[each] for each in outputs])
-    return intern(tuple([each.aval.plain for each in arguments]), tuple(equations), returned, weight), arguments
+    avals = tuple([each.aval if each.aval.strides is None else each.aval.plain for each in arguments])
+    return intern(avals, tuple(equations), returned, weight), arguments
 
 
 def _read_off_pullbacks(number: dict[Any, int], equations: list[Equation]) -> None:

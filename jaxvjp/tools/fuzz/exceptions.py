@@ -52,6 +52,8 @@ OF_SEVERAL = re.compile(
     "|A view was created in no_grad mode .* This view is the output of a function that returns multiple views"
 )
 """What torch says of a write or `detach_()` of what `func.hessian` gives, a view of several for it; here it is none."""
+UNNEEDED = re.compile("one of the variables needed for .* modified by .* which is output 0 of AsStrided, is at version")
+"""What torch says where the argument of `func.hessian` was written and its values are not needed (docs/storage.md)."""
 DROPPED = re.compile(r"= (\w+)\.grad\b(.|\n)*\bdel \1\b")
 """A `grad` that is held while its leaf is gone: torch adds to it on, here nothing more is (docs/storage.md)."""
 OVERWRITTEN = re.compile(
