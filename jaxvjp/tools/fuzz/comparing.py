@@ -17,6 +17,7 @@ from jaxvjp.tools.fuzz.exceptions import (
     DROPPED,
     FORGOTTEN,
     GIVEN_UP,
+    GONE,
     MASKED,
     OF_SEVERAL,
     OVERWRITTEN,
@@ -201,7 +202,7 @@ def disagreements(
                 return
             if given is None and "as_strided" in past and said[0].startswith("Output 0 of AsStrided is a view"):
                 return
-            if len(said) == 2 and all(map(OVERWRITTEN.match, said)) and RENAMED.search(past):
+            if len(said) == 2 and all(map(OVERWRITTEN.match, said)) and (RENAMED.search(past) or GONE.search(past)):
                 return
             if given is None and "func.hessian" in past and (OF_SEVERAL.match(said[0]) or UNNEEDED.match(said[0])):
                 return

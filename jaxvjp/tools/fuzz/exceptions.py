@@ -64,6 +64,10 @@ RENAMED = re.compile(
 )
 """What has torch describe what was written by another shape or name, or as a view of several (docs/storage.md)."""
 
+GONE = re.compile(r"^(\w+)\.\w+_\((.|\n)*^(del \1\b|\1 = )", re.MULTILINE)
+"""A tensor that was written in place and then let go: an error names the step that made it, torch's the one that wrote
+it (docs/storage.md)."""
+
 
 def integers_require(run: Run) -> bool:
     """Whether an integer tensor says that it requires a gradient, as what does was written to it (docs/storage.md)."""
