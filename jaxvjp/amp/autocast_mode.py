@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +11,7 @@ from jaxvjp.tensor.autocasting import DEFAULTS, begin_autocasting, cast_if_eligi
 from jaxvjp.types import devices
 from jaxvjp.types.devices import device
 from jaxvjp.types.dtypes import bfloat16, dtype, float16
+from jaxvjp.types.user_code import warn_user
 
 BLOCKS = tuple[tuple[str, dtype], ...]
 
@@ -38,7 +38,7 @@ class autocast:  # noqa: N801 - torch's name
         self.fast_dtype = get_autocast_dtype(self.device) if dtype is None else dtype
         refused = _refusal(self.device, self.fast_dtype) if enabled else None
         if refused is not None:
-            warnings.warn(refused, UserWarning, stacklevel=2)
+            warn_user(refused)
         self._enabled = bool(enabled) and refused is None
         self._before: list[BLOCKS] = []
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections import defaultdict
 from enum import Enum
 from typing import Any
@@ -13,6 +12,7 @@ from jaxvjp.library.creation import full
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types import devices
 from jaxvjp.types.dtypes import float16, float32
+from jaxvjp.types.user_code import warn_user
 
 
 class OptState(Enum):
@@ -70,10 +70,8 @@ class GradScaler:
         self._device = device
         self._enabled = enabled
         if enabled and device == "cuda" and not devices.count_of("cuda"):
-            warnings.warn(
+            warn_user(
                 "torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.",
-                UserWarning,
-                stacklevel=2,
             )
             self._enabled = False
         if self._enabled:
@@ -162,12 +160,11 @@ class GradScaler:
     def _left_to(self, optimizer: Any, state: dict[str, Any], arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """A step of an optimizer that unscales by itself: it gets the scaler, or else the scale and `found_inf`."""
         if "grad_scaler" in inspect.signature(optimizer.step).parameters:
-            warnings.warn(
+            warn_user(
                 "GradScaler is going to stop passing itself as a keyword argument to the passed optimizer. In the near "
                 "future GradScaler registers `grad_scale: Tensor` and `found_inf: Tensor` to the passed optimizer and "
                 "let the optimizer use them directly.",
                 FutureWarning,
-                stacklevel=3,
             )
             return optimizer.step(*arguments, **named, grad_scaler=self)
         scaled = state["stage"] is OptState.READY

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
-
 from jaxvjp.amp import autocast_mode, grad_scaler
 from jaxvjp.types.dtypes import dtype as dtype_
+from jaxvjp.types.user_code import warn_user
 
 
 def older(device_type: str, usual: dtype_) -> tuple[type[autocast_mode.autocast], type[grad_scaler.GradScaler]]:
     """Both for one type of device, and the dtype that its autocast has by default."""
 
     def warn(name: str) -> None:
-        warnings.warn(
+        warn_user(
             f"`torch.{device_type}.amp.{name}(args...)` is deprecated. Please use `torch.amp.{name}('{device_type}', "
             "args...)` instead.",
             FutureWarning,
-            stacklevel=3,
         )
 
     class autocast(autocast_mode.autocast):  # noqa: N801 - torch's name

@@ -17,7 +17,6 @@ from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.core.record.modes import restored, staging, tracking, transforming
 from jaxvjp.core.record.promotion import converted
 from jaxvjp.core.record.record import constant, record
-from jaxvjp.core.record.user_lines import warn_user
 from jaxvjp.library.creation import zeros_like
 from jaxvjp.ops.creation import one_hot
 from jaxvjp.ops.op import Aval
@@ -26,6 +25,7 @@ from jaxvjp.ops.reduction import sum_
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.types.devices import meet
 from jaxvjp.types.size import Size
+from jaxvjp.types.user_code import warn_user
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 

@@ -6,7 +6,6 @@ to it meanwhile. The saved tensors are what JAX calls the residuals of a `jax.cu
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Protocol
 from weakref import ref
 
@@ -19,6 +18,7 @@ from jaxvjp.core.record.record import check_savable, record
 from jaxvjp.core.record.user_lines import located
 from jaxvjp.ops.identity import rebind
 from jaxvjp.tensor.tensor import Tensor, wrap, wrap_unlinked
+from jaxvjp.types.user_code import warn_user
 
 
 class OutputsByPosition(Protocol):
@@ -185,7 +185,7 @@ class BackwardCFunction(FunctionCtx):
     @property
     def saved_variables(self) -> tuple[Tensor | None, ...]:
         """The old name of `saved_tensors`."""
-        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        warn_user("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
         return self.saved_tensors
 
     @property

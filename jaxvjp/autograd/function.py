@@ -8,7 +8,6 @@ computes with them is recorded like everything else and stays in the one program
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
@@ -29,6 +28,7 @@ from jaxvjp.ops.identity import dual
 from jaxvjp.ops.view import alias, function_view
 from jaxvjp.tensor.tensor import Tensor, view, wrap
 from jaxvjp.tensor.view_steps import Step
+from jaxvjp.types.user_code import warn_user
 
 __all__ = [
     "BackwardCFunction",
@@ -117,12 +117,11 @@ class Function(metaclass=FunctionMeta):
     boxed_grads_call = False
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
-        warnings.warn(
+        warn_user(
             f"{self.__class__} should not be instantiated. Methods on autograd functions are all static, so you "
             "should invoke them on the class itself. Instantiating an autograd function will raise an error in a "
             "future version of PyTorch.",
             DeprecationWarning,
-            stacklevel=2,
         )
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
@@ -288,11 +287,9 @@ class _Outputs:
             for each in raw
         ]
         if self.dirty - self.inputs:
-            warnings.warn(
+            warn_user(
                 "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, there is no need "
                 "to pass it to mark_dirty().",
-                UserWarning,
-                stacklevel=3,
             )
         written = {id(each) for each, known in zip(raw, differentiable, strict=True) if known} & self.inputs
         for each in self.ctx._dirty:

@@ -9,7 +9,6 @@ torch does.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -36,6 +35,7 @@ from jaxvjp.library.creation import zeros_like
 from jaxvjp.tensor.levels import Batch
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.types.dtypes import complex128, float64
+from jaxvjp.types.user_code import warn_user
 
 UNDEFINED = (
     "Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may break "
@@ -210,12 +210,10 @@ def _checked(arguments: Sequence[Any]) -> list[Tensor]:
         if isinstance(each, Tensor) and each.requires_grad:
             leaves.append(each)
             if each.dtype not in (float64, complex128):
-                warnings.warn(
+                warn_user(
                     f"Input #{position} requires gradient and is not a double precision floating point or complex. "
                     "This check will likely fail if all the inputs are not of double precision floating point or "
                     f"complex. It is torch.{each.dtype.name}: give it as `x.double()`.",
-                    UserWarning,
-                    stacklevel=3,
                 )
     if not leaves:
         raise ValueError(
@@ -362,7 +360,7 @@ def _check_undefined(func: Callable[..., Tensors], arguments: Sequence[Tensor], 
         try:
             found = grad(shown, leaves, [zeros_like(each) for each in shown], allow_unused=True)
         except RuntimeError as error:
-            warnings.warn(UNDEFINED, UserWarning, stacklevel=3)
+            warn_user(UNDEFINED)
             raise GradcheckError(
                 'Expected backward function to handle undefined output grads. Please look at "Notes about undefined '
                 f'output gradients" in "tools/autograd/derivatives.yaml"\n{error}'

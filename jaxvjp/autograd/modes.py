@@ -6,13 +6,13 @@ import copy
 import functools
 import inspect
 import threading
-import warnings
 from collections.abc import Callable, Generator
 from typing import Any, Self, TypeVar, overload
 
 from jaxvjp.core.derive.anomaly import anomaly
 from jaxvjp.core.record.modes import Block, grad_mode, restored
 from jaxvjp.core.record.versions import next_serial
+from jaxvjp.types.user_code import warn_user
 
 UNDERNEATH = "no JAX: a flag of this thread, which recording reads"
 
@@ -43,12 +43,11 @@ class _Mode(Block):
     def __call__(self, function: F) -> F:
         called: Any = function
         if inspect.isclass(function):
-            warnings.warn(
+            warn_user(
                 "Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
                 "functions or methods. To preserve the current behavior of class decoration, you can directly decorate "
                 "the `__init__` method and nothing else.",
                 FutureWarning,
-                stacklevel=2,
             )
         elif inspect.isgeneratorfunction(function):
             return _resumed(self.again, function)  # type: ignore[return-value]
@@ -176,10 +175,9 @@ class detect_anomaly(_Mode):  # noqa: N801 - torch's name
 
     def __init__(self, check_nan: bool = True) -> None:
         super().__init__(**_anomaly(True, check_nan))
-        warnings.warn(
+        warn_user(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
             "debugging.",
-            stacklevel=2,
         )
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from jaxvjp.library.creation import empty
 from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.user_code import warn_user
 
 UNDERNEATH = "a leaf: what `jax.grad` calls an argument"
 
@@ -33,9 +33,7 @@ class Variable(metaclass=VariableMeta):
                 f"today `tensor({data!r}, requires_grad=True)`."
             )
         if volatile:
-            warnings.warn(
+            warn_user(
                 "volatile was removed (Variable.volatile is always False). Use `with torch.no_grad():` instead.",
-                UserWarning,
-                stacklevel=2,
             )
         return data.detach().requires_grad_(requires_grad)

@@ -7,7 +7,6 @@ checked and the errors. In a staged step (`jit`), which reads no values, paramet
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from functools import cached_property, wraps
 from typing import Any, Self, TypeVar
@@ -17,6 +16,7 @@ from jaxvjp.core.record.modes import staging
 from jaxvjp.distributions import constraints
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.size import Size
+from jaxvjp.types.user_code import warn_user
 
 F = TypeVar("F", bound=Callable[..., Any])
 Value = float | Tensor
@@ -108,10 +108,9 @@ class Distribution:
             listed = self.arg_constraints
         except NotImplementedError:
             listed = {}
-            warnings.warn(
+            warn_user(
                 f"{self.__class__} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or "
                 "initialize the distribution with `validate_args=False` to turn off validation.",
-                stacklevel=3,
             )
         for name, constraint in listed.items():
             lazy = name not in vars(self) and isinstance(getattr(type(self), name, None), lazy_property)
@@ -221,7 +220,7 @@ class Distribution:
     def sample_n(self, n: int) -> Tensor:
         """Deprecated: `sample((n,))`."""
         message = "`sample_n(n)` will be deprecated. Use `sample((n,))` instead."
-        warnings.warn(message, FutureWarning, stacklevel=2)
+        warn_user(message, FutureWarning)
         return self.sample((n,))
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -267,10 +266,9 @@ class Distribution:
         try:
             support = self.support
         except NotImplementedError:
-            warnings.warn(
+            warn_user(
                 f"{self.__class__} does not define `support` to enable sample validation. Please initialize the "
                 "distribution with `validate_args=False` to turn off validation.",
-                stacklevel=3,
             )
             return
         if staging().journal is None and not support.check(value).all():

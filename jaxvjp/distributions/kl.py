@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from itertools import product
 from typing import Any, TypeVar
@@ -17,6 +16,7 @@ from jaxvjp.distributions.multivariate import Beta, Dirichlet, MultivariateNorma
 from jaxvjp.distributions.transformed import EULER, Gumbel, Pareto
 from jaxvjp.nn import functional as F
 from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.user_code import warn_user
 
 Divergence = Callable[[Any, Any], Tensor]
 D = TypeVar("D", bound=Divergence)
@@ -41,11 +41,10 @@ def _found(type_p: type, type_q: type) -> Divergence | None:
     if left is None or right is None:
         return None
     if REGISTRY[left] is not REGISTRY[right]:
-        warnings.warn(
+        warn_user(
             f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). Please register_kl({left[0].__name__}, "
             f"{right[1].__name__})",
             RuntimeWarning,
-            stacklevel=3,
         )
     return REGISTRY[left]
 

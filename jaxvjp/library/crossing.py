@@ -6,7 +6,6 @@ A value is converted without its graph, and without a copy where the device and 
 from __future__ import annotations
 
 import importlib
-import warnings
 from contextlib import suppress
 from copy import deepcopy
 from copyreg import _slotnames  # type: ignore[attr-defined]
@@ -33,6 +32,7 @@ from jaxvjp.types.devices import place_of
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.types.dtypes import from_numpy as dtype_of
 from jaxvjp.types.dtypes import taken
+from jaxvjp.types.user_code import warn_user
 
 UNDERNEATH = "`jnp.from_dlpack` and `np.asarray`; a value without its graph"
 
@@ -316,13 +316,11 @@ def from_numpy(ndarray: Any) -> Tensor:
             "currently not supported."
         )
     if not ndarray.flags.writeable:
-        warnings.warn(
+        warn_user(
             "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means "
             "writing to this tensor will result in undefined behavior. You may want to copy the array to protect its "
             "data or make it writable before converting it to a tensor. This type of warning will be suppressed for "
             "the rest of this program.",
-            UserWarning,
-            stacklevel=2,
         )
     known = storage_of(ndarray)
     if known is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +11,7 @@ from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.types.size import Size
+from jaxvjp.types.user_code import warn_user
 
 UNDERNEATH = "no JAX: what is known of the tensor"
 
@@ -163,7 +163,7 @@ def to_dense(self: Tensor, dtype: Dtype | None = None, *, masked_grad: bool | No
 
 
 def _resized(name: str, self: Tensor, shape: tuple[int, ...]) -> Tensor:
-    warnings.warn(f"non-inplace {name} is deprecated", UserWarning, stacklevel=3)
+    warn_user(f"non-inplace {name} is deprecated")
     wanted = Size(shape)
     if wanted.numel() != self.numel():
         words = ["x".join(map(str, each)) for each in (wanted, self.shape)]
@@ -218,7 +218,7 @@ def _is_meta(self: Tensor) -> bool:
 
 def _volatile(self: Tensor) -> bool:
     """False, with a warning: what torch once had in place of `no_grad`."""
-    warnings.warn("volatile was removed (Variable.volatile is always False)", UserWarning, stacklevel=2)
+    warn_user("volatile was removed (Variable.volatile is always False)")
     return False
 
 

@@ -19,7 +19,6 @@ import numpy as np
 
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.record import node_of_value, record
-from jaxvjp.core.record.user_lines import warn_user
 from jaxvjp.core.run.transfer import on_device
 from jaxvjp.library.splits import counted, cut, elements
 from jaxvjp.ops.indexing import index
@@ -34,6 +33,7 @@ from jaxvjp.tensor.storage import view as view_of
 from jaxvjp.tensor.tensor import NUMBERS, Tensor, unreadable, view, wrap, wrap_unlinked
 from jaxvjp.tensor.view_steps import Step
 from jaxvjp.types.dtypes import LEAST, bool_, fitted, int64, uint8
+from jaxvjp.types.user_code import warn_user
 
 UNDERNEATH = "view ops, `index` and `index_put` of `jaxvjp.ops`, and `jax.vjp` of them"
 

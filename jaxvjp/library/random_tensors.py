@@ -7,7 +7,6 @@ Numbers are drawn on the host and put on the device. Inside of `vmap` each examp
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -42,6 +41,7 @@ from jaxvjp.types.dtypes import (
     uint8,
 )
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
+from jaxvjp.types.user_code import warn_user
 
 UNDERNEATH = "numbers drawn by NumPy's MT19937 on the host, a leaf; no `jax.random`"
 
@@ -234,12 +234,10 @@ def between(source: Generator, count: int, own: Dtype, low: int, high: int | Non
             raise RuntimeError(f"{name} is out of bounds for {CTYPES[own.name]}")
         if own.is_floating_point and abs(bound) > 1 << DIGITS[own.name]:
             range_ = f"[-(2^{DIGITS[own.name]}), 2^{DIGITS[own.name]}]"
-            warnings.warn(
+            warn_user(
                 f"{name} is out of bounds {range_}. Due to precision limitations {CTYPES[own.name]} can support "
                 "discrete uniform distribution only within this range. This warning will become an error in version "
                 "1.7 release, please fix the code in advance",
-                UserWarning,
-                stacklevel=4,
             )
     if own.is_floating_point:
         inward = DIGITS[own.name] - 1

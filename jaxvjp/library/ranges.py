@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any, overload
 
 import numpy as np
@@ -20,6 +19,7 @@ from jaxvjp.types.dtypes import (
     int64,
 )
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
+from jaxvjp.types.user_code import warn_user
 
 INT64_MAX = 2**63 - 1
 
@@ -60,11 +60,9 @@ def arange(*bounds: Any, dtype: Dtype | None = None, **named: Any) -> tuple[Any,
 
 def range_(start: float, end: float, step: float = 1, *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:
     """The numbers from `start` to `end`, which is one of them, by `step`; floats, with a warning: see `arange`."""
-    warnings.warn(
+    warn_user(
         "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
         "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
-        UserWarning,
-        stacklevel=3,
     )
     first, last, by = number(start), number(end), number(step)
     if by == 0:

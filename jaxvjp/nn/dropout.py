@@ -6,7 +6,6 @@ The numbers are torch's for the same seed (see `Generator.bernoulli`), drawn on 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -28,6 +27,7 @@ from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.types.devices import META, place
 from jaxvjp.types.dtypes import dtype
+from jaxvjp.types.user_code import warn_user
 
 UNDERNEATH = "numbers drawn on the host, and an op of `jaxvjp.ops.neural`, with `jax.vjp` of it"
 
@@ -147,12 +147,11 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     check_probability(p)
     _warn_of_dims("dropout2d", input, 2)
     if input.ndim == 3:
-        warnings.warn(
+        warn_user(
             "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired "
             "- input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a "
             "future release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain "
             "the 1D channel-wise dropout behavior, please switch to using dropout1d instead.",
-            stacklevel=2,
         )
     return _dropped(input, _channels, p, training, inplace)
 
@@ -168,12 +167,11 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 def _warn_of_dims(name: str, input: Tensor, dims: int) -> None:
     if input.ndim not in (dims + 1, dims + 2):
-        warnings.warn(
+        warn_user(
             f"{name}: Received a {input.ndim}-D input to {name}, which is deprecated and will result in an error in a "
             "future release. To retain the behavior and silence this warning, please use dropout instead. Note that "
             f"{name} exists to provide channel-wise dropout on inputs with {dims} spatial dimensions, a channel "
             f"dimension, and an optional batch dimension (i.e. {dims + 1}D or {dims + 2}D inputs).",
-            stacklevel=3,
         )
 
 
@@ -247,7 +245,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     Counterpart of `torch.nn.functional.gumbel_softmax`.
     """
     if eps != 1e-10:
-        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+        warn_user("`eps` parameter is deprecated and has no effect.")
     own = logits.dtype
     if not own.is_floating_point:
         raise RuntimeError(

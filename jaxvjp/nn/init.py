@@ -6,7 +6,6 @@ Each returns the tensor that it filled, and records no gradient.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -22,6 +21,7 @@ from jaxvjp.tensor.apply import apply
 from jaxvjp.tensor.docstrings import complete_all
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import bfloat16, float16
+from jaxvjp.types.user_code import warn_user
 
 UNDERNEATH = "numbers drawn on the host and written in place under `no_grad`"
 
@@ -73,10 +73,9 @@ def trunc_normal_(
     """Normal, truncated to `a` to `b`: numbers outside are drawn again; counterpart of
     `torch.nn.init.trunc_normal_`."""
     if mean < a - 2 * std or mean > b + 2 * std:
-        warnings.warn(
+        warn_user(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
             "incorrect.",
-            stacklevel=2,
         )
     below = [(1.0 + math.erf((each - mean) / std / math.sqrt(2.0))) / 2.0 for each in (a, b)]
 
@@ -167,7 +166,7 @@ def _he(weights: Tensor, a: float, mode: str, nonlinearity: str) -> float:
 
 
 def _nothing(tensor: Tensor) -> Tensor:
-    warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+    warn_user("Initializing zero-element tensors is a no-op")
     return tensor
 
 
@@ -240,7 +239,7 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
     @wraps(function)
     def deprecated(*args: Any, **kwargs: Any) -> Tensor:
-        warnings.warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{name}`.", FutureWarning, stacklevel=2)
+        warn_user(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{name}`.", FutureWarning)
         return function(*args, **kwargs)
 
     deprecated.__name__ = deprecated.__qualname__ = old

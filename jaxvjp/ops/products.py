@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import sys
-import warnings
 from contextvars import ContextVar
 from functools import cache
 from typing import Any
@@ -21,6 +20,7 @@ from jaxvjp.ops.matrices import ctype, legacy
 from jaxvjp.ops.op import ARITHMETIC, OPMATH, SHORT, Op, op
 from jaxvjp.ops.pointwise import assigned, broadcast, fitting_numbers
 from jaxvjp.types.dtypes import forget_calls
+from jaxvjp.types.user_code import warn_user
 
 PRECISIONS = {
     "highest": jax.lax.Precision.HIGHEST,
@@ -42,11 +42,9 @@ def set_float32_matmul_precision(precision: str) -> None:
     """
     global _setting
     if precision not in PRECISIONS:
-        warnings.warn(
+        warn_user(
             f"{precision} is not one of 'highest', 'high', or 'medium'; the current setFloat32MatmulPrecision call has "
             "no effect.",
-            UserWarning,
-            stacklevel=2,
         )
         return
     _setting = sys.intern(precision)

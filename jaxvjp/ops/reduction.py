@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +15,7 @@ from jaxvjp.ops.identity import rebind
 from jaxvjp.ops.op import ARITHMETIC, FLOAT, op
 from jaxvjp.ops.pointwise import abs_, broadcast
 from jaxvjp.types.dtypes import BOOL, INTEGRAL, bool_, from_numpy, int64, promote_types, uint8
+from jaxvjp.types.user_code import warn_user
 
 
 def _numbered_by_dim(name):
@@ -148,11 +148,9 @@ def _variance(name, input, dim, correction, keepdim):
     nothing = rebind.function(mean, jnp.zeros_like(mean))
     count = math.prod(input.shape[each] for each in reduced)
     if count <= correction:
-        warnings.warn(
+        warn_user(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
             "(input numel divided by output numel).",
-            UserWarning,
-            stacklevel=2,
         )
     total = jnp.sum(_squared(distance), reduced, keepdims=True)
     if count != correction:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any, SupportsFloat
 
@@ -17,6 +16,7 @@ from jaxvjp.optim.schedule import (
     _values_of_groups,
     _without_functions,
 )
+from jaxvjp.types.user_code import warn_user
 
 NO_MOMENTUM = "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"
 
@@ -63,7 +63,7 @@ class ReduceLROnPlateau(LRScheduler):
         """Notes the metric of an epoch, and lowers the rates if it is due."""
         current = float(metrics)
         if epoch is not None:
-            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+            warn_user(EPOCH_DEPRECATION_WARNING)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         if self._is_better(current, self.best):
             self.best = current

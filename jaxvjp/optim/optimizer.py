@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable
 from copy import deepcopy
@@ -14,6 +13,7 @@ from jaxvjp.library.facts import typename
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import float32
 from jaxvjp.types.hooks import RemovableHandle
+from jaxvjp.types.user_code import warn_user
 
 Group = dict[str, Any]
 Hooks = OrderedDict[int, Callable[..., Any]]
@@ -284,10 +284,9 @@ class Optimizer:
                 raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
             param_group.setdefault(name, default)
         if len(param_group["params"]) != len(set(param_group["params"])):
-            warnings.warn(
+            warn_user(
                 "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; "
                 "see github.com/pytorch/pytorch/issues/40967 for more information",
-                stacklevel=3,
             )
         for group in self.param_groups:
             if ("param_names" in param_group) != ("param_names" in group):

@@ -7,12 +7,12 @@ for those of any epoch. A rate that is a number stays an operand of the compiled
 from __future__ import annotations
 
 import types
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from jaxvjp.optim.optimizer import Group, Optimizer
 from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.user_code import warn_user
 
 HOW_TO = "See more details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 EPOCH_DEPRECATION_WARNING = (
@@ -119,12 +119,12 @@ class LRScheduler:
         """Sets the next rates; call it after the optimizer's `step()`."""
         if self._step_count == 1:
             if not hasattr(self.optimizer.step, "hooked"):
-                warnings.warn(OVERRIDDEN, UserWarning, stacklevel=2)
+                warn_user(OVERRIDDEN)
             elif not getattr(self.optimizer, "_opt_called", False):
-                warnings.warn(OUT_OF_ORDER, UserWarning, stacklevel=2)
+                warn_user(OUT_OF_ORDER)
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+            warn_user(EPOCH_DEPRECATION_WARNING)
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: int | None = None) -> None:
@@ -145,10 +145,8 @@ class LRScheduler:
     def _present(self) -> list[Any]:
         """The present rates, to begin `get_lr` with; warns the user who calls `get_lr` himself."""
         if not self._get_lr_called_within_step:
-            warnings.warn(
+            warn_user(
                 "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
-                UserWarning,
-                stacklevel=3,
             )
         return _values_of_groups(self.optimizer, "lr")
 

@@ -22,10 +22,10 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxvjp.core.record.user_lines import PACKAGE, in_package
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.devices import device
 from jaxvjp.types.dtypes import dtype
+from jaxvjp.types.user_code import PACKAGE, in_package
 
 MISSING: Any = object()
 PLAIN = frozenset([int, float, bool, complex, str, bytes, type(None), dtype, device])

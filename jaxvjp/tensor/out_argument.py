@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -16,6 +15,7 @@ from jaxvjp.tensor.storage import OVERLAP
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.tensor.view_steps import strided_step
 from jaxvjp.types.dtypes import CTYPES, bool_, uint8
+from jaxvjp.types.user_code import warn_user
 
 OUT = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Tensor | None)
 
@@ -199,7 +199,7 @@ def write_out(target: Tensor, result: Tensor, told: str = RESIZED) -> Tensor:
         return target
     if target.numel() and told:
         sizes = {"own": list(target.shape), "count": target.numel(), "new": list(result.shape)}
-        warnings.warn(told.format(**sizes, needed=result.numel()), UserWarning, stacklevel=4)
+        warn_user(told.format(**sizes, needed=result.numel()))
     begins = target.storage_offset()
     if begins + result.numel() <= target.contents.aval.layout.size and target._base is not None:
         step = strided_step(target.contents, tuple(result.shape), contiguous_strides(tuple(result.shape)), begins)

@@ -290,9 +290,7 @@ def _modern(
     complete = len(tensors) == signature.least + signature.own
     if complete and len(numbers) <= len(names) and not named.keys() & set(names):
         shown = ", ".join([f"{each}={number}" for each, number in zip(names, numbers, strict=False)])
-        warn_once(
-            "overload", f"This overload of {signature.name} is deprecated:\nWrite its numbers last: `{shown}`.", 6
-        )
+        warn_once("overload", f"This overload of {signature.name} is deprecated:\nWrite its numbers last: `{shown}`.")
         return tensors, named | dict(zip(names, numbers, strict=False))
     if name in WITH_NUMBERS and arguments[0] is numbers[0] and len(arguments) == 2:
         first = constant(numbers[0], Aval((), of_number(numbers[0])))

@@ -6,7 +6,6 @@ them to the class.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from textwrap import indent
@@ -35,6 +34,7 @@ from jaxvjp.types.dtypes import CTYPES, dtype
 from jaxvjp.types.hooks import RemovableHandle
 from jaxvjp.types.settings import warn_once
 from jaxvjp.types.size import Size
+from jaxvjp.types.user_code import warn_user
 
 Array = np.ndarray[Any, Any]
 NUMBERS = (int, float, complex)  # and bool, which is an int
@@ -265,12 +265,10 @@ class Tensor(Methods):
     def grad(self) -> Tensor | None:
         """What `backward` has accumulated here: None until it reached this tensor, then of its shape and dtype."""
         if self._grad is None and not (self.node.is_leaf or self.retains_grad):
-            warnings.warn(
+            warn_user(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
                 "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
                 "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.",
-                UserWarning,
-                stacklevel=2,
             )
         if staging().journal is not None:
             staging().journal.note_read_grad(self)

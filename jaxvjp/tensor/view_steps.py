@@ -13,7 +13,7 @@ import numpy as np
 
 from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.core.record.record import Signature, avals_of, node_of_value, record, record_with, signature_of
-from jaxvjp.core.record.user_lines import user_line, warn_user
+from jaxvjp.core.record.user_lines import user_line
 from jaxvjp.ops.layouts import Layout
 from jaxvjp.ops.neural.activation import threshold
 from jaxvjp.ops.op import Aval, Op
@@ -22,6 +22,7 @@ from jaxvjp.ops.scattering import index_fill, index_put, masked_put
 from jaxvjp.ops.strided import strided, unfold
 from jaxvjp.ops.view import OVERLAPPING, expand, placed, placed_repeated, put, put_at, put_changed
 from jaxvjp.types.dtypes import int64
+from jaxvjp.types.user_code import warn_user
 
 
 class Step:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+from jaxvjp.types.user_code import warn_user
 
 
 class Settings:
@@ -41,14 +41,14 @@ def alert_nondeterministic(name: str) -> None:
         )
         raise RuntimeError(NONDETERMINISTIC.format(name, "", instead))
     if settings.deterministic:
-        warnings.warn(NONDETERMINISTIC.format(name, ", warn_only=True", ""), UserWarning, stacklevel=3)
+        warn_user(NONDETERMINISTIC.format(name, ", warn_only=True", ""))
 
 
 _given: set[str] = set()
 
 
-def warn_once(kind: str, text: str, stacklevel: int = 3) -> None:
+def warn_once(kind: str, text: str) -> None:
     """Gives a UserWarning, the first time that one of this kind is due, or each time after `set_warn_always(True)`."""
     if settings.warns_always or kind not in _given:
         _given.add(kind)
-        warnings.warn(text, UserWarning, stacklevel=stacklevel)
+        warn_user(text)

@@ -8,7 +8,6 @@ runs once and random numbers are drawn once, so there is nothing to check or res
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -26,6 +25,7 @@ from jaxvjp.ops.op import Aval, op
 from jaxvjp.tensor.docstrings import complete_all
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import float32
+from jaxvjp.types.user_code import warn_user
 
 UNDERNEATH = "`jax.checkpoint` of the recorded program"
 
@@ -78,7 +78,7 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 def check_backward_validity(inputs: Iterable[Any]) -> None:
     """Warns where no tensor among `inputs` requires a gradient."""
     if not any(isinstance(each, Tensor) and each.requires_grad for each in inputs):
-        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", UserWarning, stacklevel=2)
+        warn_user("None of the inputs have requires_grad=True. Gradients will be None")
 
 
 @op(saves="residuals", public="", grad_fn="CheckpointFunctionBackward")
@@ -151,7 +151,7 @@ def checkpoint(
     Counterpart of `torch.utils.checkpoint.checkpoint`. Underneath: `jax.checkpoint(f)(*args)`.
     """
     if use_reentrant is None:
-        warnings.warn(REENTRANT.format("torch.utils.checkpoint"), UserWarning, stacklevel=2)
+        warn_user(REENTRANT.format("torch.utils.checkpoint"))
         use_reentrant = True
     if use_reentrant:
         if kwargs:
@@ -159,9 +159,7 @@ def checkpoint(
         if context_fn not in (None, noop_context_fn) or debug:
             raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
         if grad_mode().enabled and not any(isinstance(each, Tensor) and each.requires_grad for each in args):
-            warnings.warn(
-                "None of the inputs have requires_grad=True. Gradients will be None", UserWarning, stacklevel=2
-            )
+            warn_user("None of the inputs have requires_grad=True. Gradients will be None")
             with no_grad():
                 return function(*args)
     elif determinism_check not in DETERMINISM_CHECKS:
@@ -212,7 +210,7 @@ def checkpoint_sequential(
     """
     if use_reentrant is None:
         message = REENTRANT.format("torch.utils.checkpoint.checkpoint_sequential")
-        warnings.warn(message, UserWarning, stacklevel=2)
+        warn_user(message)
         use_reentrant = True
     if kwargs:
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
@@ -256,7 +254,7 @@ def _checkpointed(outputs: Sequence[Node], start: int, reentrant: bool, policy: 
         reached = reachable([output], partial(_within, start=start, ends=ends))
         own = [node for node in reached if node.serial >= start and not node.is_leaf and node not in ends]
         if any(node.stands_alone or node.hooks or node.retains for node in own):
-            warnings.warn(PYTHON_INSIDE, UserWarning, stacklevel=3)
+            warn_user(PYTHON_INSIDE)
             return {}
         if own and not any(node.freed for node in own):
             inside.update(own)

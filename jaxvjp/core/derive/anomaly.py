@@ -9,7 +9,6 @@ import math
 import sys
 import threading
 import traceback
-import warnings
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -19,6 +18,7 @@ from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.user_lines import UserLine, located
 from jaxvjp.core.run.evaluation import evaluate
+from jaxvjp.types.user_code import warn_user
 
 
 class Inside(NamedTuple):
@@ -83,7 +83,7 @@ def _told(serial: int, where: UserLine, what: str) -> str:
 
 def _warn(text: str) -> None:
     try:
-        warnings.warn(text, UserWarning, stacklevel=2)
+        warn_user(text)
     except UserWarning:
         print(f"UserWarning: {text}", file=sys.stderr)
 

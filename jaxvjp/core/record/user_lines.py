@@ -8,26 +8,21 @@ from __future__ import annotations
 
 import ast
 import linecache
-import os
 import sys
-import warnings
 from types import CodeType
 from typing import Any, NamedTuple
 
 from jaxvjp.core.record.modes import CYTHONIZED
+from jaxvjp.types.user_code import in_package, inside_package
 
-PACKAGE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..")) + os.sep
-USERS = tuple(PACKAGE + each for each in ("examples" + os.sep, os.path.join("tools", "bench", "workloads")))
-"""Parts of this package that count as the user's code."""
 UserLine = tuple[CodeType, int] | None
-_in_package: dict[str, bool] = {}
 
 
 def user_frame(frame: Any) -> Any:
     """The innermost frame, from this one outwards, that is not in this package; None if all are."""
     while frame is not None:
         code: CodeType = code_of(frame) if CYTHONIZED else frame.f_code  # type: ignore[name-defined]  # noqa: F821
-        inside = _in_package.get(code.co_filename)
+        inside = inside_package.get(code.co_filename)
         if inside is None:
             inside = in_package(code.co_filename)
         if not inside:
@@ -46,19 +41,6 @@ def user_line(frame: Any = None) -> UserLine:
         return None if frame is None else (code_of(frame), instruction_of(frame))  # type: ignore[name-defined]  # noqa: F821
     frame = user_frame(sys._getframe(1) if frame is None else frame)
     return None if frame is None else (frame.f_code, frame.f_lasti)
-
-
-def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
-    """`warnings.warn` for the innermost line that is not in this package.
-
-    Compiled modules have no frames, so none of them may count with `stacklevel`.
-    """
-    frame = user_frame(sys._getframe())
-    if frame is None:
-        warnings.warn(message, category, stacklevel=2)
-        return
-    registry = frame.f_globals.setdefault("__warningregistry__", {})
-    warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, registry=registry)
 
 
 class Location(NamedTuple):
@@ -98,9 +80,3 @@ def loop_around(inside: UserLine, outside: UserLine) -> int | None:
     loops = [each for each in ast.walk(tree) if isinstance(each, ast.For | ast.While)]
     spans = [range(each.lineno, (each.end_lineno or each.lineno) + 1) for each in loops]
     return min((span.start for span in spans if here.number in span and there.number not in span), default=None)
-
-
-def in_package(filename: str) -> bool:
-    """Whether a file is part of this package, and not of `USERS`."""
-    inside = _in_package[filename] = filename.startswith(PACKAGE) and not filename.startswith(USERS)
-    return inside

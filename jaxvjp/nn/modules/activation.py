@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any  # noqa: F401 - for annotations of rows
 
 from jaxvjp.nn import functional as F  # noqa: F401 - for calls of rows
 from jaxvjp.nn.modules.layer import Layer, Row, define
 from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.user_code import warn_user
 
 INPLACE = "inplace: bool = False"
 BOUNDS = "min_value: float | None = None, max_value: float | None = None"
@@ -19,7 +19,7 @@ class _Bounded(Layer):
             given = self.__dict__.pop(old)
             if given is not None:
                 told = f"keyword argument `{old}` is deprecated and renamed to `{new}`"
-                warnings.warn(told, FutureWarning, stacklevel=3)
+                warn_user(told, FutureWarning)
                 setattr(self, new, given)
         if self.max_val <= self.min_val:
             raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from jaxvjp.library.creation import ones, tensor, zeros
@@ -11,6 +10,7 @@ from jaxvjp.nn import init
 from jaxvjp.nn.modules.layer import Layer
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import int64
+from jaxvjp.types.user_code import warn_user
 
 UNDERNEATH = "a function of `nn.functional`, which writes the running statistics in place"
 
@@ -204,10 +204,9 @@ class _InstanceNorm(_NormBase):
                     f"expected input's size at dim={dim} to match num_features ({self.num_features}), but got: "
                     f"{input.size(dim)}."
                 )
-            warnings.warn(
+            warn_user(
                 f"input's size at dim={dim} does not match num_features. You can silence this warning by not passing "
                 "in num_features, which is not used because affine=False",
-                stacklevel=2,
             )
         result = F.instance_norm(
             input.unsqueeze(0) if alone else input,

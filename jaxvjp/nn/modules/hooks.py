@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,6 +11,7 @@ from jaxvjp.autograd.function import Function
 from jaxvjp.autograd.modes import is_grad_enabled
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.hooks import RemovableHandle
+from jaxvjp.types.user_code import warn_user
 
 Hook = Callable[..., Any]
 Hooks = OrderedDict[int, Hook]
@@ -233,10 +233,9 @@ class Hooked:
                         new = self._tell(number, hook, args, kwargs, result)
                         result = result if new is None else new
                     except Exception as silenced:
-                        warnings.warn(
+                        warn_user(
                             f"{'' if own else 'global '}module forward hook with ``always_call=True`` raised an "
                             f"exception that was silenced as another error was raised in forward: {silenced}",
-                            stacklevel=2,
                         )
             raise
 
@@ -278,10 +277,9 @@ class _Sides:
 
     def at_outputs(self, result: Any) -> Any:
         if not isinstance(result, Tensor | tuple):
-            warnings.warn(
+            warn_user(
                 "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
                 f"{type(result)}",
-                stacklevel=4,
             )
         outputs = result if isinstance(result, tuple) else (result,)
         self.output_count = len(outputs)
@@ -321,11 +319,10 @@ class _Sides:
                 arrived = returned
         self.arrived = arrived
         if self.inputs is None:
-            warnings.warn(
+            warn_user(
                 "Full backward hook is firing when gradients are computed with respect to module outputs since no "
                 "inputs require gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#"
                 "torch.nn.Module.register_full_backward_hook for more details.",
-                stacklevel=5,
             )
             for hook in self.after:
                 returned = hook(self.module, (None,) * self.input_count, arrived)
@@ -385,11 +382,10 @@ def _at_last_step(module: Any, hooks: list[Hook], args: Any, result: Any) -> Non
         how, what = INCOMPLETE[missed]
         named = "non-full backward hooks" if missed in ("result", "args") else "a non-full backward hook"
         advice = "" if missed == "nested" else " Please use register_full_backward_hook to get the documented behavior."
-        warnings.warn(
+        warn_user(
             f"Using {named} {how} is deprecated and will be removed in future versions. This hook will be missing "
             f"{what}.{advice}",
             FutureWarning,
-            stacklevel=4,
         )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from textwrap import indent
@@ -36,6 +35,7 @@ from jaxvjp.staging import compile as compiled
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.devices import device as Device  # noqa: N812 - `device` is an argument's name here
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - and so is `dtype`
+from jaxvjp.types.user_code import warn_user
 
 UNDERNEATH = "no JAX: a Python object with tensors, which are the leaves of the recorded program"
 
@@ -391,12 +391,11 @@ class Module(Hooked, Stateful):
                 f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
             )
         if dtype is not None and dtype.is_complex:
-            warnings.warn(
+            warn_user(
                 "Complex modules are a new feature under active development whose design may change, and some modules "
                 "might not work as expected when using complex tensors as parameters or buffers. Please file an issue "
                 "at https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml if a complex module does "
                 "not work as expected.",
-                stacklevel=2,
             )
 
         def converted(tensor: Tensor) -> Tensor:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 from jaxvjp.library.creation import zeros
@@ -13,6 +12,7 @@ from jaxvjp.nn.packed_sequences import PackedSequence
 from jaxvjp.ops.neural.recurrence import GATES
 from jaxvjp.tensor.published import PUBLISHED
 from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.user_code import warn_user
 
 UNDERNEATH = recurrence.UNDERNEATH
 
@@ -42,10 +42,9 @@ class RNNBase(Layer):
                 "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
             )
         if dropout > 0 and num_layers == 1:
-            warnings.warn(
+            warn_user(
                 "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
                 f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}",
-                stacklevel=2,
             )
         settings = {"bias": (bias, bool), "batch_first": (batch_first, bool), "input_size": (input_size, int)}
         for name, (value, kind) in (settings | {"hidden_size": (hidden_size, int)}).items():

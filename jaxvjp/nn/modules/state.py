@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
 from functools import update_wrapper
@@ -15,6 +14,7 @@ from jaxvjp.nn.parameter import Parameter, is_lazy
 from jaxvjp.tensor.overriding import is_tensor_like
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.hooks import RemovableHandle
+from jaxvjp.types.user_code import warn_user
 
 EXTRA = "_extra_state"
 """The name under which `state_dict` has what `get_extra_state` gives."""
@@ -113,11 +113,10 @@ class Stateful:
             keep_vars: whether the tensors are the module's own, with their gradients; else `detach()` of them.
         """
         if args:
-            warnings.warn(
+            warn_user(
                 "Positional args are being deprecated, use kwargs instead. Refer to "
                 "https://pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.state_dict for details.",
                 FutureWarning,
-                stacklevel=2,
             )
             positional = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
             destination = positional.get("destination") if destination is None else destination
@@ -197,11 +196,10 @@ class Stateful:
                 told = f"copying a param with shape {given.shape} from checkpoint, the shape in current model is"
                 return [f"size mismatch for {key}: {told} {tensor.shape}."]
         if getattr(tensor, "is_meta", False) and not getattr(given, "is_meta", False) and not assign:
-            warnings.warn(
+            warn_user(
                 f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current "
                 "model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary "
                 "to their corresponding key in the module instead of copying them in place?)",
-                stacklevel=2,
             )
         try:
             with no_grad():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from types import GeneratorType
 
@@ -11,6 +10,7 @@ from jaxvjp.library.creation import tensor
 from jaxvjp.ops.joining import stack
 from jaxvjp.tensor.apply import apply
 from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.user_code import warn_user
 
 UNDERNEATH = "operations on the gradients, recorded under `no_grad`"
 
@@ -83,7 +83,7 @@ def clip_grad_norm_(
     """
     every = [parameters] if isinstance(parameters, Tensor) else [*parameters]
     if not every and isinstance(parameters, GeneratorType):
-        warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=2)
+        warn_user("`parameters` is an empty generator, no gradient clipping will occur.")
     total = get_total_norm(_grads(every), norm_type, error_if_nonfinite, foreach)
     clip_grads_with_norm_(every, max_norm, total, foreach)
     return total
@@ -97,10 +97,9 @@ def clip_grad_norm(
     foreach: bool | None = None,
 ) -> Tensor:
     """The old name of `clip_grad_norm_`."""
-    warnings.warn(
+    warn_user(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
         FutureWarning,
-        stacklevel=2,
     )
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 

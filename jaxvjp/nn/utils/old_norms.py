@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from jaxvjp.autograd.modes import no_grad
 from jaxvjp.nn.modules.module import Module
 from jaxvjp.nn.parameter import Parameter, is_lazy
 from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.user_code import warn_user
 
 UNDERNEATH = "operations on the weight, recorded at each call of the module"
 
@@ -184,10 +184,9 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
         name: the name of the parameter.
         dim: the dimension that has a norm for each place; None for one norm in all.
     """
-    warnings.warn(
+    warn_user(
         "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
         FutureWarning,
-        stacklevel=2,
     )
     return WeightNorm(name, -1 if dim is None else dim).hang(module)
 

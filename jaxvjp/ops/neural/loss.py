@@ -6,7 +6,6 @@ Each ends in `reduction`: "none", "mean" or "sum". `size_average` and `reduce` a
 from __future__ import annotations
 
 import math
-import warnings
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +14,7 @@ from jaxvjp.ops.arguments import Either, Flag, Real, Text
 from jaxvjp.ops.neural.distance import fractional, pairwise_distance
 from jaxvjp.ops.op import ARITHMETIC, op
 from jaxvjp.ops.pointwise import abs_, broadcast, clamp_min
+from jaxvjp.types.user_code import warn_user
 
 REDUCTIONS = ("none", "mean", "sum")
 
@@ -23,9 +23,8 @@ def chosen_reduction(size_average: bool | None, reduce: bool | None, reduction: 
     """The reduction that torch's older flags mean, where one of them is given, and else `reduction`; ValueError."""
     if size_average is not None or reduce is not None:
         reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
-        warnings.warn(
+        warn_user(
             f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
-            stacklevel=2,
         )
     if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction\nIt is one of {', '.join(REDUCTIONS)}.")
@@ -53,10 +52,9 @@ def reduction_name(each: str):
 def _same_size(input, target):
     """Warns, as torch does, if the sizes differ and broadcast."""
     if input.shape != target.shape:
-        warnings.warn(
+        warn_user(
             f"Using a target size ({_size(target)}) that is different to the input size ({_size(input)}). This will "
             "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
-            stacklevel=2,
         )
     return broadcast(input, target)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import sys
-import warnings
 from itertools import product
 from typing import Annotated, Any
 
@@ -23,6 +22,7 @@ from jaxvjp.ops.neural.windows import LARGEST
 from jaxvjp.ops.op import op
 from jaxvjp.ops.pointwise import not_implemented
 from jaxvjp.types.dtypes import from_numpy
+from jaxvjp.types.user_code import warn_user
 
 LINEAR = {3: "linear", 4: "bilinear", 5: "trilinear"}
 """torch's name for linear interpolation, by the number of the input's dimensions."""
@@ -321,10 +321,9 @@ def affine_grid(theta, size: Shape, align_corners: Flag | None = None):
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {list(size)}")
     if align_corners and min(size[2:]) == 1:
-        warnings.warn(
+        warn_user(
             "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. This "
             "is not an intended use case of affine_grid. See the documentation of affine_grid for details.",
-            stacklevel=2,
         )
     lines = []
     for count in size[2:]:
@@ -337,11 +336,10 @@ def affine_grid(theta, size: Shape, align_corners: Flag | None = None):
 
 def _aligned(align_corners):
     if align_corners is None:
-        warnings.warn(
+        warn_user(
             "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please "
             "specify align_corners=True if the old behavior is desired. See the documentation of grid_sample for "
             "details.",
-            stacklevel=2,
         )
     return bool(align_corners)
 

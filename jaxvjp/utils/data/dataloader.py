@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import multiprocessing
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import repeat
 from typing import Any, Generic, TypeVar
 
 from jaxvjp.library.generator import Generator
+from jaxvjp.types.user_code import warn_user
 from jaxvjp.utils.data.collate import default_collate, default_convert
 from jaxvjp.utils.data.dataset import Dataset, IterableDataset, Subset, TensorDataset
 from jaxvjp.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, drawn_seed
@@ -258,10 +258,9 @@ class _Batches:
         self._given += 1
         told = self._loader._length_told
         if isinstance(self._loader.dataset, IterableDataset) and told is not None and self._given > told:
-            warnings.warn(
+            warn_user(
                 f"Length of IterableDataset {self._loader.dataset} was reported to be {told}"
                 f"(when accessing len(dataloader)), but {self._given} samples have been fetched. ",
-                stacklevel=2,
             )
         return batch
 

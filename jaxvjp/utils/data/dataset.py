@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
@@ -12,6 +11,7 @@ from typing import Any, Generic, TypeVar
 from jaxvjp.library.generator import Generator, default_generator
 from jaxvjp.library.random_tensors import randperm
 from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.user_code import warn_user
 
 __all__ = [
     "ChainDataset",
@@ -228,9 +228,7 @@ def random_split(
             sizes[at % len(sizes)] += 1
         for at, size in enumerate(sizes):
             if not size:
-                warnings.warn(
-                    f"Length of split at index {at} is 0. This might result in an empty dataset.", stacklevel=2
-                )
+                warn_user(f"Length of split at index {at} is 0. This might result in an empty dataset.")
     if sum(sizes) != total:
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
     order = iter(randperm(int(sum(sizes)), generator=generator).tolist())

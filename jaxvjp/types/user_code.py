@@ -1,0 +1,40 @@
+"""Which code is the user's, and warnings that are given for the user's line (`warn_user`)."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import warnings
+from types import FrameType
+
+import jax
+
+PACKAGE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..")) + os.sep
+USERS = tuple(PACKAGE + each for each in ("examples" + os.sep, os.path.join("tools", "bench", "workloads")))
+"""Parts of this package that count as the user's code."""
+BETWEEN = (os.path.dirname(jax.__file__) + os.sep, contextlib.__file__)
+"""Code that may stand between the user's line and ours: JAX calls an op back to trace it."""
+inside_package: dict[str, bool] = {}
+"""What `in_package` has found, for each name of a file."""
+
+
+def in_package(filename: str) -> bool:
+    """Whether a file is part of this package, and not of `USERS`."""
+    inside = inside_package[filename] = filename.startswith(PACKAGE) and not filename.startswith(USERS)
+    return inside
+
+
+def warn_user(message: str | Warning, category: type[Warning] = UserWarning) -> None:
+    """`warnings.warn` for the innermost line that is the user's.
+
+    Compiled modules have no frames, so `stacklevel` cannot count them.
+    """
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and (in_package(frame.f_code.co_filename) or frame.f_code.co_filename.startswith(BETWEEN)):
+        frame = frame.f_back
+    if frame is None:
+        warnings.warn(message, category, stacklevel=2)
+        return
+    registry = frame.f_globals.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, registry=registry)
