@@ -34,6 +34,8 @@ MODULES = (
     "core/derive/remembered_graphs.py",
     "core/derive/transforms.py",
     "tensor/levels.py",
+    "tensor/duals.py",
+    "tensor/batches.py",
     "tensor/trees.py",
     "tensor/jacobians.py",
     "func/arguments.py",
@@ -53,6 +55,8 @@ UNTYPED = frozenset(
         *("core/record/graph.py", "core/record/record.py", "core/run/compilation.py"),
         *(
             "tensor/levels.py",
+            "tensor/duals.py",
+            "tensor/batches.py",
             "tensor/trees.py",
             "tensor/jacobians.py",
             "tensor/apply.py",

@@ -24,7 +24,7 @@ from jaxvjp.core.record.steps import Cotangents, StepHooks
 from jaxvjp.core.run.evaluation import evaluate, evaluated
 from jaxvjp.ops.identity import shaped
 from jaxvjp.ops.pointwise import add
-from jaxvjp.tensor.levels import Batch
+from jaxvjp.tensor.batches import Batch
 from jaxvjp.tensor.storage import Stored, holding, shown
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.types.dtypes import COMPLEX

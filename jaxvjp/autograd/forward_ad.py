@@ -15,7 +15,7 @@ from jaxvjp.core.record.modes import transforming
 from jaxvjp.library.creation import zeros
 from jaxvjp.library.facts import is_conj, is_neg
 from jaxvjp.tensor.docstrings import complete_all
-from jaxvjp.tensor.levels import Duals, DualStep, NoTangents
+from jaxvjp.tensor.duals import Duals, DualStep, NoTangents
 from jaxvjp.tensor.tensor import Tensor
 
 UNDERNEATH = "`jax.jvp` of what was recorded in the level"

@@ -17,7 +17,7 @@ from jaxvjp.core.record.graph import Node, gradient_edges, reachable
 from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.record import record
 from jaxvjp.ops.reduction import expandable, sum_to
-from jaxvjp.tensor.levels import Batch
+from jaxvjp.tensor.batches import Batch
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.tensor.trees import flattened, unflattened
 

@@ -32,7 +32,7 @@ from jaxvjp.autograd.differences import (
 )
 from jaxvjp.autograd.function import Function
 from jaxvjp.library.creation import zeros_like
-from jaxvjp.tensor.levels import Batch
+from jaxvjp.tensor.batches import Batch
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.types.dtypes import complex128, float64
 from jaxvjp.types.user_code import warn_user

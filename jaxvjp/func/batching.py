@@ -9,7 +9,7 @@ from typing import Any
 from jaxvjp.core.record.modes import restored
 from jaxvjp.func.arguments import check_randomness
 from jaxvjp.ops.arguments import wrap as wrapped_dim
-from jaxvjp.tensor.levels import Batch
+from jaxvjp.tensor.batches import Batch
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.tensor.trees import ONE, flattened, in_order, told, unflattened
 

@@ -21,8 +21,9 @@ from jaxvjp.func.arguments import (
     zeros_of,
 )
 from jaxvjp.func.reverse import jacrev
+from jaxvjp.tensor.duals import Duals
 from jaxvjp.tensor.jacobians import columns
-from jaxvjp.tensor.levels import Duals, Guard
+from jaxvjp.tensor.levels import Guard
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.tensor.trees import flattened, tensors_of, told, unflattened
 

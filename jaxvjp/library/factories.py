@@ -18,7 +18,7 @@ from jaxvjp.core.record.record import node_of_value
 from jaxvjp.core.run.transfer import moved
 from jaxvjp.ops.layouts import Layout, contiguous_strides, memory_format, preserve_format, strided
 from jaxvjp.ops.op import Aval
-from jaxvjp.tensor.levels import per_example
+from jaxvjp.tensor.batched_randomness import per_example
 from jaxvjp.tensor.out_argument import COUNTED, write_out
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import NUMBERS, Tensor, wrap

@@ -15,7 +15,7 @@ from jaxvjp.library.generator import Generator
 from jaxvjp.library.random_tensors import Array, constant, drawn_leaf
 from jaxvjp.ops.random import pathwise_dirichlet, pathwise_gamma
 from jaxvjp.tensor.apply import apply
-from jaxvjp.tensor.levels import drawn_from
+from jaxvjp.tensor.batched_randomness import drawn_from
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here

@@ -16,7 +16,7 @@ from jaxvjp.library.random_tensors import DIGITS, Array, bernoulli, between, coi
 from jaxvjp.library.random_tensors import UNDERNEATH as UNDERNEATH
 from jaxvjp.ops.pointwise import copy
 from jaxvjp.tensor.apply import apply_in_place
-from jaxvjp.tensor.levels import check_target, drawn_into
+from jaxvjp.tensor.batched_randomness import check_target, drawn_into
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.storage import INCOMPATIBLE
 from jaxvjp.tensor.tensor import Tensor

@@ -23,7 +23,8 @@ from jaxvjp.library.generator import Generator, default_generator
 from jaxvjp.ops.identity import unaffected
 from jaxvjp.ops.layouts import preserve_format
 from jaxvjp.ops.pointwise import broadcast
-from jaxvjp.tensor.levels import Batch, drawn_from, per_example, refuse_out
+from jaxvjp.tensor.batched_randomness import drawn_from, per_example, refuse_out
+from jaxvjp.tensor.batches import Batch
 from jaxvjp.tensor.out_argument import write_out
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor, wrap

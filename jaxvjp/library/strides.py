@@ -31,7 +31,8 @@ from jaxvjp.ops.reduction import expandable, sum_to
 from jaxvjp.ops.strided import strided
 from jaxvjp.ops.view import function_view, squeeze, t, transpose, unsqueeze
 from jaxvjp.tensor.apply import apply
-from jaxvjp.tensor.levels import Batch, DualStep
+from jaxvjp.tensor.batches import Batch
+from jaxvjp.tensor.duals import DualStep
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.storage import Storage, made_by, view_by
 from jaxvjp.tensor.tensor import Tensor, wrap

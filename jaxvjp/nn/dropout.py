@@ -22,7 +22,8 @@ from jaxvjp.ops.neural import activation
 from jaxvjp.ops.op import REGISTRY, Aval
 from jaxvjp.ops.pointwise import add, mul
 from jaxvjp.tensor.apply import apply, apply_in_place
-from jaxvjp.tensor.levels import Batch, per_example
+from jaxvjp.tensor.batched_randomness import per_example
+from jaxvjp.tensor.batches import Batch
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.types.devices import META, place

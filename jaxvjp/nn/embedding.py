@@ -17,7 +17,7 @@ from jaxvjp.ops.neural import embedding as tables
 from jaxvjp.ops.neural.windows import each_dim
 from jaxvjp.ops.op import REGISTRY
 from jaxvjp.tensor.apply import apply, apply_in_place, inspect
-from jaxvjp.tensor.levels import NoTangents
+from jaxvjp.tensor.duals import NoTangents
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import int32, int64

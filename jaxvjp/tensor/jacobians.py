@@ -17,7 +17,8 @@ from jaxvjp.ops.identity import shaped
 from jaxvjp.ops.layouts import contiguous_strides
 from jaxvjp.ops.strided import laid
 from jaxvjp.ops.view import slice_
-from jaxvjp.tensor.levels import Batch, Duals
+from jaxvjp.tensor.batches import Batch
+from jaxvjp.tensor.duals import Duals
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.types.dtypes import int32
 

@@ -1,0 +1,223 @@
+"""Forward mode: dual tensors, which have a tangent, and the level that they belong to (`Duals`).
+
+A dual tensor is a view of the tensor that it was made of: a write to one writes to the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from jaxvjp.core.derive.transforms import between, pushforward, severed
+from jaxvjp.core.record.graph import Node
+from jaxvjp.core.record.modes import transforming
+from jaxvjp.core.record.record import constant, record
+from jaxvjp.core.record.steps import PythonBackward
+from jaxvjp.core.record.versions import next_serial
+from jaxvjp.ops.identity import dual, primal
+from jaxvjp.ops.layouts import Layout
+from jaxvjp.ops.op import Aval
+from jaxvjp.ops.view import alias
+from jaxvjp.tensor.tensor import Tensor, view, wrap
+from jaxvjp.tensor.view_steps import Step
+
+FORWARD = "forward mode"
+
+
+class NoTangents:
+    """A block in which no tangents go on: what is computed in it is constant to the levels of forward mode around it.
+
+    A tensor that is written in it keeps the tangent that it had.
+    """
+
+    def __enter__(self) -> None:
+        self.start = next_serial()
+        transforming().cuts.append((self.start, math.inf))
+
+    def __exit__(self, *_: object) -> None:
+        transforming().cuts.remove((self.start, math.inf))
+        if transforming().forward:
+            transforming().cuts.append((self.start, next_serial()))
+
+    @staticmethod
+    def now() -> bool:
+        """Whether such a block is open."""
+        return any(end == math.inf for _, end in transforming().cuts)
+
+
+class DualStep(Step):
+    """The step from a tensor to its dual, through which what is written also writes its tangent, in place as well."""
+
+    def __init__(self, level: Duals, tangent: Tensor) -> None:
+        super().__init__(dual, ())
+        self.level = level
+        self.tangent: Tensor | None = tangent
+
+    def read(self, node: Node) -> Node:
+        shown = record(dual, (node,))
+        if self.level.open and self.tangent is not None:
+            self.level.tangents[shown] = self.tangent.node
+        return shown
+
+    def write(self, base: Node, new: Node) -> Node:
+        if not self.level.open or self.tangent is None:
+            self.tangent = None
+            return record(alias, (new,))
+        if not NoTangents.now():
+            (found,) = self.level.tangents_of([new])
+            tangent = constant(0, new.aval) if found is None else found
+            if self.level.of_function:
+                self.tangent = wrap(tangent)
+            else:
+                self.tangent.write(tangent)
+        return self.level.primal_of(new)
+
+    def layout(self, layout: Layout) -> Layout:
+        return layout
+
+    def plain(self) -> Step:
+        return Step(alias, ())
+
+
+class PrimalStep(Step):
+    """The step from a dual tensor to its primal: what is written through it leaves the tangent as it is."""
+
+    def __init__(self, level: Duals) -> None:
+        super().__init__(primal, ())
+        self.level = level
+
+    def read(self, node: Node) -> Node:
+        return self.level.primal_of(node)
+
+    def write(self, base: Node, new: Node) -> Node:
+        written = record(dual, (new,))
+        (tangent,) = self.level.tangents_of([base]) if self.level.open else (None,)
+        if tangent is not None:
+            self.level.tangents[written] = tangent
+        return written
+
+    def layout(self, layout: Layout) -> Layout:
+        return layout
+
+    def plain(self) -> Step:
+        return Step(alias, ())
+
+
+class Duals:
+    """A level of forward mode, of `jvp` or of `dual_level`: it knows the tangent of each node."""
+
+    def __init__(self, of_function: bool = True) -> None:
+        self.of_function = of_function
+        self.first = next_serial()
+        self.tangents: dict[Node, Node] = {}
+        self.primals: set[Node] = set()
+        self.open = True
+
+    def __enter__(self) -> Duals:
+        transforming().depth += self.of_function
+        transforming().forward += 1
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        transforming().forward -= 1
+        transforming().depth -= self.of_function
+        if not transforming().forward:
+            transforming().cuts = [each for each in transforming().cuts if each[1] == math.inf]
+        self.open = False
+        self.tangents.clear()
+        self.primals.clear()
+
+    def make(self, argument: Tensor, tangent: Tensor) -> Tensor:
+        """A view of `argument` with a tangent; RuntimeError or ValueError if the two do not fit."""
+        for each, what in ((argument, "primal"), (tangent, "tangent")):
+            if not (each.is_floating_point() or each.is_complex()):
+                raise ValueError(f"Expected {what} to be floating point or complex, but got: {each.dtype}")
+        if tangent.shape != argument.shape:
+            raise RuntimeError(
+                "Trying to set a forward gradient that has a different size than that of the original Tensor, this is "
+                f"not supported. Tensor is of size {list(argument.shape)} while the given forward gradient is of size "
+                f"{list(tangent.shape)}."
+            )
+        if tangent.dtype is not argument.dtype:
+            raise RuntimeError(
+                f"a tensor of dtype {argument.dtype} takes a tangent of that dtype, not of {tangent.dtype}\n"
+                "torch would go on with tangents of another precision than their tensors, which JAX has not. Convert "
+                "it: `tangent.to(x.dtype)`."
+            )
+        return view(argument, DualStep(self, tangent))
+
+    def edges(self, node: Node) -> Iterable[Any]:
+        """The nodes from whose tangents that of `node` is computed."""
+        aval = node.aval
+        whole = type(aval) is not Aval
+        if any(self.first < start <= node.serial < end for start, end in transforming().cuts):
+            return ()
+        if node in self.primals or (node.operation is not None and not node.operation.differentiable):
+            return ()
+        if node.python is not None:
+            return [each for each in node.python.operands if each is not None]
+        return node.inputs if whole or aval.dtype.differentiable else ()
+
+    def carries(self, node: Node) -> bool:
+        """Whether `node` has a tangent."""
+        return node in self.tangents or bool(between([node], self.tangents, self.edges))
+
+    def tangents_of(self, nodes: Sequence[Node]) -> list[Node | None]:
+        """The tangent of each node; None for one that depends on no dual tensor."""
+        if all(node in self.tangents for node in nodes):
+            return [self.tangents[node] for node in nodes]
+        found = self.linear(nodes)(self.tangents)
+        known_now = {node: tangent for node, tangent in zip(nodes, found, strict=True) if tangent is not None}
+        self.tangents.update(known_now)
+        self.primals.update(known_now.values())
+        return found
+
+    def linear(self, nodes: Sequence[Node]) -> Callable[[dict[Node, Node]], list[Node | None]]:
+        """The function from the tangents of the duals made so far to those of `nodes`, as `tangents_of` gives them."""
+        starts, steps = set(self.tangents), []
+        for node in between(nodes, starts, self.edges):
+            if node.python is not None:
+                if node not in starts:
+                    ends = [each for each in node.python.outputs if each is not None]
+                    steps.append((ends, self._through(node.python, starts)))
+                    starts.update(ends)
+                continue
+            # The user may differentiate a tangent with respect to this node, so it becomes an operand, too.
+            if severed(node) or (node.requires_grad and (node.is_leaf or node.held)):
+                steps.append(([node], pushforward([node], starts, self.edges, FORWARD)))
+                starts.add(node)
+        ends = [node for node in nodes if node not in starts]  # any other has the tangent that it was given
+        steps.append((ends, pushforward(ends, starts, self.edges, FORWARD)))
+
+        def push(tangents: dict[Node, Node]) -> list[Node | None]:
+            reached = dict(tangents)
+            for ends, step in steps:
+                found = zip(ends, step(reached), strict=True)
+                reached.update({end: tangent for end, tangent in found if tangent is not None})
+            return [reached.get(node) for node in nodes]
+
+        return push
+
+    def _through(self, python: PythonBackward, starts: set[Node]) -> Callable[[dict[Node, Node]], list[Node | None]]:
+        """The linear function from the tangents of `starts` to those of a custom Function's outputs, by its own
+        `jvp`."""
+        operands = [each for each in python.operands if each is not None and each not in starts]
+        push = pushforward(operands, set(starts), self.edges, FORWARD)
+
+        def step(tangents: dict[Node, Node]) -> list[Node | None]:
+            known = {**tangents, **dict(zip(operands, push(tangents), strict=True))}
+            found = python.jvp([None if each is None else known.get(each) for each in python.operands])
+            return [tangent for output, tangent in zip(python.outputs, found, strict=True) if output is not None]
+
+        return step
+
+    def primal(self, tensor: Tensor) -> Tensor:
+        """A view of a dual tensor without its tangent."""
+        return view(tensor, PrimalStep(self))
+
+    def primal_of(self, node: Node) -> Node:
+        """`node` without the tangent of this level."""
+        plain = record(primal, (node,))
+        self.primals.add(plain)
+        return plain
