@@ -24,8 +24,10 @@ from jaxvjp.distributed.device_mesh import init_device_mesh as init_device_mesh
 from jaxvjp.library.creation import tensor as tensor_of
 from jaxvjp.tensor.docstrings import complete_all
 from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.devices import device as device_named
 
 UNDERNEATH = "jax.distributed and jax.experimental.multihost_utils"
+BACKENDS = {"cpu": "gloo", "cuda": "nccl"}
 ROOMS = ("fsdp", "tensor")
 """Modules that are imported at first use."""
 
@@ -39,6 +41,7 @@ __all__ = [
     "destroy_process_group",
     "device_mesh",
     "get_backend",
+    "get_default_backend_for_device",
     "get_rank",
     "get_world_size",
     "init_device_mesh",
@@ -174,6 +177,14 @@ def get_backend(group: Any = None) -> str:
     """The name that `init_process_group` was given. ValueError before."""
     _check_initialized()
     return Group.backend
+
+
+def get_default_backend_for_device(device: Any) -> str:
+    """The name of the backend that processes talk by: "gloo" on CPUs, "nccl" on GPUs. ValueError for other devices."""
+    kind = device_named(device).type
+    if kind not in BACKENDS:
+        raise ValueError(f"Default backend not registered for device : {kind}")
+    return BACKENDS[kind]
 
 
 def _gathered(tensor: Tensor) -> np.ndarray[Any, Any]:

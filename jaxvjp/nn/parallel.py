@@ -25,7 +25,7 @@ from jaxvjp.tensor.trees import mapped
 
 UNDERNEATH = "no JAX: the module is called as it is"
 
-__all__ = ["DataParallel", "DistributedDataParallel"]
+__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]
 
 
 class DataParallel(Module):
@@ -48,6 +48,22 @@ class DataParallel(Module):
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         return self.module(*inputs, **kwargs)
+
+
+def data_parallel(
+    module: Module,
+    inputs: Any,
+    device_ids: Sequence[Any] | None = None,
+    output_device: Any = None,
+    dim: int = 0,
+    module_kwargs: dict[str, Any] | None = None,
+) -> Any:
+    """`module` of the whole batch: what `DataParallel(module)` gives. `inputs` is one argument, or a tuple of them.
+
+    Counterpart of `torch.nn.parallel.data_parallel`. Underneath: no JAX.
+    """
+    given = inputs if isinstance(inputs, tuple) else () if inputs is None else (inputs,)
+    return module(*given, **(module_kwargs or {}))
 
 
 class DistributedDataParallel(Module):

@@ -23,7 +23,6 @@ run raises.py                   | 1 | ZeroDivisionError: division by zero
 run --unknown                   | 2 | unrecognized arguments: --unknown
 run --check nowhere.py          | 2 | there is no script 'nowhere.py'
 run --check wrong.py            | 2 | line 1: SyntaxError
-run --check .                   | 2 | there is no script '.'
 explain                         | 2 | required: script
 explain nowhere.py              | 2 | there is no script 'nowhere.py'
 explain .                       | 2 | there is no script '.'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import subprocess
 import sys
@@ -262,6 +263,66 @@ def test_check_claims_nothing_of_a_module_whose_names_are_not_listed():
     assert found["torch.utils.benchmark.Timer"] == "yes"
     assert found["torch.fx.Graph"] == "NO"
     assert found["torch.cuda.nonsense"].startswith("NO: torch has no such name either")
+
+
+def test_the_command_checks_a_folder(tmp_path, capsys):
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "inside" / "covered.py").write_text("import torch\ntorch.ones(2).sum().backward()")
+    (tmp_path / "lacks.py").write_text("import torch\ntorch.autograd.grad(torch.hash_tensor(x), x)")
+    (tmp_path / "no_gradient.py").write_text("import torch\ntorch.hash_tensor(x)")
+    (tmp_path / "old.py").write_text("print 1\nx.backward()")
+    cells = ["%matplotlib inline", "import torch", ["torch.ones(2)", ".sum().backward()"]]
+    cells = [{"cell_type": "code", "source": each} for each in cells] + [{"cell_type": "markdown", "source": "x +"}]
+    (tmp_path / "book.ipynb").write_text(json.dumps({"cells": cells}))
+    (tmp_path / "cut.ipynb").write_text('{"cells": [')
+    assert main(["run", "--check", str(tmp_path)]) == 1
+    told = capsys.readouterr().out.splitlines()
+    assert told[-2].split() == ["torch.hash_tensor", "1"]
+    assert told[-1] == "3 files ask for a gradient, 2 (66.7%) with covered names only; 1 are no Python 3."
+
+
+SPAWNING = """
+import sys
+import torch
+import torch.multiprocessing as mp
+WEIGHT = torch.ones(2)
+
+def work(number, x, results):
+    results.put((number, (x * WEIGHT * number).sum().item(), "jax" in sys.modules))
+
+def fails(number):
+    raise ValueError(f"not {number}")
+
+def leaves(number):
+    raise SystemExit(3)
+
+if __name__ == "__main__":
+    results = mp.get_context("spawn").SimpleQueue()
+    mp.spawn(work, (torch.full((2,), 3.0), results), nprocs=2)
+    print(sorted([results.get(), results.get()]))
+    for each in (fails, leaves):
+        try:
+            mp.spawn(each, nprocs=2)
+        except (mp.ProcessRaisedException, mp.ProcessExitedException) as error:
+            print(type(error).__name__, str(error).split()[-1])
+    started = mp.start_processes(work, (WEIGHT, results), join=False, start_method="spawn")
+    while not started.join(0.1):
+        pass
+    print(len(started.pids()), results.get()[1])
+"""
+
+
+def test_a_script_starts_processes(tmp_path):
+    (tmp_path / "script.py").write_text(SPAWNING)
+    commands = {True: [sys.executable, "-m", "jaxvjp", "run", "script.py"]}
+    if importlib.util.find_spec("torch"):
+        commands[False] = [sys.executable, "script.py"]
+    for ours, command in commands.items():
+        run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+        first, raised, left, last = run.stdout.splitlines() or [run.stderr] * 4
+        assert first == f"[(0, 0.0, {ours}), (1, 6.0, {ours})]"
+        assert raised in ("ProcessRaisedException 0", "ProcessRaisedException 1")
+        assert (left, last) == ("ProcessExitedException 3", "1 0.0")
 
 
 def test_the_command_checks_a_script(tmp_path, capsys):

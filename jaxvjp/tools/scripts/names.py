@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 TABLE = "`python -m jaxvjp run --check` prints the table of what is covered; docs/operators.md has the operators"
 ROOT = Path(__file__).parent.parent.parent
 TENSOR = "torch.Tensor"
-ANOTHER_THING = {"torch.storage", "torch.Tensor.storage"}
+ANOTHER_THING = {"torch.storage"}
 """Names of torch's that mean something else in jaxvjp."""
 ELSEWHERE = {
     "torch.autograd.grad_mode": "jaxvjp.autograd.modes",

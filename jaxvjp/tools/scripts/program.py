@@ -7,23 +7,43 @@ print the advice, too. So `except` moves it to the exception's notes, which a tr
 from __future__ import annotations
 
 import ast
+import os
 import sys
-from types import ModuleType
+from importlib.machinery import ModuleSpec
+from types import CodeType, ModuleType
 from typing import Any
+
+SPAWNED = "jaxvjp.tools.scripts.spawned"
+SCRIPT = "JAXVJP_SCRIPT"
+"""The environment variable by which `spawned` finds the script."""
 
 
 def run_as_main(path: str) -> None:
     """Runs the file as `python path` does, in a module named `__main__`."""
-    with open(path, "rb") as file:
-        tree = ast.parse(file.read(), path)
-    code = compile(ast.fix_missing_locations(_Handlers().visit(tree)), path, "exec", dont_inherit=True)
+    code = _compiled(path)
     module, before = ModuleType("__main__"), sys.modules["__main__"]
-    vars(module).update(__file__=path, __builtins__=__builtins__, __cached__=None)
+    # By the name in `__spec__` a process that the script starts finds its main module, which runs the script on jaxvjp.
+    os.environ[SCRIPT] = os.path.abspath(path)
+    vars(module).update(__file__=path, __builtins__=__builtins__, __cached__=None, __spec__=ModuleSpec(SPAWNED, None))
     sys.modules["__main__"] = module
     try:
         exec(code, vars(module))
     finally:
         sys.modules["__main__"] = before
+        del os.environ[SCRIPT]
+
+
+def namespace_of(path: str, name: str) -> dict[str, Any]:
+    """What the file defines when it is run under that name."""
+    namespace: dict[str, Any] = {"__name__": name, "__file__": path, "__builtins__": __builtins__}
+    exec(_compiled(path), namespace)
+    return namespace
+
+
+def _compiled(path: str) -> CodeType:
+    with open(path, "rb") as file:
+        tree = ast.parse(file.read(), path)
+    return compile(ast.fix_missing_locations(_Handlers().visit(tree)), path, "exec", dont_inherit=True)
 
 
 def says_as_torch(error: BaseException) -> None:
@@ -35,7 +55,7 @@ def says_as_torch(error: BaseException) -> None:
         return  # raised by the user or by JAX
     if error.args and isinstance(error.args[0], str):
         sentence, _, advice = error.args[0].partition("\n")
-        if advice:
+        if sentence and advice:
             error.args = (sentence, *error.args[1:])
             error.add_note(advice)
 

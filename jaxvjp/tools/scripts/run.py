@@ -12,6 +12,7 @@ import jax
 
 from jaxvjp.explain import terminal
 from jaxvjp.tools.scripts.check import names_used
+from jaxvjp.tools.scripts.many import check_all
 from jaxvjp.tools.scripts.names import TABLE, advise, table
 from jaxvjp.tools.scripts.program import run_as_main
 from jaxvjp.tools.scripts.stand_in import as_torch
@@ -29,7 +30,7 @@ def main(arguments: Sequence[str]) -> int:
         "--check",
         action="store_true",
         help="do not run it: list every name of torch's that it uses, and whether jaxvjp covers it; without a script, "
-        "every name that is covered",
+        "every name that is covered; of a folder, how many of its scripts and notebooks are",
     )
     parser.add_argument(
         "--devices",
@@ -45,6 +46,8 @@ def main(arguments: Sequence[str]) -> int:
             parser.error("which script?")
         print(table())
         return 0
+    if given.check and given.script.is_dir():
+        return check_all(given.script)
     if not given.script.is_file():
         parser.error(f"there is no script {str(given.script)!r}")
     if given.check:
