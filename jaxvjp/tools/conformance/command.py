@@ -45,8 +45,8 @@ BETWEEN_SAVING = 30.0
 HEAD = """# What PyTorch's own tests say
 
 PyTorch's own test files, run with jaxvjp in torch's place by `python -m jaxvjp conformance FOLDER`, where the folder
-is a copy of PyTorch's `test`; `--write docs/conformance.md` writes this page. The share is of the
-applicable tests without those that fail by one of the differences listed below."""
+is a copy of PyTorch's `test`; `--write docs/conformance.md` writes this page. A test may take 20 seconds. The share is
+of the applicable tests without those that fail by one of the differences listed below."""
 Store = dict[str, dict[str, Outcome]]
 
 
