@@ -18,6 +18,7 @@ from jaxvjp import func as func
 from jaxvjp import linalg as linalg
 from jaxvjp import masked as masked
 from jaxvjp import mps as mps
+from jaxvjp import multiprocessing as multiprocessing
 from jaxvjp import nn as nn
 from jaxvjp import optim as optim
 from jaxvjp import overrides as overrides
