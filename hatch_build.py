@@ -47,7 +47,6 @@ MODULES = (
     "tensor/apply.py",
     "library/indexing.py",
     "autograd/accumulation.py",
-    "autograd/backward.py",
 )
 """What is compiled. A `.pxd` file beside a module declares the attributes of its classes and the types of functions."""
 UNTYPED = frozenset(
@@ -60,7 +59,6 @@ UNTYPED = frozenset(
             "tensor/trees.py",
             "tensor/jacobians.py",
             "tensor/apply.py",
-            "autograd/backward.py",
             "library/indexing.py",
         ),
         *("func/arguments.py", "func/reverse.py", "func/batching.py"),

@@ -71,7 +71,7 @@ def interrupted(make: Callable[[], Callable[[], Any]], most: int) -> Iterator[Ca
     """Makes a step and interrupts it, at up to `most` places that are spread evenly over it. Gives each step after its
     interrupt; asserts that the modes of the thread are those of before."""
     total = places(make())
-    for at in range(1, total + 1, -(-total // most)):
+    for at in range(1, total + 1, max(1, -(-total // most))):
         step = make()
         before = modes()
         places(step, at)

@@ -56,7 +56,8 @@ class _Mode(Block):
         @restored
         def within(*arguments: Any, **named: Any) -> Any:
             with self.again():
-                return called(*arguments, **named)
+                result = called(*arguments, **named)
+            return result  # noqa: RET504 - inside, an interrupt after the call would find the block half left
 
         return within  # type: ignore[return-value]
 
