@@ -47,6 +47,7 @@ MODULES = (
     "tensor/apply.py",
     "library/indexing.py",
     "autograd/accumulation.py",
+    "autograd/roots.py",
 )
 """What is compiled. A `.pxd` file beside a module declares the attributes of its classes and the types of functions."""
 UNTYPED = frozenset(

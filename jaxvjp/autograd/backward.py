@@ -12,22 +12,25 @@ from typing import Any
 
 from jaxvjp.autograd.accumulation import accumulated, backward_of_one, end, gradients_of
 from jaxvjp.autograd.graph import GradientEdge
+from jaxvjp.autograd.roots import (
+    Tensors,
+    check_tracked,
+    checked_gradients,
+    checked_inputs,
+    checked_roots,
+    listed,
+    roots_and_cotangents,
+    targets_of,
+)
 from jaxvjp.core.derive.saved import release
 from jaxvjp.core.record.graph import Node, Number
-from jaxvjp.core.record.modes import restored, staging, tracking, transforming
-from jaxvjp.core.record.promotion import converted
+from jaxvjp.core.record.modes import staging, transforming
 from jaxvjp.core.record.record import constant, record
 from jaxvjp.library.creation import zeros_like
 from jaxvjp.ops.creation import one_hot
 from jaxvjp.ops.op import Aval
-from jaxvjp.ops.pointwise import add
-from jaxvjp.ops.reduction import sum_
 from jaxvjp.tensor.tensor import Tensor, wrap
-from jaxvjp.types.devices import meet
-from jaxvjp.types.size import Size
 from jaxvjp.types.user_code import warn_user
-
-Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 
 REFERENCE_CYCLE = (
     "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
@@ -77,15 +80,15 @@ def backward(
                 "use `grad_tensors`."
             )
         grad_tensors = grad_variables
-    roots = _roots(tensors)
+    roots = checked_roots(tensors)
     if inputs is not None:
-        inputs = _inputs(inputs, "backward")
+        inputs = checked_inputs(inputs, "backward")
     create_graph = bool(index(create_graph))
     retain_graph = create_graph if retain_graph is None else bool(index(retain_graph))
     if create_graph:
         warn_user(REFERENCE_CYCLE)
-    nodes, cotangents = _roots_and_cotangents(roots, _gradients(grad_tensors, roots), create_graph, broadcast)
-    targets = None if inputs is None else _targets(inputs, "can't retain_grad on Tensor that has requires_grad=False")
+    nodes, cotangents = roots_and_cotangents(roots, checked_gradients(grad_tensors, roots), create_graph, broadcast)
+    targets = None if inputs is None else targets_of(inputs, "can't retain_grad on Tensor that has requires_grad=False")
     for each in inputs or ():
         if not each.is_leaf:
             each.retain_grad()
@@ -128,13 +131,13 @@ def grad(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
     allow_unused = bool(materialize_grads) if allow_unused is None else bool(index(allow_unused))
-    roots, wanted = _roots(outputs), _inputs(inputs, "grad")
+    roots, wanted = checked_roots(outputs), checked_inputs(inputs, "grad")
     create_graph = bool(index(create_graph))
     retain_graph = create_graph if retain_graph is None else bool(index(retain_graph))
-    gradients = _gradients(grad_outputs, roots)
-    nodes, cotangents = _roots_and_cotangents(roots, gradients, create_graph, False, is_grads_batched)
+    gradients = checked_gradients(grad_outputs, roots)
+    nodes, cotangents = roots_and_cotangents(roots, gradients, create_graph, False, is_grads_batched)
     batch = (gradients[0].shape[0],) if is_grads_batched and gradients[0] is not None else ()
-    targets = _targets(wanted, "One of the differentiated Tensors does not require grad")
+    targets = targets_of(wanted, "One of the differentiated Tensors does not require grad")
     pulled, walked, met = gradients_of(nodes, cotangents, targets, create_graph, batch)
     if staging().journal is not None:
         staging().journal.note_walk(walked)
@@ -176,9 +179,9 @@ def jacobian(outputs: Tensor, inputs: Tensors, create_graph: bool = False) -> An
     torch has no counterpart: `torch.autograd.functional.jacobian` runs the function again. Underneath: one pullback of
     the recorded program, batched over every one-hot cotangent, as `jax.jacrev` does it.
     """
-    wanted = _listed(inputs)
-    targets = _targets(wanted, "One of the differentiated Tensors does not require grad")
-    _check_tracked(0, outputs.node)
+    wanted = listed(inputs)
+    targets = targets_of(wanted, "One of the differentiated Tensors does not require grad")
+    check_tracked(0, outputs.node)
     found = rows(outputs.node, targets, create_graph)
     shown = tuple([wrap(each) for each in filled(found, outputs.node.aval, targets)])
     return shown[0] if isinstance(inputs, Tensor) else shown
@@ -201,171 +204,6 @@ def filled(blocks: Iterable[Node | None], output: Aval, inputs: Iterable[Node]) 
         constant(0, output.shaped((*output.shape, *each.aval.shape))) if block is None else block
         for block, each in zip(blocks, inputs, strict=True)
     ]
-
-
-def _listed(tensors: Tensors) -> list[Tensor]:
-    listed = [tensors] if isinstance(tensors, Tensor | GradientEdge) else list(tensors)
-    return [each.tensor() if isinstance(each, GradientEdge) else each for each in listed]
-
-
-def _roots(tensors: Tensors) -> list[Tensor]:
-    roots = _listed(tensors)
-    for each in roots:
-        if not isinstance(each, Tensor):
-            raise AssertionError(f"Expected output to be a torch.Tensor\nIt is {type(each).__name__}.")
-    return roots
-
-
-def _inputs(tensors: Tensors, function: str) -> list[Tensor]:
-    inputs = _listed(tensors)
-    if not inputs:
-        raise RuntimeError(f"`inputs` argument to `{function}()` cannot be empty.")
-    for each in inputs:
-        if not isinstance(each, Tensor):
-            raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(each).__name__}")
-    return inputs
-
-
-def _targets(tensors: list[Tensor], refusal: str) -> list[Node]:
-    for position, each in enumerate(tensors):
-        if not each.requires_grad:
-            raise RuntimeError(
-                f"{refusal}\nInput {position} has shape {list(each.shape)}; call `requires_grad_()` on it before the "
-                "computation that is to be differentiated."
-            )
-        each.check_current()
-    return [each.gradient_node for each in tensors]
-
-
-def _gradients(gradients: Any, roots: list[Tensor]) -> list[Tensor | None]:
-    if gradients is None:
-        return [None] * len(roots)
-    listed = [gradients] if isinstance(gradients, Tensor) else list(gradients)
-    for each in listed:
-        if each is not None and not isinstance(each, Tensor):
-            raise TypeError(
-                f"gradients can be either Tensors or None, but got {type(each).__name__}\n"
-                f"Make a tensor of it: `y.backward(jaxvjp.tensor({each!r}))`, with one number per element of y."
-            )
-    if len(listed) < len(roots):
-        raise RuntimeError(f"got {len(roots)} tensors and {len(listed)} gradients")
-    return listed[: len(roots)]
-
-
-@restored
-def _roots_and_cotangents(
-    roots: list[Tensor],
-    gradients: list[Tensor | None],
-    create_graph: bool,
-    broadcast: bool,
-    batched: bool = False,
-) -> tuple[list[Node], list[Node | None]]:
-    """The nodes of the roots and, checked and in the roots' dtypes, those of their cotangents; None stands for 1."""
-    nodes: list[Node] = []
-    cotangents: list[Node | None] = []
-    for root in roots:
-        root.check_current()
-    with tracking(create_graph):
-        for position, (root, gradient) in enumerate(zip(roots, gradients, strict=True)):
-            node = root.node
-            if gradient is None:
-                if node.requires_grad and root.numel() != 1:
-                    raise RuntimeError(_not_scalar(root))
-                if node.requires_grad and root.dtype.is_complex:
-                    raise RuntimeError(
-                        f"grad can be implicitly created only for real scalar outputs but got {root.dtype}\n"
-                        "Which part is to be differentiated? `y.real.backward()`, or `y.backward(v)` with v complex."
-                    )
-                if batched:
-                    raise RuntimeError("If `is_grads_batched=True`, every output needs a grad_output.")
-                cotangent = None
-            else:
-                cotangent = gradient.node
-                usual = node.requires_grad and node.leaf is None  # the usual case
-                if usual and _fits(cotangent.aval, node.aval, batched):
-                    nodes.append(node)
-                    cotangents.append(cotangent)
-                    continue
-                if broadcast and root.numel() == 1:
-                    summed = record(sum_, (cotangent,), (None, False, None))
-                    cotangent = summed if not root.shape else _like_root(summed, node)
-                if not meet(cotangent.device, node.device):
-                    raise RuntimeError(
-                        f"invalid gradient at index {position} - expected device {root.device} but got "
-                        f"{gradient.device}\nMove it first: `y.backward(v.to(y.device))`."
-                    )
-                _check_gradient(position, Size(cotangent.aval.shape), gradient, root, batched)
-                cotangent = converted(cotangent, root.dtype)
-            _check_tracked(position, node)
-            nodes.append(node)
-            cotangents.append(cotangent)
-    return nodes, cotangents
-
-
-def _fits(cotangent: Aval, root: Aval, batched: bool) -> bool:
-    if not batched:
-        return cotangent is root
-    same = cotangent.dtype is root.dtype and cotangent.device is root.device
-    return same and bool(cotangent.shape) and cotangent.shape[1:] == root.shape
-
-
-def _check_tracked(position: int, node: Node) -> None:
-    if not node.requires_grad or node.lost:
-        raise RuntimeError(
-            f"element {position} of tensors does not require grad and does not have a grad_fn\n"
-            "Nothing that it was computed from requires a gradient, or it was computed under no_grad() or "
-            "from x.detach(). Make the input a leaf that does: `x = tensor([1., 2.], requires_grad=True)`."
-        )
-
-
-def _like_root(scalar: Node, root: Node) -> Node:
-    return record(add, (constant(0, root.aval), scalar))
-
-
-def _check_gradient(position: int, shape: Size, gradient: Tensor, root: Tensor, batched: bool) -> None:
-    if batched:
-        if not shape:
-            raise IndexError(
-                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
-                f"convert a 0-dim tensor to a number\ngrad_output[{position}] needs a leading dimension: one v each."
-            )
-        if shape[1:] != root.shape:
-            raise RuntimeError(
-                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
-                "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
-                f"output, but a mismatch was detected: grad_output[{position}] has a shape of {Size(shape[2:])} "
-                f"and output[{position}] has a shape of {root.shape}. If you only want some tensors in `grad_output` "
-                f"to be considered batched, consider using vmap.\nThis grad_output has the shape {list(shape)}; it "
-                f"should have [N, {str(list(root.shape))[1:-1]}]."
-            )
-    elif shape != root.shape:
-        advice = f"v needs one number per element of y: `y.backward(jaxvjp.ones({list(root.shape)}))`"
-        if root.numel() == 1:
-            advice += ". To repeat y for each number in v, as torch once did: `y.backward(v, broadcast=True)`"
-        raise RuntimeError(
-            f"Mismatch in shape: grad_output[{position}] has a shape of {shape} and output[{position}] has a shape of "
-            f"{root.shape}.\n{advice}."
-        )
-    if gradient.dtype.is_complex != root.dtype.is_complex:
-        raise RuntimeError(
-            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
-            f"grad_output[{position}] has a dtype of {gradient.dtype} and output[{position}] has a dtype of "
-            f"{root.dtype}.\nA real output takes a real gradient, a complex one a complex gradient."
-        )
-
-
-def _not_scalar(root: Tensor) -> str:
-    shape = list(root.shape)
-    lines = [
-        "grad can be implicitly created only for scalar outputs",
-        f"y has shape {shape}: which weighted sum of its elements is to be differentiated? Say it as `gradient`:",
-        f"    y.backward(jaxvjp.ones({shape}))            # all elements: the gradient of y.sum()",
-    ]
-    if root.ndim == 1 and root.numel():
-        one_hot = str([1.0] + [0.0] * (root.numel() - 1)) if root.numel() <= 6 else f"one_hot of {root.numel()}"
-        lines.append(f"    y.backward(jaxvjp.tensor({one_hot}))   # one element: one row of the Jacobian")
-    lines.append("    jaxvjp.autograd.functional.jacobian(f, x)   # every row: the whole Jacobian")
-    return "\n".join(lines)
 
 
 def _method(

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from jaxvjp.autograd.backward import Tensors, grad
+from jaxvjp.autograd.backward import grad
 from jaxvjp.autograd.forward_ad import dual_level, make_dual, unpack_dual
+from jaxvjp.autograd.roots import Tensors
 from jaxvjp.library.creation import tensor, zeros_like
 from jaxvjp.tensor.tensor import Tensor
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jaxvjp.autograd.accumulation import gradients_of, left_lazy
-from jaxvjp.autograd.backward import Tensors
+from jaxvjp.autograd.roots import Tensors
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import tracking, transforming
 from jaxvjp.core.record.promotion import converted

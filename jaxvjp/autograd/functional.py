@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from jaxvjp.autograd.backward import Tensors, filled, grad, rows
+from jaxvjp.autograd.backward import filled, grad, rows
 from jaxvjp.autograd.evaluated_functions import LINEAR, Call, Differentiable, as_tuple, check_differentiable
+from jaxvjp.autograd.roots import Tensors
 from jaxvjp.core.derive.engine import walk_back
 from jaxvjp.core.derive.transforms import between, pushforward
 from jaxvjp.core.record.graph import Node, gradient_edges, reachable

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxvjp.autograd.backward import Tensors, grad
+from jaxvjp.autograd.backward import grad
 from jaxvjp.autograd.differences import (
     Direction,
     differences,
@@ -31,6 +31,7 @@ from jaxvjp.autograd.differences import (
     stacked,
 )
 from jaxvjp.autograd.function import Function
+from jaxvjp.autograd.roots import Tensors
 from jaxvjp.library.creation import zeros_like
 from jaxvjp.tensor.batches import Batch
 from jaxvjp.tensor.tensor import Tensor, wrap

@@ -1,0 +1,188 @@
+"""What `backward` and `grad` were given: roots, cotangents and inputs, checked and turned into nodes.
+
+`y.backward(v)`: the node of y, and that of v in y's dtype; torch's error where v has another shape, or y no graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jaxvjp.autograd.graph import GradientEdge
+from jaxvjp.core.record.graph import Node
+from jaxvjp.core.record.modes import restored, tracking
+from jaxvjp.core.record.promotion import converted
+from jaxvjp.core.record.record import constant, record
+from jaxvjp.ops.op import Aval
+from jaxvjp.ops.pointwise import add
+from jaxvjp.ops.reduction import sum_
+from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.devices import meet
+from jaxvjp.types.size import Size
+
+Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
+
+
+def listed(tensors: Tensors) -> list[Tensor]:
+    given = [tensors] if isinstance(tensors, Tensor | GradientEdge) else list(tensors)
+    return [each.tensor() if isinstance(each, GradientEdge) else each for each in given]
+
+
+def checked_roots(tensors: Tensors) -> list[Tensor]:
+    roots = listed(tensors)
+    for each in roots:
+        if not isinstance(each, Tensor):
+            raise AssertionError(f"Expected output to be a torch.Tensor\nIt is {type(each).__name__}.")
+    return roots
+
+
+def checked_inputs(tensors: Tensors, function: str) -> list[Tensor]:
+    inputs = listed(tensors)
+    if not inputs:
+        raise RuntimeError(f"`inputs` argument to `{function}()` cannot be empty.")
+    for each in inputs:
+        if not isinstance(each, Tensor):
+            raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(each).__name__}")
+    return inputs
+
+
+def targets_of(tensors: list[Tensor], refusal: str) -> list[Node]:
+    for position, each in enumerate(tensors):
+        if not each.requires_grad:
+            raise RuntimeError(
+                f"{refusal}\nInput {position} has shape {list(each.shape)}; call `requires_grad_()` on it before the "
+                "computation that is to be differentiated."
+            )
+        each.check_current()
+    return [each.gradient_node for each in tensors]
+
+
+def checked_gradients(gradients: Any, roots: list[Tensor]) -> list[Tensor | None]:
+    if gradients is None:
+        return [None] * len(roots)
+    given = [gradients] if isinstance(gradients, Tensor) else list(gradients)
+    for each in given:
+        if each is not None and not isinstance(each, Tensor):
+            raise TypeError(
+                f"gradients can be either Tensors or None, but got {type(each).__name__}\n"
+                f"Make a tensor of it: `y.backward(jaxvjp.tensor({each!r}))`, with one number per element of y."
+            )
+    if len(given) < len(roots):
+        raise RuntimeError(f"got {len(roots)} tensors and {len(given)} gradients")
+    return given[: len(roots)]
+
+
+@restored
+def roots_and_cotangents(
+    roots: list[Tensor],
+    gradients: list[Tensor | None],
+    create_graph: bool,
+    broadcast: bool,
+    batched: bool = False,
+) -> tuple[list[Node], list[Node | None]]:
+    """The nodes of the roots and, checked and in the roots' dtypes, those of their cotangents; None stands for 1."""
+    nodes: list[Node] = []
+    cotangents: list[Node | None] = []
+    for root in roots:
+        root.check_current()
+    with tracking(create_graph):
+        for position, (root, gradient) in enumerate(zip(roots, gradients, strict=True)):
+            node = root.node
+            if gradient is None:
+                if node.requires_grad and root.numel() != 1:
+                    raise RuntimeError(_not_scalar(root))
+                if node.requires_grad and root.dtype.is_complex:
+                    raise RuntimeError(
+                        f"grad can be implicitly created only for real scalar outputs but got {root.dtype}\n"
+                        "Which part is to be differentiated? `y.real.backward()`, or `y.backward(v)` with v complex."
+                    )
+                if batched:
+                    raise RuntimeError("If `is_grads_batched=True`, every output needs a grad_output.")
+                cotangent = None
+            else:
+                cotangent = gradient.node
+                usual = node.requires_grad and node.leaf is None  # the usual case
+                if usual and _fits(cotangent.aval, node.aval, batched):
+                    nodes.append(node)
+                    cotangents.append(cotangent)
+                    continue
+                if broadcast and root.numel() == 1:
+                    summed = record(sum_, (cotangent,), (None, False, None))
+                    cotangent = summed if not root.shape else _like_root(summed, node)
+                if not meet(cotangent.device, node.device):
+                    raise RuntimeError(
+                        f"invalid gradient at index {position} - expected device {root.device} but got "
+                        f"{gradient.device}\nMove it first: `y.backward(v.to(y.device))`."
+                    )
+                _check_gradient(position, Size(cotangent.aval.shape), gradient, root, batched)
+                cotangent = converted(cotangent, root.dtype)
+            check_tracked(position, node)
+            nodes.append(node)
+            cotangents.append(cotangent)
+    return nodes, cotangents
+
+
+def _fits(cotangent: Aval, root: Aval, batched: bool) -> bool:
+    if not batched:
+        return cotangent is root
+    same = cotangent.dtype is root.dtype and cotangent.device is root.device
+    return same and bool(cotangent.shape) and cotangent.shape[1:] == root.shape
+
+
+def check_tracked(position: int, node: Node) -> None:
+    if not node.requires_grad or node.lost:
+        raise RuntimeError(
+            f"element {position} of tensors does not require grad and does not have a grad_fn\n"
+            "Nothing that it was computed from requires a gradient, or it was computed under no_grad() or "
+            "from x.detach(). Make the input a leaf that does: `x = tensor([1., 2.], requires_grad=True)`."
+        )
+
+
+def _like_root(scalar: Node, root: Node) -> Node:
+    return record(add, (constant(0, root.aval), scalar))
+
+
+def _check_gradient(position: int, shape: Size, gradient: Tensor, root: Tensor, batched: bool) -> None:
+    if batched:
+        if not shape:
+            raise IndexError(
+                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
+                f"convert a 0-dim tensor to a number\ngrad_output[{position}] needs a leading dimension: one v each."
+            )
+        if shape[1:] != root.shape:
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
+                "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
+                f"output, but a mismatch was detected: grad_output[{position}] has a shape of {Size(shape[2:])} "
+                f"and output[{position}] has a shape of {root.shape}. If you only want some tensors in `grad_output` "
+                f"to be considered batched, consider using vmap.\nThis grad_output has the shape {list(shape)}; it "
+                f"should have [N, {str(list(root.shape))[1:-1]}]."
+            )
+    elif shape != root.shape:
+        advice = f"v needs one number per element of y: `y.backward(jaxvjp.ones({list(root.shape)}))`"
+        if root.numel() == 1:
+            advice += ". To repeat y for each number in v, as torch once did: `y.backward(v, broadcast=True)`"
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{position}] has a shape of {shape} and output[{position}] has a shape of "
+            f"{root.shape}.\n{advice}."
+        )
+    if gradient.dtype.is_complex != root.dtype.is_complex:
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+            f"grad_output[{position}] has a dtype of {gradient.dtype} and output[{position}] has a dtype of "
+            f"{root.dtype}.\nA real output takes a real gradient, a complex one a complex gradient."
+        )
+
+
+def _not_scalar(root: Tensor) -> str:
+    shape = list(root.shape)
+    lines = [
+        "grad can be implicitly created only for scalar outputs",
+        f"y has shape {shape}: which weighted sum of its elements is to be differentiated? Say it as `gradient`:",
+        f"    y.backward(jaxvjp.ones({shape}))            # all elements: the gradient of y.sum()",
+    ]
+    if root.ndim == 1 and root.numel():
+        one_hot = str([1.0] + [0.0] * (root.numel() - 1)) if root.numel() <= 6 else f"one_hot of {root.numel()}"
+        lines.append(f"    y.backward(jaxvjp.tensor({one_hot}))   # one element: one row of the Jacobian")
+    lines.append("    jaxvjp.autograd.functional.jacobian(f, x)   # every row: the whole Jacobian")
+    return "\n".join(lines)
