@@ -100,6 +100,8 @@ INNER = re.compile(r"torch\.(nn\.(modules|utils)|distributions|optim)\.")
 
 OF_EXTRAS = {"torch.utils.tensorboard": ["FileWriter", "SummaryWriter"]}
 """Modules that need another library, which need not be installed, with the names that programs use."""
+OF_SOME_BUILDS = {"torch.distributed": ["ProcessGroupNCCL"]}
+"""Names that a build of torch for a CPU alone does not have."""
 PYTHONS = (itertools.count, typing.TypeVar, type(getattr(typing, "NoDefault", None)))
 """Types of Python's own objects that modules of torch have, and that say of no module that it is theirs."""
 
@@ -149,6 +151,8 @@ def text() -> str:
     every = modules_of(torch)
     names = {name: public_names(importlib.import_module(name)) for name in [*LISTED, *filter(INNER.match, every)]}
     names |= OF_EXTRAS
+    for name, more in OF_SOME_BUILDS.items():
+        names[name] = sorted({*names[name], *more})
     for name in sorted({*names, *every}):
         lines.append(f"{name}: {' '.join(names.get(name, ()))}".rstrip())
     lines.append(f"torch.Tensor: {' '.join(public_names(torch.Tensor))}")
