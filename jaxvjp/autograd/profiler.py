@@ -1,13 +1,17 @@
 """torch's `profiler` and `autograd.profiler`, over `jax.profiler`: it writes a trace, for TensorBoard or Perfetto.
 
-JAX's trace has what XLA ran, on all devices. torch's tables of times by operation have no counterpart here.
+JAX's trace has what XLA ran, on all devices: a table of it has compiled steps such as `add_tanh_fusion` and
+`dot_general.9` where torch's has `aten::addmm`, and the blocks that `record_function` named.
 """
 
 from __future__ import annotations
 
+import gzip
 import tempfile
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -69,6 +73,63 @@ def schedule(
     return action
 
 
+@dataclass
+class FunctionEventAvg:
+    """All events of one name in a trace; times are in µs. Counterpart of `torch.autograd.profiler_util`'s class."""
+
+    key: str
+    count: int = 0
+    cpu_time_total: float = 0.0
+    self_cpu_time_total: float = 0.0
+    """Without the events within these."""
+    device_time_total: float = 0.0
+    self_device_time_total: float = 0.0
+
+    @property
+    def cpu_time(self) -> float:
+        """Of one event, on average."""
+        return self.cpu_time_total / self.count
+
+    @property
+    def device_time(self) -> float:
+        """Of one event, on average."""
+        return self.device_time_total / self.count
+
+    def add(self, device: bool, total: float, own: float) -> None:
+        """Adds time, of which `own` is its own."""
+        kind = "device" if device else "cpu"
+        setattr(self, f"{kind}_time_total", getattr(self, f"{kind}_time_total") + total)
+        setattr(self, f"self_{kind}_time_total", getattr(self, f"self_{kind}_time_total") + own)
+
+
+class EventList(list[FunctionEventAvg]):
+    """The rows of a table of times. Counterpart of `torch.autograd.profiler_util.EventList`."""
+
+    def table(self, sort_by: str | None = None, row_limit: int = 100, max_name_column_width: int = 55) -> str:
+        """The rows as text.
+
+        Args:
+            sort_by: `"count"`, or one of the times, such as `"self_cpu_time_total"`; by default as they came.
+            row_limit: how many rows; -1 for all.
+            max_name_column_width: where names are cut.
+        """
+        by = (sort_by or "").replace("cuda", "device")
+        rows = sorted(self, key=lambda row: getattr(row, by), reverse=True) if by else list(self)
+        head = ["Name", "Self CPU", "CPU total", "CPU time avg", "Self device", "Device total", "# of Calls"]
+        lines = [head]
+        for row in rows[: None if row_limit < 0 else row_limit]:
+            times = [row.self_cpu_time_total, row.cpu_time_total, row.cpu_time]
+            times += [row.self_device_time_total, row.device_time_total]
+            lines.append([row.key[:max_name_column_width], *(f"{each:,.3f}us" for each in times), str(row.count)])
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join(
+            "  ".join(
+                [name.ljust(widths[0]), *(each.rjust(width) for each, width in zip(rest, widths[1:], strict=True))]
+            )
+            for name, *rest in lines
+        )
+
+
 class profile:  # noqa: N801 - torch's name
     """Records a block by `jax.profiler`. Counterpart of `torch.profiler.profile`.
 
@@ -128,6 +189,48 @@ class profile:  # noqa: N801 - torch's name
     def stop(self) -> None:
         """Ends as `with` does."""
         self._goes_on(False)
+
+    def _written(self, ending: str) -> Path:
+        """The newest file of the trace with that ending."""
+        found = sorted(Path(self.folder).rglob(f"*{ending}"), key=lambda each: each.stat().st_mtime)
+        if not found:
+            raise AssertionError(
+                "Profiler didn't finish running\nNo trace was written: no step was recorded, or `stop()` is missing."
+            )
+        return found[-1]
+
+    def key_averages(self) -> EventList:
+        """The times of the trace by name: what XLA ran, and the blocks of `record_function`.
+
+        As `torch.profiler.profile.key_averages`, without its groups by shape or stack. The lines of Python functions
+        in JAX's trace are left out; programs that still [run in NumPy](speed.md) have no line.
+        """
+        rows: dict[str, FunctionEventAvg] = {}
+        for plane in jax.profiler.ProfileData.from_file(str(self._written(".xplane.pb"))).planes:
+            device = plane.name.startswith("/device")
+            for line in plane.lines:
+                around: list[tuple[float, FunctionEventAvg]] = []
+                """The events that an event is within: their ends, in ns."""
+                events = [each for each in line.events if not each.name.startswith("$")]
+                for each in sorted(events, key=lambda event: (event.start_ns, -event.duration_ns)):
+                    while around and around[-1][0] <= each.start_ns:
+                        around.pop()
+                    if around:
+                        around[-1][1].add(device, 0.0, -each.duration_ns / 1e3)
+                    row = rows.setdefault(each.name, FunctionEventAvg(each.name))
+                    row.count += 1
+                    row.add(device, each.duration_ns / 1e3, each.duration_ns / 1e3)
+                    around.append((each.end_ns, row))
+        return EventList(rows.values())
+
+    def export_chrome_trace(self, path: str) -> None:
+        """Writes the trace as JSON, for chrome://tracing or Perfetto. As `torch.profiler.profile.export_chrome_trace`.
+
+        Args:
+            path: the file; compressed if it ends in `.gz`.
+        """
+        trace = self._written(".trace.json.gz").read_bytes()
+        Path(path).write_bytes(trace if path.endswith(".gz") else gzip.decompress(trace))
 
     def step(self) -> None:
         """Says that the next step begins."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from oracle import agreement_of, programs_of, raises
 
@@ -159,3 +161,28 @@ def test_a_profile_writes_a_trace_of_the_steps_that_are_asked_for(room, tmp_path
     assert list(tmp_path.rglob("*.xplane.pb"))
     with profiler.profile(enabled=False) as nothing:
         assert not nothing._recording
+    with pytest.raises(AssertionError, match="Profiler didn't finish running"):
+        nothing.key_averages()
+
+
+def test_a_profile_has_a_table_of_times_by_name_and_goes_to_a_browser(tmp_path):
+    with jaxvjp.profiler.profile() as recorded:
+        for _ in range(3):
+            with jaxvjp.profiler.record_function("outer"):
+                for _ in range(2):
+                    with jaxvjp.profiler.record_function("inner"):
+                        (jaxvjp.ones(3) @ jaxvjp.ones(3)).item()
+    rows = {row.key: row for row in recorded.key_averages()}
+    outer, inner = rows["outer"], rows["inner"]
+    assert (outer.count, inner.count) == (3, 6)
+    assert 0 < outer.self_cpu_time_total <= outer.cpu_time_total - inner.cpu_time_total + 1e-3
+    assert inner.cpu_time * 6 == pytest.approx(inner.cpu_time_total)
+    assert outer.device_time_total == 0
+    lines = recorded.key_averages().table(sort_by="cpu_time_total", row_limit=1).splitlines()
+    assert lines[0].split("  ")[0] == "Name"
+    assert len(lines) == 2
+    assert len({len(line) for line in lines}) == 1
+    assert "outer" in recorded.key_averages().table(sort_by="cuda_time_total", row_limit=-1)
+    recorded.export_chrome_trace(str(tmp_path / "trace.json"))
+    events = json.loads((tmp_path / "trace.json").read_text(encoding="utf-8"))["traceEvents"]
+    assert sum(each.get("name") == "inner" for each in events) == 6
