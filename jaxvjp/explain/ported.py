@@ -14,7 +14,7 @@ import jax
 import numpy as np
 
 from jaxvjp.core.record.graph import Node, Number
-from jaxvjp.core.record.observers import Cleared, Walked
+from jaxvjp.core.record.observers import GradSet, Walked
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain.block import Block, Expression, Step, Value
 from jaxvjp.explain.layout import EXACT_PRODUCTS, WIDE_TYPES, defined, file_of, formatted, joined
@@ -105,7 +105,7 @@ class _StepWriter(Writer):
         text: Text | None,
         wide_types: bool,
     ) -> None:
-        events = [each for each in step.events if not isinstance(each.what, Cleared)]
+        events = [each for each in step.events if not isinstance(each.what, GradSet)]
         super().__init__(story._replace(events=events, shown=[]), "grad", wide_types)
         known = steps.text
         self.text.explicit_dtypes = wide_types

@@ -19,7 +19,7 @@ import jaxvjp.explain.programs
 import jaxvjp.explain.residuals
 import jaxvjp.explain.wrapped  # noqa: F401 - each registers a writer for its nodes
 from jaxvjp.core.record.graph import Node, gradient_edges, reachable
-from jaxvjp.core.record.observers import Cleared, Walked
+from jaxvjp.core.record.observers import GradSet, Walked
 from jaxvjp.explain.block import Block, Expression, Step, Value
 from jaxvjp.explain.layout import EXACT_PRODUCTS, WIDE_TYPES, laid_out
 from jaxvjp.explain.lifting import Lifted, divided, owners_of
@@ -112,7 +112,7 @@ class Writer:
         for place, event in enumerate(self.story.events):
             if isinstance(event.what, Walked):
                 self.walk(place, event, event.what)
-            elif isinstance(event.what, Cleared) and event.what.node is None:
+            elif isinstance(event.what, GradSet) and event.what.node is None:
                 self.clear(event)
         final = self.ends()
         divided(self.top.functions, self.top.steps)

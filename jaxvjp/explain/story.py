@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from jaxvjp.core.derive.saved import freed_error
 from jaxvjp.core.record.graph import Node, gradient_edges, reachable
 from jaxvjp.core.record.modes import transforming
-from jaxvjp.core.record.observers import Cleared, Hooked, Pulled, Released, Stepped, Unpacked, Walked, observers
+from jaxvjp.core.record.observers import GradSet, Hooked, Pulled, Released, Stepped, Unpacked, Walked, observers
 from jaxvjp.core.record.user_lines import UserLine, user_line
 from jaxvjp.core.record.versions import next_serial
 from jaxvjp.explain.names import names_in, variables_of
@@ -120,7 +120,7 @@ class Recorder:
         self.events.append(Event(next_serial(), user_line(sys._getframe(1)), what))
         if isinstance(what, Walked):
             self.owners.update((node, node.tensor) for node in what.after)
-        if isinstance(what, Cleared) and what.tensor._grad is not None:
+        if isinstance(what, GradSet) and what.tensor._grad is not None:
             self.gradients[what.tensor._grad] = what.tensor
 
     def stop(self, variables: Mapping[str, Any]) -> Story:

@@ -20,7 +20,7 @@ such as `dim`; the others are the *operands*, arrays (a keyword-only operand is 
         ...
 
 The function, the method, the in-place form, the operator, `out=`, the errors and `grad_fn`'s name all follow from that
-row. No op has a derivative rule: `jax.vjp` differentiates the function.
+row. An op has no derivative rule, but for five with a `defjvp`: `jax.vjp` differentiates the function.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from typing import Any
 
 from jaxvjp.core.record.graph import Holder, LeafIdentity, Node, collected, hold, leaf_identity_of, original_of
 from jaxvjp.core.record.modes import CYTHONIZED, changed, grad_mode, staging, tracking, transforming
-from jaxvjp.core.record.observers import Cleared, observers, tell
+from jaxvjp.core.record.observers import GradSet, observers, tell
 from jaxvjp.core.record.record import constant, detached, node_of_value, record, variable_of
 from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.core.record.versions import OwnVersions, Versions
@@ -313,7 +313,7 @@ class Stored(Holder):
         self._grad = value
         changed()
         if observers.listening:
-            tell(Cleared(self, None if value is None else value.node))
+            tell(GradSet(self, None if value is None else value.node))
 
     @property
     def storage(self) -> Storage:

@@ -149,7 +149,7 @@ def request_of(
     batch: tuple[int, ...] = (),
     create_graph: bool = False,
 ) -> BackwardRequest:
-    """Surveys the graph that a backward pass goes through; without `create_graph`, waits for deferred programs first.
+    """Surveys the graph that a backward pass goes through; computes what waited (`deferred`, `heavy`) first.
 
     `roots`, `cotangents`, `targets`, `batch` and `create_graph` are the arguments of `engine.walk_back`. `added_to` is
     called with a leaf; it returns the node that the gradient will be added to, or a word if there is none.
@@ -179,7 +179,7 @@ def request_of(
 
 def numbered(found: Survey, recorded: Sequence[Node]) -> tuple[list[Number], dict[Any, int]]:
     """The Python numbers that a walk of the graph `found` brought in, and the places of all nodes and numbers: those of
-    the survey first, then those numbers, then the nodes that the walk `new_node`."""
+    the survey first, then those numbers, then the nodes that it recorded."""
     number: dict[Any, int] = dict(found.number)
     read = dict.fromkeys([each for node in recorded for each in node.inputs if type(each) is Number])
     constants = [each for each in read if each not in number]

@@ -61,6 +61,7 @@ class Number:
     OverflowError, in torch's words, for an integer that takes more than 64 bits.
     """
 
+    # As a `Node` has them, so that a walk need not ask which of the two an operand is.
     requires_grad = False
     inference = False
     detached = False
@@ -75,7 +76,7 @@ class Number:
         leave_uncollected(self)
 
     def again(self) -> Number:
-        """The same number as another operand."""
+        """The same number as another operand: a survey tells operands apart by identity."""
         number: Number = Number.__new__(Number)
         number.value = self.value
         number.aval = self.aval
@@ -201,6 +202,9 @@ def hooks_of_leaf_or_node(name: str) -> Any:
 class Node:
     """One recorded operation, or a leaf.
 
+    Three properties have twins, functions that are calls in C where this is compiled, as properties are not: `is_leaf`
+    and `ends_here`, `held` and `is_held`, `hooks` and `hooks_of`. What walks over many nodes uses the functions.
+
     Attributes:
         operation, static, inputs: the op, its static arguments such as `dim`, its operands. Given data has no op.
         aval: the abstract value: shape, dtype, device. A tuple of them where the op returns several arrays.
@@ -214,15 +218,16 @@ class Node:
         detached: whether its tensor left it by `detach_()`: a backward step that has saved it raises an error.
         freed: whether a backward pass without `retain_graph` has been through it.
 
-        special: whether any attribute of this group was ever set, or the node is freed. `survey` then looks whether its
-            key tells all about the node; if it does not, no plan is remembered for the graph.
+        special: whether any attribute of this group was ever set, or the node is freed, or a copy with an `original`,
+            or of a leaf with hooks. `survey` then looks whether its key tells all about the node; if it does not, no
+            plan is remembered for the graph.
         edges: the nodes to which it passes cotangents, where those are not all of `inputs`.
         python: the Python code that is its backward step, instead of `jax.vjp` of the op.
         hooks: those of `Tensor.register_hook`, by a number that is in the handle.
         step_hooks: those of `grad_fn.register_hook` and `grad_fn.register_prehook`.
         packed: what saved-tensor hooks made of the tensors that torch would have saved.
         retains: whether its tensor keeps the gradient in `grad` although it is no leaf (`retain_grad`).
-        mutation: of what was recorded inside `allow_mutation_on_saved_tensors`, which block it was
+        mutation: of what was recorded inside `allow_mutation_on_saved_tensors`, the serial that names the block
             (`GradMode.mutation`).
 
         versions, version: the count of in-place writes to the memory that it shows, and what that was when it began to
@@ -468,9 +473,6 @@ def hold(node: Node, holder: Holder) -> None:
     node.holder = uncollected_ref(holder)
 
 
-# Where it is compiled by Cython, these are calls in C, and the properties of `Node` are not.
-
-
 def hooks_of(node: Node) -> dict[int, Hook] | None:
     """`node.hooks`."""
     return node._hooks if node.leaf is None else node.leaf.hooks
@@ -511,7 +513,10 @@ def new_node(
     tracked: bool,
     where: UserLine,
 ) -> Node:
-    """`Node(...)` without a value: in C where it is compiled by Cython."""
+    """`Node(...)` without a value, for what is recorded for each operation: in C where it is compiled by Cython.
+
+    `Node(...)` serves everywhere else: it also takes a value, and finds the user's line.
+    """
     if not CYTHONIZED:
         return Node(operation, static, inputs, aval, tracked, None, where)
     node: Node = Node.__new__(Node)

@@ -1,6 +1,7 @@
-"""Events of a backward pass, for functions that listen to them: `explain.recording` writes a program from them.
+"""Events, of backward passes and of each `grad` that is set, for functions that listen to them.
 
-While nobody listens, an event costs a look at an empty list (`if observers.listening: tell(...)`).
+`explain.story` notes them, to write a program. While nobody listens, an event costs a look at an empty list
+(`if observers.listening: tell(...)`).
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class Unpacked(NamedTuple):
     nodes: Mapping[Any, Any]
 
 
-class Cleared(NamedTuple):
+class GradSet(NamedTuple):
     """The `grad` of a tensor was set: to a node, or to None."""
 
     tensor: Any

@@ -1,7 +1,7 @@
 """Makes nodes: of an op and its inputs (`record`), of a value (`node_of_value`), of another node, cut off (`detached`).
 
-`record(mul, (x, y))` computes nothing. It finds the aval of the result with `jax.eval_shape`, once for each op and
-avals of operands, and raises torch's error where shapes or dtypes do not fit.
+`record(mul, (x, y))` computes nothing. It finds the aval of the result by tracing the op with `jax.make_jaxpr`, once
+for each op, static arguments and avals of operands, and raises torch's error where shapes or dtypes do not fit.
 """
 
 from __future__ import annotations

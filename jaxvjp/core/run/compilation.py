@@ -116,9 +116,8 @@ class Executable:
             self.compiled = self._first(_on_mesh(place, program, self.arrays, usual))
         elif place is not None:  # a program that reads no array, but for numbers, would run elsewhere
             self.device = jax_device(place)
-            self.compiled = self._first(
-                _on_device(self.device, usual)
-            )  # it does not wait: NumPy would run it on the CPU
+            # It does not wait: NumPy would run it on the CPU.
+            self.compiled = self._first(_on_device(self.device, usual))
         self.deferring: Compiled | None = None
         self.where: UserLine = None
 

@@ -130,7 +130,9 @@ def survey(
 
 def _tells_all(node: Node) -> bool:
     """Whether a key says all that matters of a special node: it only has `edges`, or is a leaf with hooks."""
-    if node.python or node.packed or node.step_hooks or node.retains or node.freed or node.original or node.mutation:
+    if node.python or node.packed or node.step_hooks or node.retains or node.freed or node.original:
+        return False
+    if node.mutation is not None:
         return False
     return all(each in node.inputs for each in node.edges or ())
 
