@@ -98,7 +98,7 @@ def test_a_function_of_one(name, dtype):
     if name == "exp2":  # XLA's is inexact for large numbers
         x = x[[each == each and not abs(each) > 9 for each in x.tolist()]]
     function = getattr(lax, name)
-    assert both(lambda *each: [*map(function, each)], x, x[4], x[:0]).compiled == 0
+    assert both(lambda *each: [*map(function, each)], x, x[4], x[:0]).left_to_jax == 0
 
 
 @pytest.mark.parametrize(("name", "dtype"), [*cases(BINARY)])
@@ -114,7 +114,7 @@ def test_a_function_of_two(name, dtype):
     function = getattr(lax, name)
     left_to_jax = 3 * (name == "shift_right_arithmetic" and dtype == "uint8")
     assert (
-        both(lambda x, y: [function(x, y), function(x[20], y[20]), function(x[:0], y[:0])], x, y).compiled
+        both(lambda x, y: [function(x, y), function(x[20], y[20]), function(x[:0], y[:0])], x, y).left_to_jax
         == left_to_jax
     )
 
@@ -129,7 +129,7 @@ def test_casts(before, after):
         x = np.concatenate(
             [x, [2.0**62, -(2.0**63), 2.0**63, 2.0**64, 1e300, 127.5, -128.5, 255.5, -1e300, 2.0**31 - 0.5]]
         )
-    assert both(lambda x: lax.convert_element_type(x, after), x).compiled == 0
+    assert both(lambda x: lax.convert_element_type(x, after), x).left_to_jax == 0
 
 
 REDUCTIONS = ["argmax", "argmin", "cumsum", "cumprod", "cummax", "cummin"]
@@ -270,12 +270,12 @@ def as_arguments(function):
 
 @pytest.mark.parametrize("name", FORMS)
 def test_forms(name):
-    assert both(as_arguments(FORMS[name]), A, V, I, X, K).compiled == 0
+    assert both(as_arguments(FORMS[name]), A, V, I, X, K).left_to_jax == 0
 
 
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_what_numpy_has_not_is_left_to_jax(name):
-    assert both(as_arguments(UNKNOWN[name]), A, V, I, X, K).compiled > 0
+    assert both(as_arguments(UNKNOWN[name]), A, V, I, X, K).left_to_jax > 0
 
 
 def test_every_row_is_tried():

@@ -340,7 +340,7 @@ def test_the_peak_of_memory_falls(monkeypatch):
                 temporary.append(analysis.temp_size_in_bytes)
                 return jitted(*operands)
 
-            self.compiled = measuring
+            self.call = measuring
 
     monkeypatch.setattr(plan, "executable", Measured)
     monkeypatch.setattr(plan, "LONG", 1000)

@@ -198,7 +198,7 @@ class Chooser(Protocol):
     """What is compiled, and told of the choice: `compilation.Executable`."""
 
     program: Program
-    compiled: Compiled
+    call: Compiled
 
     def traced(self, *operands: Any, outputs: tuple[int, ...] | None = None) -> tuple[Any, ...]:
         """What `jax.jit` traces."""
@@ -214,7 +214,7 @@ class Chooser(Protocol):
 
 
 class Trial:
-    """What `Executable.compiled` is until the way to compile the program has been chosen.
+    """What `Executable.call` is until the way to compile the program has been chosen.
 
     The first call compiles, the next `TRIALS` are timed. If they are quick (`WORTHWHILE`), the usual way is kept. If
     not, it is called `HOT` times and until it has run for ten times as long as the trials will take; the next call
@@ -259,7 +259,7 @@ class Trial:
             except BaseException:
                 self.choosing.release()
                 raise
-            return self.of.compiled(*operands)
+            return self.of.call(*operands)
         return self.usual(*operands)
 
     def take_kept(self, operands: tuple[Any, ...]) -> None:

@@ -1,6 +1,13 @@
-"""Compiles a `Program` with `jax.jit`: `executable(program)` is the compiled program, with its Python numbers packed.
+"""Makes a `Program` callable: `executable(program)` is an `Executable`, which takes its Python numbers packed.
 
-`counters` counts compiles and calls. How a program that is called often is compiled, `choosing` finds out.
+What is called, `Executable.call`, changes over time:
+
+1. `tiers.Waiting` runs the program in NumPy until compiling it pays.
+2. `choosing.Trial` compiles it with `jax.jit`, and times the calls.
+3. If it is called often, `choosing` finds out how to compile it best; from then on that function is called.
+
+Programs on a mesh or on a device other than JAX's default begin compiled by `jax.jit`, and those on the device "meta"
+compute nothing. `counters` counts compiles and calls.
 """
 
 from __future__ import annotations
@@ -36,7 +43,8 @@ from jaxvjp.types.dtypes import dtype
 from jaxvjp.types.meshes import OnMesh
 
 QUICK = 8
-"""Operations. A program of at most this many is compiled at its first call, even if it may be called only once."""
+"""Operations. Where programs do not wait in NumPy, one of at most this many is compiled at its first call, even if it
+may be called only once."""
 
 
 class Counters:
@@ -78,7 +86,7 @@ told_of_compiles: list[Callable[[UserLine, Executable], None]] = []
 
 
 class Executable:
-    """A compiled `Program`. Its operands are its arrays, then one array per dtype that holds its Python numbers.
+    """A `Program` that can be called. Its operands are its arrays, then one array per dtype of its Python numbers.
 
     For a program of the arrays x, y and the numbers 2.0, 0.5 the operands are (x, y, [2.0, 0.5]). Packed like this, 20
     numbers add 2 µs to a call; as 20 operands they would add 32.
@@ -86,7 +94,7 @@ class Executable:
     Attributes:
         arrays: the positions of those arguments of the program that are arrays.
         packs: for each dtype, the positions of its Python numbers among the arguments.
-        compiled: the function to call with those operands.
+        call: the function to call with those operands (see the docstring of the module).
         choice: how it is compiled, once that was chosen.
         where: the user's line that needed it first.
         device: where it runs; None for JAX's default device.
@@ -106,18 +114,18 @@ class Executable:
         self.repeated: list[tuple[Any, Any]] = [(None, None)] * len(self.packs)
         self.choice = Choice(together.__name__, {})
         usual = together(self.traced, ONE_GROUP)
-        self.compiled: Compiled = Waiting(self, Trial(self, usual) if Choosing.enabled else usual, self._switch_to)
+        self.call: Compiled = Waiting(self, Trial(self, usual) if Choosing.enabled else usual, self._switch_to)
         self.device: Any = None
         place = place_of_program(program)
         if place is META:
-            self.compiled = lambda *_: [NO_DATA] * len(program.outputs)
+            self.call = lambda *_: [NO_DATA] * len(program.outputs)
         elif type(place) is OnMesh:
             self.device = place.replicated.sharding
-            self.compiled = self._first(_on_mesh(place, program, self.arrays, usual))
+            self.call = self._first(_on_mesh(place, program, self.arrays, usual))
         elif place is not None:  # a program that reads no array, but for numbers, would run elsewhere
             self.device = jax_device(place)
             # It does not wait: NumPy would run it on the CPU.
-            self.compiled = self._first(_on_device(self.device, usual))
+            self.call = self._first(_on_device(self.device, usual))
         self.deferring: Compiled | None = None
         self.where: UserLine = None
 
@@ -128,7 +136,7 @@ class Executable:
         return results if outputs is None else tuple([results[each] for each in outputs])
 
     def run(self, *operands: Any) -> tuple[Any, ...]:
-        """The outputs of the program, computed one operation after the other from the operands of `compiled`."""
+        """The outputs of the program, computed one operation after the other from the operands of `call`."""
         arguments: list[Any] = [None] * len(self.program.arguments)
         for position, array in zip(self.arrays, operands, strict=False):
             arguments[position] = array
@@ -162,7 +170,7 @@ class Executable:
     @property
     def is_chosen(self) -> bool:
         """Whether the way to compile it has been chosen."""
-        return not isinstance(self.compiled, Trial | Waiting)
+        return not isinstance(self.call, Trial | Waiting)
 
     def _first(self, placed: Compiled) -> Compiled:
         def first(*operands: Any) -> Sequence[Any]:
@@ -172,7 +180,7 @@ class Executable:
         return first
 
     def _switch_to(self, compiled: Compiled) -> None:
-        self.compiled = compiled
+        self.call = compiled
         for tell in told_of_compiles:
             tell(self.where, self)
 
@@ -199,8 +207,8 @@ class Executable:
 
     def may_run_eagerly(self) -> None:
         """Has the first call run operation by operation, without a compile, if the program is longer than `QUICK`."""
-        if isinstance(self.compiled, Waiting) and self.compiled.calls == 0 and self.program.weight > QUICK:
-            self.compiled.eagerly = True
+        if isinstance(self.call, Waiting) and self.call.calls == 0 and self.program.weight > QUICK:
+            self.call.eagerly = True
 
     def packed(self, place: int, numbers: list[Any], own: Any) -> Any:
         """`numbers` as the array for the pack at `place`. If the last call had the same, it stays on the device."""
@@ -221,7 +229,7 @@ class Executable:
 
     def take(self, compiled: Compiled, choice: Choice) -> None:
         """Notes the way that was chosen, and calls it from now on."""
-        self.compiled, self.choice = compiled, choice
+        self.call, self.choice = compiled, choice
         if isinstance(compiled, Apart):
             self.deferring = compiled.gradients_only
 

@@ -164,7 +164,7 @@ def operands_of(nodes: list[Any], plan: Plan) -> list[Any]:
     """
     dispatch: Dispatch
     for dispatch in plan.dispatches:
-        if type(dispatch.executable.compiled) is Waiting:
+        if type(dispatch.executable.call) is Waiting:
             return [each.value for each in nodes]
     values: list[Any] = []
     for each in nodes:

@@ -39,12 +39,12 @@ class Interpreter:
 
     Attributes:
         equations: how many there are, those of the functions called included.
-        compiled: how many of them are left to JAX, which compiles each.
+        left_to_jax: how many of them NumPy has no function for: JAX compiles each alone.
         seconds: about how long one run takes.
     """
 
     def __init__(self, count: int, compose: Callable[[Interpreter, list[int]], list[int]]) -> None:
-        self.equations = self.compiled = 0
+        self.equations = self.left_to_jax = 0
         self.seconds = 0.0
         self._table: list[Any] = []
         self._constant: list[bool] = []
@@ -150,7 +150,7 @@ class Interpreter:
         self.equations += 1
         if call is None:
             call = _jax_call(equation)
-            self.compiled += 1
+            self.left_to_jax += 1
         sizes = [math.prod(each.aval.shape) for each in equation.outvars]
         self.seconds += _seconds_of(equation, name, sizes)
         if all(self._constant[each] for each in reads) and sum(sizes) <= FOLDED and known:
@@ -181,7 +181,7 @@ class Interpreter:
     def _nested(self, closed: Any, rounds: int = 1) -> Interpreter:
         inner = interpreter_of(closed)
         self.equations += inner.equations
-        self.compiled += inner.compiled
+        self.left_to_jax += inner.left_to_jax
         self.seconds += rounds * inner.seconds
         return inner
 

@@ -60,8 +60,8 @@ class Loop(Executable):
     def __init__(self, body: Body) -> None:
         self.body = body
         super().__init__(body.program)
-        if isinstance(self.compiled, Waiting):
-            self.compiled.is_loop = True
+        if isinstance(self.call, Waiting):
+            self.call.is_loop = True
 
     def interpreter(self, operands: Sequence[Any]) -> Interpreter:
         """The loop, to be run by NumPy on such operands."""

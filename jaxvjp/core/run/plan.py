@@ -123,7 +123,7 @@ class Plan:
                 operands.append(dispatch.loop_counts)
             counters.dispatches += 1
             with jax.enable_x64(True):
-                results = ((deferring and executable.deferring) or executable.compiled)(*operands)
+                results = ((deferring and executable.deferring) or executable.call)(*operands)
             for result, place in enumerate(dispatch.gives):
                 values[place] = results[result]
             for place in dispatch.last_reads:

@@ -97,8 +97,8 @@ class Waiting:
 
     Args:
         of: the program: `run` is what JAX traces, `interpreter` makes what NumPy runs.
-        compiled: what compiles it at its first call.
-        settle: is told to take `compiled` from then on.
+        then: what compiles it at its first call.
+        settle: is told to take `then` from then on.
 
     Attributes:
         spent: the seconds that it has run in NumPy.
@@ -107,9 +107,9 @@ class Waiting:
             where programs do not wait in NumPy.
     """
 
-    def __init__(self, of: Runs, compiled: Compiled, settle: Callable[[Compiled], None]) -> None:
+    def __init__(self, of: Runs, then: Compiled, settle: Callable[[Compiled], None]) -> None:
         self.of = of
-        self.compiled = compiled
+        self.then = then
         self.settle = settle
         self.calls = 0
         self.spent = 0.0
@@ -149,22 +149,22 @@ class Waiting:
 
     def is_large(self, interpreter: Interpreter) -> bool:
         """Whether a single run in NumPy would take as long as the compile."""
-        run = max(interpreter.seconds, interpreter.compiled * PRIMITIVE)
+        run = max(interpreter.seconds, interpreter.left_to_jax * PRIMITIVE)
         return self.is_loop or run >= expected.seconds(interpreter.equations)
 
     def over(self, operands: tuple[Any, ...]) -> Sequence[Any]:
         """Has it compiled, here and now unless a thread did, and runs it."""
-        self.settle(self.compiled)
+        self.settle(self.then)
         if self.thread is None:
             return self.timed(operands)
         self.thread.join()
         self.thread = None
-        return self.compiled(*operands)
+        return self.then(*operands)
 
     def timed(self, operands: tuple[Any, ...]) -> Sequence[Any]:
         """Its first compiled run, of which nearly all is the compile: what that took is learnt."""
         begun = time.perf_counter()
-        results = self.compiled(*operands)
+        results = self.then(*operands)
         if self.interpreter is not None:
             expected.learn(self.interpreter.equations, time.perf_counter() - begun)
         return results
