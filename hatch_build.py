@@ -17,7 +17,9 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 MODULES = (
+    "types/compiled.py",
     "core/record/modes.py",
+    "core/record/blocks.py",
     "core/record/user_lines.py",
     "core/record/versions.py",
     "core/record/graph.py",

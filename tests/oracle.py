@@ -17,8 +17,8 @@ from recording import VERSION, decoded, encoded, session
 
 import jaxvjp
 from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.modes import CYTHONIZED
 from jaxvjp.tools.fuzz import outcomes
+from jaxvjp.types.compiled import CYTHONIZED
 
 try:
     import torch as live

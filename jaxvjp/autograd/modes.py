@@ -10,7 +10,8 @@ from collections.abc import Callable, Generator
 from typing import Any, Self, TypeVar, overload
 
 from jaxvjp.core.derive.anomaly import anomaly
-from jaxvjp.core.record.modes import Block, grad_mode, restored
+from jaxvjp.core.record.blocks import Block, restored
+from jaxvjp.core.record.modes import grad_mode
 from jaxvjp.core.record.versions import next_serial
 from jaxvjp.types.user_code import warn_user
 

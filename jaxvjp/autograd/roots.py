@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from jaxvjp.autograd.graph import GradientEdge
+from jaxvjp.core.record.blocks import restored
 from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.modes import restored, tracking
+from jaxvjp.core.record.modes import tracking
 from jaxvjp.core.record.promotion import converted
 from jaxvjp.core.record.record import constant, record
 from jaxvjp.ops.op import Aval

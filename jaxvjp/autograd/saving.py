@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from jaxvjp.core.record.blocks import Block
 from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.modes import Block, grad_mode, tracking
+from jaxvjp.core.record.modes import grad_mode, tracking
 from jaxvjp.core.record.promotion import converted
 from jaxvjp.core.record.record import record
 from jaxvjp.core.record.versions import next_serial

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from jaxvjp.core.record.modes import restored
+from jaxvjp.core.record.blocks import restored
 from jaxvjp.func.arguments import check_randomness
 from jaxvjp.ops.arguments import wrap as wrapped_dim
 from jaxvjp.tensor.batches import Batch

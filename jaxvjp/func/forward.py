@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from jaxvjp.core.record.modes import restored
+from jaxvjp.core.record.blocks import restored
 from jaxvjp.func.arguments import (
     Argnums,
     assembled,

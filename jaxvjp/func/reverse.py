@@ -8,8 +8,9 @@ from typing import Any
 
 from jaxvjp.autograd.saving import disable_saved_tensors_hooks
 from jaxvjp.core.derive.remembered_graphs import differentiable_gradients
+from jaxvjp.core.record.blocks import restored
 from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.modes import grad_mode, restored, tracking
+from jaxvjp.core.record.modes import grad_mode, tracking
 from jaxvjp.func.arguments import (
     Argnums,
     assembled,

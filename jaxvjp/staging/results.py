@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from jaxvjp.core.record.blocks import restored
 from jaxvjp.core.record.graph import Node, NodesMet, TensorsBehind, gradient_edges, reachable
-from jaxvjp.core.record.modes import changed, restored, tracking
+from jaxvjp.core.record.modes import changed, tracking
 from jaxvjp.core.record.record import node_of_value
 from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.ops.op import Aval, Op

@@ -17,7 +17,7 @@ from copy import copy
 from typing import Any
 
 from jaxvjp.core.record.graph import Holder, LeafIdentity, Node, collected, hold, leaf_identity_of, original_of
-from jaxvjp.core.record.modes import CYTHONIZED, changed, grad_mode, staging, tracking, transforming
+from jaxvjp.core.record.modes import changed, grad_mode, staging, tracking, transforming
 from jaxvjp.core.record.observers import GradSet, observers, tell
 from jaxvjp.core.record.record import constant, detached, node_of_value, record, variable_of
 from jaxvjp.core.record.user_lines import UserLine
@@ -30,6 +30,7 @@ from jaxvjp.ops.op import Aval
 from jaxvjp.ops.strided import WHERE_STRIDES_ALLOW, view_dtype
 from jaxvjp.ops.view import OVERLAPPING, alias, expand, function_view
 from jaxvjp.tensor.view_steps import Step, Steps, has_layout, memory_of, put_back, read
+from jaxvjp.types.compiled import CYTHONIZED
 
 UNRECORDED = (
     "{} created in {} mode and {} {}. Given that this use case is ambiguous and error-prone, it is forbidden. You can "

@@ -22,11 +22,11 @@ import jax
 import numpy as np
 
 import jaxvjp
-from jaxvjp.core.record.modes import CYTHONIZED
 from jaxvjp.explain import terminal
 from jaxvjp.tools import bench, kept_programs
 from jaxvjp.tools.bench.workloads import workloads
 from jaxvjp.tools.lessons import lessons
+from jaxvjp.types.compiled import CYTHONIZED
 
 PACKAGES = ("jaxvjp", "jax", "jaxlib", "numpy", "torch")
 VARIABLES = ("JAX_PLATFORMS", "XLA_FLAGS", "CUDA_VISIBLE_DEVICES", "JAXVJP_XLA", "JAXVJP_CACHE", "JAXVJP_CHOOSE")

@@ -11,7 +11,7 @@ import gc
 from oracle import agreement_of, live_nodes, programs_of, raises
 
 import jaxvjp
-from jaxvjp.core.record.modes import CYTHONIZED
+from jaxvjp.types.compiled import CYTHONIZED
 
 
 def trained(torch, w, rounds=4):

@@ -31,13 +31,14 @@ from weakref import ref
 import jax
 import numpy as np
 
-from jaxvjp.core.record.modes import CYTHONIZED, GradMode, changed, grad_mode, transforming
+from jaxvjp.core.record.modes import GradMode, changed, grad_mode, transforming
 from jaxvjp.core.record.steps import Hook, Packed, PythonBackward, StepHooks
 from jaxvjp.core.record.user_lines import Location, UserLine, located, user_line
 from jaxvjp.core.record.versions import Versions, next_serial
 from jaxvjp.ops.identity import detach, dual, item, primal, rebind, transform_argument, variable
 from jaxvjp.ops.op import Aval, Op, number_aval
 from jaxvjp.ops.view import placed, unbind_one
+from jaxvjp.types.compiled import CYTHONIZED
 from jaxvjp.types.dtypes import LEAST, MOST, int64, within_64_bits
 
 Value = jax.Array | np.ndarray[Any, Any]

@@ -12,7 +12,7 @@ import sys
 from types import CodeType
 from typing import Any, NamedTuple
 
-from jaxvjp.core.record.modes import CYTHONIZED
+from jaxvjp.types.compiled import CYTHONIZED
 from jaxvjp.types.user_code import in_package, inside_package
 
 UserLine = tuple[CodeType, int] | None

@@ -22,12 +22,12 @@ from typing import Any
 import jax
 
 import jaxvjp
-from jaxvjp.core.record.modes import CYTHONIZED
 from jaxvjp.core.run.compilation import counters
 from jaxvjp.core.run.history import history
 from jaxvjp.core.run.tiers import Compiling, set_compiling
 from jaxvjp.explain import terminal
 from jaxvjp.tools.bench.workloads import Step, Workload, workloads
+from jaxvjp.types.compiled import CYTHONIZED
 
 ROUNDS = 15
 ROUND_SECONDS = 0.02
