@@ -22,7 +22,10 @@ MODULES = (
     "core/record/blocks.py",
     "core/record/user_lines.py",
     "core/record/versions.py",
+    "core/record/collector.py",
     "core/record/graph.py",
+    "core/record/saves.py",
+    "core/record/lifetime.py",
     "core/record/record.py",
     "core/run/program.py",
     "core/run/pieces.py",
@@ -54,7 +57,14 @@ MODULES = (
 """What is compiled. A `.pxd` file beside a module declares the attributes of its classes and the types of functions."""
 UNTYPED = frozenset(
     [
-        *("core/record/graph.py", "core/record/record.py", "core/run/compilation.py"),
+        *(
+            "core/record/collector.py",
+            "core/record/graph.py",
+            "core/record/saves.py",
+            "core/record/lifetime.py",
+            "core/record/record.py",
+            "core/run/compilation.py",
+        ),
         *(
             "tensor/levels.py",
             "tensor/duals.py",

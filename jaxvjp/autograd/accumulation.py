@@ -17,7 +17,8 @@ from jaxvjp.core.derive.remembered_graphs import differentiable_gradients
 from jaxvjp.core.derive.remembered_walks import BackwardRequest, request_of
 from jaxvjp.core.derive.saved import release
 from jaxvjp.core.record.blocks import restored
-from jaxvjp.core.record.graph import Node, NodesMet, ends_here, recording_order
+from jaxvjp.core.record.graph import Node, ends_here, recording_order
+from jaxvjp.core.record.lifetime import NodesMet
 from jaxvjp.core.record.modes import staging, tracking, transforming
 from jaxvjp.core.record.observers import Walked, observers, tell
 from jaxvjp.core.record.record import record

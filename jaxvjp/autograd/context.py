@@ -14,7 +14,8 @@ from jaxvjp.autograd.saving import check_hooks_settable, saved_tensors_hooks
 from jaxvjp.core.derive.saved import FREED
 from jaxvjp.core.record.graph import Node, hold
 from jaxvjp.core.record.modes import grad_mode, tracking
-from jaxvjp.core.record.record import check_savable, record
+from jaxvjp.core.record.record import record
+from jaxvjp.core.record.saves import check_savable
 from jaxvjp.core.record.user_lines import located
 from jaxvjp.ops.identity import rebind
 from jaxvjp.tensor.tensor import Tensor, wrap, wrap_unlinked

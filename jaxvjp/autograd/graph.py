@@ -21,10 +21,12 @@ from jaxvjp.autograd.saving import (
 from jaxvjp.core.derive.engine import walk_back, walking, whole
 from jaxvjp.core.derive.saved import FREED, changed_error
 from jaxvjp.core.record.graph import Node as Recorded
-from jaxvjp.core.record.graph import gradient_edges, hook_of_level, leaf_identity_of, original_of
+from jaxvjp.core.record.graph import gradient_edges, leaf_identity_of
+from jaxvjp.core.record.lifetime import original_of
 from jaxvjp.core.record.modes import grad_mode
 from jaxvjp.core.record.record import items
-from jaxvjp.core.record.steps import Cotangents, StepHooks
+from jaxvjp.core.record.saves import saved_places, shows_overwritten
+from jaxvjp.core.record.steps import Cotangents, StepHooks, hook_of_level
 from jaxvjp.ops.arguments import KEPT, SCALAR
 from jaxvjp.ops.identity import rebind
 from jaxvjp.ops.op import KEEP, Aval
@@ -149,7 +151,7 @@ class Node(metaclass=ABCMeta):  # noqa: B024 - for `register`
                 return self._saved(wanted)
         if operation is not None and name.startswith("_raw_saved_") and self._node.python is None:
             wanted = name.removeprefix("_raw_saved_").replace("self", "input")
-            for place in self._node.saved():
+            for place in saved_places(self._node):
                 if place in self._places(wanted):
                     return SavedTensor.of_step(self._node, place)
         raise AttributeError(f"'{self._node.gradient_name}' object has no attribute '{name}'")
@@ -167,11 +169,11 @@ class Node(metaclass=ABCMeta):  # noqa: B024 - for `register`
         node = self._node
         if node.freed:
             raise RuntimeError(FREED)
-        for place in node.saved():
+        for place in saved_places(node):
             saved = node if place is None else node.inputs[place]
             if place not in self._places(name) or not isinstance(saved, Recorded):
                 continue
-            if saved.shows_overwritten() is not None and not (place == 0 and node.in_place):
+            if shows_overwritten(saved) is not None and not (place == 0 and node.in_place):
                 raise changed_error(node, saved)
             unpacked: Tensor | None = None if node.packed is None else node.packed.shown(place)
             if unpacked is not None:

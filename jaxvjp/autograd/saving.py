@@ -17,6 +17,7 @@ from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import grad_mode, tracking
 from jaxvjp.core.record.promotion import converted
 from jaxvjp.core.record.record import record
+from jaxvjp.core.record.saves import saved_places
 from jaxvjp.core.record.versions import next_serial
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.library.creation import tensor
@@ -53,7 +54,7 @@ class saved_tensors_hooks:  # noqa: N801 - torch's name
     def __call__(self, node: Node, places: Sequence[int | None] | None = None) -> _Kept:
         """Packs what a node saves (`core.modes.GradMode.saving`), or its operands of these places."""
         kept = _Kept()
-        for place in node.saved() if places is None else places:
+        for place in saved_places(node) if places is None else places:
             kept.keep(self, node, place)
         return kept
 

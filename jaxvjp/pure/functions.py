@@ -13,7 +13,8 @@ import jax
 import jax.numpy as jnp
 
 from jaxvjp.core.derive.saved import freed_error
-from jaxvjp.core.record.graph import Node, original_of, reachable
+from jaxvjp.core.record.graph import Node, reachable
+from jaxvjp.core.record.lifetime import original_of
 from jaxvjp.core.record.modes import tracking
 from jaxvjp.library.crossing import aval_of, is_array
 from jaxvjp.ops.op import Aval

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from jaxvjp.core.record.blocks import restored
-from jaxvjp.core.record.graph import Node, NodesMet, TensorsBehind, gradient_edges, reachable
+from jaxvjp.core.record.graph import Node, gradient_edges, reachable
+from jaxvjp.core.record.lifetime import NodesMet, TensorsBehind
 from jaxvjp.core.record.modes import changed, tracking
 from jaxvjp.core.record.record import node_of_value
 from jaxvjp.core.record.user_lines import UserLine

@@ -12,6 +12,7 @@ from weakref import ref
 import numpy as np
 
 from jaxvjp.core.record.graph import Node, Number, reachable
+from jaxvjp.core.record.lifetime import forget
 from jaxvjp.core.record.record import node_of_value
 from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.core.run.evaluation import evaluate, operand_of
@@ -310,11 +311,11 @@ class Variant:
         for number in self.plan.outputs:
             node = self.recorded.nodes[number]
             node.value = values[number]
-            node.forget()
+            forget(node)
         for root, node in self._journal.values.items():
             if node.value is not None:
                 root.value = node.value
-                root.forget()
+                forget(root)
         del self.recorded, self._journal, self._places, self._owners, self._found  # they keep computed values alive
 
     def run(self, tensors: list[Tensor]) -> Any:

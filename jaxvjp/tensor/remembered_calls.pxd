@@ -1,5 +1,6 @@
 # What C knows of remembered calls.
-from jaxvjp.core.record.graph cimport Node, Number, leave_recorded_uncollected
+from jaxvjp.core.record.graph cimport Node, Number
+from jaxvjp.core.record.record cimport leave_recorded_uncollected
 from jaxvjp.core.record.record cimport Signature, record_with
 from jaxvjp.core.record.user_lines cimport user_line
 from jaxvjp.tensor.view_steps cimport Step

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 
-from jaxvjp.core.record.graph import Node, Number, leave_recorded_uncollected
-from jaxvjp.core.record.record import Signature, record_with
+from jaxvjp.core.record.graph import Node, Number
+from jaxvjp.core.record.record import Signature, leave_recorded_uncollected, record_with
 from jaxvjp.core.record.user_lines import UserLine, user_line
 from jaxvjp.ops.op import CHECKED, SHORT, Aval, Op
 from jaxvjp.ops.strided import WHERE_STRIDES_ALLOW

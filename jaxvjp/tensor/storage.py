@@ -16,7 +16,9 @@ from collections.abc import Callable
 from copy import copy
 from typing import Any
 
-from jaxvjp.core.record.graph import Holder, LeafIdentity, Node, collected, hold, leaf_identity_of, original_of
+from jaxvjp.core.record.collector import collected
+from jaxvjp.core.record.graph import Holder, LeafIdentity, Node, hold, leaf_identity_of
+from jaxvjp.core.record.lifetime import original_of
 from jaxvjp.core.record.modes import changed, grad_mode, staging, tracking, transforming
 from jaxvjp.core.record.observers import GradSet, observers, tell
 from jaxvjp.core.record.record import constant, detached, node_of_value, record, variable_of
@@ -304,7 +306,7 @@ class Stored(Holder):
         if leaf_.hooks is not None or leaf_.step_hooks is not None:  # to an empty dict more hooks may be added
             node.special = True
         if node.special or leaf_.tensor is not None:
-            collected(node)
+            collected(node, node.inputs)
         return node
 
     def _take_grad(self, value: Any) -> None:

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from jaxvjp.core.record.graph import Node, hold, hook_of_level, leaf_identity_of
+from jaxvjp.core.record.graph import Node, hold, leaf_identity_of
 from jaxvjp.core.record.modes import changed, grad_mode, staging, transforming
 from jaxvjp.core.record.record import detached, node_of_value, record
+from jaxvjp.core.record.steps import hook_of_level
 from jaxvjp.core.record.versions import OwnVersions, Versions, next_serial
 from jaxvjp.core.run.evaluation import array_of, evaluate, readonly_array_of
 from jaxvjp.ops.arguments import size as size_argument

@@ -18,7 +18,8 @@ from jaxvjp.autograd.function import Function
 from jaxvjp.autograd.modes import no_grad
 from jaxvjp.core.record.graph import Node, gradient_edges, reachable, recording_order
 from jaxvjp.core.record.modes import grad_mode
-from jaxvjp.core.record.record import check_savable, items, node_of_value
+from jaxvjp.core.record.record import items, node_of_value
+from jaxvjp.core.record.saves import check_savable
 from jaxvjp.core.run.pieces import in_pieces, read_across
 from jaxvjp.core.run.program import Program, freeze, replay
 from jaxvjp.ops.op import Aval, op

@@ -32,15 +32,14 @@ from jaxvjp.core.derive.saved import check_unchanged, freed_error
 from jaxvjp.core.record.graph import (
     LeafIdentity,
     Node,
-    NodesMet,
     Number,
     ends_here,
     gradient_edges,
     hooks_of,
-    original_of,
     reachable,
     recording_order,
 )
+from jaxvjp.core.record.lifetime import NodesMet, original_of
 from jaxvjp.core.record.modes import tracking
 from jaxvjp.core.record.observers import Hooked, Pulled, Stepped, Unpacked, observers, tell
 from jaxvjp.core.record.record import constant, record

@@ -13,7 +13,8 @@ from typing import Any
 from jaxvjp.core.derive.engine import WalkResult, walk_back
 from jaxvjp.core.derive.remembered_walks import BackwardRequest, numbered, request_of
 from jaxvjp.core.derive.saved import check_unchanged
-from jaxvjp.core.record.graph import Node, NodesMet, Number, new_node, reachable
+from jaxvjp.core.record.graph import Node, Number, new_node, reachable
+from jaxvjp.core.record.lifetime import NodesMet
 from jaxvjp.core.record.modes import grad_mode, staging
 from jaxvjp.core.record.observers import observers
 from jaxvjp.core.record.user_lines import user_line

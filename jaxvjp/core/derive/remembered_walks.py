@@ -13,7 +13,8 @@ from typing import Any
 from jaxvjp.core.derive.anomaly import anomaly
 from jaxvjp.core.derive.engine import WalkResult
 from jaxvjp.core.derive.saved import check_unchanged
-from jaxvjp.core.record.graph import Node, NodesMet, Number
+from jaxvjp.core.record.graph import Node, Number
+from jaxvjp.core.record.lifetime import NodesMet, forget
 from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.record import node_of_value
 from jaxvjp.core.record.user_lines import user_line
@@ -109,7 +110,7 @@ class BackwardRequest:
                 deferred.plans[node] = remembered.plan
             else:
                 node.value = values[place]
-                node.forget()
+                forget(node)
         where = user_line()
         gradients = []
         for number, place, aval in remembered.gradients:

@@ -11,7 +11,8 @@ from typing import Any
 
 from jaxvjp.core.derive.pullback import Positions, dependences, pullback
 from jaxvjp.core.derive.transforms import jvp, vmap
-from jaxvjp.core.record.graph import SAME_MEMORY, Node
+from jaxvjp.core.record.graph import Node
+from jaxvjp.core.record.saves import SAME_MEMORY, shows_overwritten
 from jaxvjp.core.run.program import PROGRAM_CACHE, Program, intern
 from jaxvjp.ops.identity import item
 from jaxvjp.ops.op import Aval, Op, abstract
@@ -33,7 +34,7 @@ def overwritten_residual(node: Node) -> Node | None:
 
 def _written_since(read: Node, node: Node) -> bool:
     """Whether what `read` shows was written after `node` was recorded; before, its own program may have written it."""
-    origin = read.shows_overwritten()
+    origin = shows_overwritten(read)
     return origin is not None and origin.versions is not None and origin.versions.last > node.serial
 
 

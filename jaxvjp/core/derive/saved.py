@@ -10,18 +10,12 @@ from collections.abc import Iterable, Sequence
 
 from jaxvjp.core.derive.anomaly import blame
 from jaxvjp.core.derive.residuals import overwritten_residual
-from jaxvjp.core.record.graph import (
-    Node,
-    NodesMet,
-    Number,
-    TensorsBehind,
-    copy_without_inputs,
-    ends_here,
-    is_held,
-    leave_recorded_uncollected,
-)
+from jaxvjp.core.record.graph import Node, Number, ends_here, is_held
+from jaxvjp.core.record.lifetime import NodesMet, TensorsBehind, copy_without_inputs, forget
 from jaxvjp.core.record.modes import grad_mode, transforming
 from jaxvjp.core.record.observers import Released, observers, tell
+from jaxvjp.core.record.record import leave_recorded_uncollected
+from jaxvjp.core.record.saves import changed_in_place, saved_places, shows_overwritten
 from jaxvjp.core.record.user_lines import located, loop_around, user_line
 from jaxvjp.core.record.versions import Versions
 from jaxvjp.ops.pointwise import cast
@@ -42,7 +36,7 @@ def check_unchanged(operations: Sequence[Node]) -> None:
     block = grad_mode().mutation
     node: Node
     for node in operations:
-        if node.special and node.mutation is not None and node.mutation != block and node.saved():
+        if node.special and node.mutation is not None and node.mutation != block and saved_places(node):
             raise AssertionError(
                 "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was "
                 "originally recorded."
@@ -52,7 +46,7 @@ def check_unchanged(operations: Sequence[Node]) -> None:
     first = min([node.serial for node in operations])
     if Versions.last_detach > first:
         for node in operations:
-            for place in node.saved():  # no generator: Cython has none in such a function
+            for place in saved_places(node):  # no generator: Cython has none in such a function
                 if place is not None and node.inputs[place].detached:
                     blame(node)
                     raise RuntimeError(
@@ -64,7 +58,7 @@ def check_unchanged(operations: Sequence[Node]) -> None:
     for node in reversed(operations):
         if block is not None and node.mutation == block:
             continue
-        changed = node.changed_in_place()
+        changed = changed_in_place(node)
         if changed is None:
             changed = overwritten_residual(node)
         if changed is not None:
@@ -80,7 +74,7 @@ def release(operations: Iterable[Node], met: NodesMet) -> None:
     the user holds, such as loss, gets as inputs copies of the nodes behind it, which keep no values
     (`copy_without_inputs`).
     """
-    kept: list[Node] = []
+    to_strip: list[Node] = []
     if observers.listening:
         tell(Released(list(operations)))
     passed: TensorsBehind | None = None
@@ -93,15 +87,15 @@ def release(operations: Iterable[Node], met: NodesMet) -> None:
         elif node.operation is not None and node.operation.saves:
             node.freed = node.special = True
             if node.value is not None:
-                node.forget()
+                forget(node)
             continue
         if node.value is not None and is_held(node):
-            kept.append(node)
+            to_strip.append(node)
     if transforming().forward:
         return
     stripped: dict[Node, Node] = {}
-    while kept:
-        node = kept.pop()
+    while to_strip:
+        node = to_strip.pop()
         inputs: list[Node | Number] = []
         for each in node.inputs:
             if type(each) is Node:
@@ -110,7 +104,7 @@ def release(operations: Iterable[Node], met: NodesMet) -> None:
                     if behind not in stripped:
                         stripped[behind] = copy_without_inputs(behind, passed)
                         if not behind.freed:
-                            kept.append(behind)
+                            to_strip.append(behind)
                     each = stripped[behind]
             inputs.append(each)
         node = stripped.get(node, node)
@@ -138,7 +132,7 @@ def changed_error(node: Node, saved: Node) -> RuntimeError:
     """torch's sentence, then both lines: who saved the tensor and who changed it."""
     if saved is not node and saved.operation is cast and saved.tensor is None and isinstance(saved.inputs[0], Node):
         saved = saved.inputs[0]  # it was converted for this operation, as `promotion` does it
-    change = saved.shows_overwritten()
+    change = shows_overwritten(saved)
     if saved is not node and saved.tensor is not None:
         saved.tensor.check_current()  # as in torch, whose sentence would name that tensor's step
     assert change is not None

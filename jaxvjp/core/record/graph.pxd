@@ -1,17 +1,9 @@
 # What C knows of nodes: their attributes, each at its place and not in a dict. It must name all that graph.py sets.
 cimport cython
 
+from jaxvjp.core.record.collector cimport collected, leave_uncollected, uncollected_ref
 from jaxvjp.core.record.modes cimport GradMode, Staging, Transforming, changed, grad_mode, staging, transforming
 from jaxvjp.core.record.user_lines cimport user_line
-
-cdef extern from "Python.h":
-    object PyWeakref_NewRef(object, object)
-    void PyObject_GC_UnTrack(object)
-    void PyObject_GC_Track(object)
-    int PyObject_GC_IsTracked(object)
-
-cpdef object leave_uncollected(object part)
-cpdef object uncollected_ref(object target)
 
 cdef class Number:
     cdef object __weakref__
@@ -35,21 +27,7 @@ cdef class Holder:
 cpdef Node new_node(object operation, tuple static, tuple inputs, object aval, bint tracked, object where)
 cpdef bint ends_here(Node node)
 cpdef object hooks_of(Node node)
-@cython.locals(node=Node)
-cpdef list noted(list nodes, dict holders, dict earlier)
-cpdef object leave_recorded_uncollected(Node node)
-cpdef object collected(Node node)
 @cython.locals(holder=Holder)
 cpdef bint is_held(Node node)
 cpdef list gradient_edges(Node node)
-@cython.locals(copy=Node)
-cpdef Node copy_without_inputs(Node node, object passed)
 cpdef object hold(Node node, Holder holder)
-
-cdef class NodesMet:
-    cdef public list nodes, onward
-    cpdef list ways(self)
-
-cdef class TensorsBehind:
-    cdef public list serials, onward
-    cdef public dict holders, earlier

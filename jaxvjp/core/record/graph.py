@@ -1,19 +1,8 @@
 """The recorded graph: one `Node` per operation, in the order in which the user's lines ran.
 
 `y = x * 2` is a node with the op `mul` and the inputs (node of x, `Number` 2). It has an aval (shape and dtype) at
-once, and a value only after `evaluation` has computed it. `record` makes nodes, `reachable` walks over them.
-
-The life of a node:
-
-* `record` makes it, with inputs and without a value.
-* `evaluation`, or a walk that is remembered, sets `value` and calls `forget`: if no gradient can flow through the node,
-  it drops its inputs, and with them what only they held.
-* A `backward` without `retain_graph` calls `saved.release`. A node whose op saves tensors is `freed`, as in torch: a
-  second backward raises an error. Once it has a value it drops its inputs; `passed` tells which tensors they may have
-  come from.
-* A node whose op saves nothing, such as a sum, stays usable. If the user holds it, its inputs become copies without
-  values (`copy_without_inputs`), which lead to the originals (`original`) while those exist.
-* In forward mode nothing is dropped: a tangent may be pushed through a node later.
+once, and a value only after `evaluation` has computed it. `record` makes nodes, `reachable` walks over them. `saves`
+says what a node saves for its backward step, `lifetime` when it drops its inputs.
 
 A walk visits thousands of nodes, and each test of a node counts. So what few nodes have, such as hooks, is marked by
 one flag, `Node.special`, which a walk tests first.
@@ -23,23 +12,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from functools import wraps
 from operator import attrgetter
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from weakref import ref
 
 import jax
 import numpy as np
 
-from jaxvjp.core.record.modes import GradMode, changed, grad_mode, transforming
+from jaxvjp.core.record.collector import collected, leave_uncollected, uncollected_ref
+from jaxvjp.core.record.modes import GradMode, changed, grad_mode
 from jaxvjp.core.record.steps import Hook, Packed, PythonBackward, StepHooks
 from jaxvjp.core.record.user_lines import Location, UserLine, located, user_line
 from jaxvjp.core.record.versions import Versions, next_serial
-from jaxvjp.ops.identity import detach, dual, item, primal, rebind, transform_argument, variable
+from jaxvjp.ops.identity import item, rebind, variable
 from jaxvjp.ops.op import Aval, Op, number_aval
-from jaxvjp.ops.view import placed, unbind_one
+from jaxvjp.ops.view import unbind_one
 from jaxvjp.types.compiled import CYTHONIZED
-from jaxvjp.types.dtypes import LEAST, MOST, int64, within_64_bits
+from jaxvjp.types.dtypes import LEAST, MOST, within_64_bits
+
+if TYPE_CHECKING:
+    from jaxvjp.core.record.lifetime import TensorsBehind
 
 Value = jax.Array | np.ndarray[Any, Any]
 """What a node's value is kept as: a `jax.Array`, or, of a new tensor of at most 64 KB, a NumPy array.
@@ -50,9 +42,6 @@ with the NumPy array, and marks it (`evaluation.UsedOnce`). Measured on a CPU: a
 tensors made of Python numbers, takes 2.7 times as long if they are put on the device at once. A loop whose every step
 reads the same two tensors of 4,096 floats takes 1.13 times as long if they are never put there.
 """
-
-SAME_MEMORY = frozenset((detach, variable, placed, transform_argument, dual, primal))
-"""Ops, besides views, whose result shows the memory of their operand."""
 
 
 class Number:
@@ -85,53 +74,6 @@ class Number:
         return number
 
 
-def leave_uncollected(part: Any) -> None:
-    """Spares the garbage collector a part of a graph that is in no cycle: a number, a line, a weak reference.
-
-    A graph of 10,000 adds had 50,000 objects to visit; with 20,000 its steps take half the time. Python itself has no
-    such call.
-    """
-    if CYTHONIZED:
-        PyObject_GC_UnTrack(part)  # type: ignore[name-defined]  # noqa: F821 - see graph.pxd
-
-
-def leave_recorded_uncollected(node: Node) -> None:
-    """Spares it also a node that was just recorded, and its tuple of inputs, if it visits none of the inputs.
-
-    A cycle goes through a node that holds code of the user's, such as a hook. `collected` has the collector visit that
-    one; what is recorded on it later is not spared. An earlier result is: as in torch, `y` stays in memory after
-    `h = x * 2; y = h + 1; h.register_hook(lambda g: g * y)`. A step of 10,000 adds takes three fifths of the time.
-    """
-    if not CYTHONIZED:
-        return
-    if node.special:
-        for code in (node._hooks, node._step_hooks, node._python, node._packed):
-            if code is not None:
-                return
-    for each in node.inputs:
-        if PyObject_GC_IsTracked(each):  # type: ignore[name-defined]  # noqa: F821
-            return
-    leave_uncollected(node.inputs)
-    leave_uncollected(node)
-
-
-def collected(node: Node) -> None:
-    """Has the garbage collector visit a node that it was spared, and its tuple of inputs."""
-    if CYTHONIZED:
-        for each in (node, node.inputs):
-            if each != () and not PyObject_GC_IsTracked(each):  # type: ignore[name-defined]  # noqa: F821
-                PyObject_GC_Track(each)  # type: ignore[name-defined]  # noqa: F821
-
-
-def uncollected_ref(target: Any) -> ref[Any]:
-    """`ref(target)`, spared as `leave_uncollected` says."""
-    if not CYTHONIZED:
-        return ref(target)
-    made: ref[Any] = PyWeakref_NewRef(target, None)  # type: ignore[name-defined]  # noqa: F821 - see graph.pxd
-    leave_uncollected(made)
-    return made
-
-
 class LeafIdentity:
     """A leaf that requires a gradient, whichever contents it has: after `w -= 0.1 * w.grad` w shows another node.
 
@@ -162,7 +104,7 @@ class LeafIdentity:
 
 def leaf_identity_of(node: Node) -> LeafIdentity:
     """The `LeafIdentity` of a leaf's node, made when it is first needed."""
-    collected(node)
+    collected(node, node.inputs)
     if node.leaf is None:
         node.leaf = LeafIdentity()
     return node.leaf
@@ -174,7 +116,7 @@ def rare(hidden: str, default: Any = None) -> Any:
     def assign(node: Node, value: Any) -> None:
         if value is not default:
             node.special = True
-            collected(node)
+            collected(node, node.inputs)
         changed()
         setattr(node, hidden, value)
 
@@ -190,7 +132,7 @@ def hooks_of_leaf_or_node(name: str) -> Any:
 
     def assign(node: Node, value: Any) -> None:
         node.special = True
-        collected(node)
+        collected(node, node.inputs)
         changed()
         if ends_here(node):
             setattr(leaf_identity_of(node), name, value)
@@ -239,9 +181,9 @@ class Node:
             read, but nothing recorded that has a gradient (`record.tracks`).
         retaken: of a view that was taken again after its base was written, from how many view ops; else 0.
 
-        input_avals: the avals of the inputs, after `forget` has dropped the inputs.
+        input_avals: the avals of the inputs, after `lifetime.forget` has dropped the inputs.
         passed: of a freed node that has dropped its inputs, which tensors it may have been computed from.
-        original: of the copy that `release` makes of a step, without its inputs, a weak reference to the original.
+        original: of the copy that `saved.release` makes of a step, without its inputs, weakly the original.
     """
 
     edges: tuple[Node, ...] | None = rare("_edges")
@@ -339,7 +281,7 @@ class Node:
         return re.sub(r"Backward0?(?=\d*$)", "", self.qualified_name)
 
     def avals_read(self) -> tuple[Aval, ...]:
-        """The avals of the inputs, also after `forget` has dropped those; `gradient_name` needs them."""
+        """The avals of the inputs, also after `lifetime.forget` has dropped those; `gradient_name` needs them."""
         return tuple([each.aval for each in self.inputs]) if self.input_avals is None else self.input_avals
 
     @property
@@ -366,92 +308,10 @@ class Node:
             f"torch::autograd::{name}" if name in ("AccumulateGrad", "CopySlices", "CopyBackwards", "Error") else name
         )
 
-    def forget(self) -> None:
-        """Drops the inputs, if the value is known and no gradient can flow through here any more: saves memory."""
-        if self.value is not None and (self.freed or self.is_leaf) and not transforming().forward:
-            if self.freed:
-                self.input_avals = self.avals_read()
-                self.passed = self.passed or TensorsBehind(NodesMet(reachable([self], gradient_edges)))
-            elif self.versions is None and self.inputs:  # a view has to notice writes also without its inputs
-                self.counts_writes_of(self)
-            self.inputs = self.inputs[:1] if self.operation is rebind else ()  # `made_by` follows the first one
-            if self.edges is not None:
-                self.edges = ()
-
-    def counts_writes_of(self, node: Node) -> None:
-        """Notes the count of writes to what `node` shows (`origin`), to be seen without it."""
-        for each in (node, node.origin()):
-            if each.versions is None and each.tensor is not None:
-                each.tensor.begin_count()
-        origin = node.origin()
-        if origin is not self:
-            self.versions, self.version = origin.versions, origin.version
-
     @property
     def stands_alone(self) -> bool:
         """Whether its backward step cannot be part of a longer `jax.vjp`: it is Python code or has hooks."""
         return not (self.python is None and self.step_hooks is None and self.packed is None)
-
-    def saved(self) -> list[int | None]:
-        """What torch would have saved for this node's backward: the places among `inputs`; None means its result."""
-        operation = self.operation
-        if operation is None:
-            return []
-        places: list[int | None] = []
-        for name, needed_for in operation.saves:
-            count = len(self.inputs)
-            if needed_for is not None:
-                wanted = [self.inputs[place] for place in operation.places(needed_for, self.static, count)]
-                if not any(isinstance(each, Node) and each.requires_grad and not each.lost for each in wanted):
-                    continue
-            if name == "result":
-                places.append(None)
-            elif name != "residuals":
-                places += operation.places(name, self.static, count)
-        return list(dict.fromkeys(places))
-
-    def saved_inputs(self) -> list[Node | Number]:
-        """The operands among what is `saved`; all of them where that is only known to be "residuals"."""
-        assert self.operation is not None
-        if any(name == "residuals" for name, _ in self.operation.saves):
-            return list(self.inputs)
-        return [self.inputs[place] for place in self.saved() if place is not None]
-
-    def changed_in_place(self) -> Node | None:
-        """What torch would have saved for this node's backward and was written in place since; None if nothing was."""
-        for place in () if self.packed else self.saved():
-            if place == 0 and self.in_place:
-                continue
-            saved = self if place is None else self.inputs[place]
-            if isinstance(saved, Node) and saved.shows_overwritten() is not None:
-                return saved
-        if self.operation is item and self.inputs:
-            # What returned several arrays saved them, or, if there are some, the indices: `sort` saves no values.
-            several = cast(Node, self.inputs[0])
-            result_saved = several.operation is not None and any(
-                each.name == "result" for each in several.operation.saves
-            )
-            if result_saved and all(each.dtype is not int64 for each in several.aval):
-                return self if self.shows_overwritten() is not None else None
-        return None
-
-    def shows_overwritten(self) -> Node | None:
-        """The node whose contents this one shows (`origin`), if they were written in place since; else None."""
-        node = self.origin()
-        return node if node.versions is not None and node.versions.count > node.version else None
-
-    def origin(self) -> Node:
-        """The node whose memory this one shows: itself, or what it is a view of."""
-        node = self
-        while node.versions is None and node.operation is not None and node.inputs:
-            operation = node.operation
-            if not (operation.write or operation in SAME_MEMORY):
-                break
-            behind = node.inputs[1 if operation is placed else 0]  # `placed(whole, part)` shows the part
-            if not isinstance(behind, Node):
-                break
-            node = behind
-        return node
 
     @property
     def location(self) -> Location | None:
@@ -542,22 +402,6 @@ def _note_mode(node: Node, mode: GradMode) -> None:
         node.mutation = mode.mutation
 
 
-def hook_of_level(node: Node, hook: Callable[..., Any]) -> Callable[..., Any]:
-    """`hook`, wrapped if the function of a `func.grad` recorded `node`: then only that `func.grad` calls it.
-
-    `func.grad(func.grad(f))` walks twice through what f records. A hook inside f is called for the inner gradient.
-    """
-    level = next((each for each in reversed(transforming().variables) if node.serial >= each.first), None)
-    if level is None:
-        return hook
-
-    @wraps(hook)
-    def of_level(*given: Any) -> Any:
-        return hook(*given) if level.pulling else None
-
-    return of_level
-
-
 def reachable(roots: Iterable[Node], onward: Callable[[Node], Iterable[Any]]) -> list[Node]:
     """The roots and all nodes that `onward` leads to from them, in the order of recording.
 
@@ -582,90 +426,3 @@ def gradient_edges(node: Node) -> list[Any]:
         return []
     onward = node.edges if node.special and node.edges is not None else node.inputs
     return [each for each in onward if each.requires_grad]
-
-
-def copy_without_inputs(node: Node, passed: TensorsBehind | None) -> Node:
-    """A copy of `node` without inputs: `release` keeps such copies, so that the values that it frees are freed."""
-    copy = new_node(node.operation, node.static, (), node.aval, node.requires_grad, node.where)
-    copy.serial = node.serial
-    copy.passed = passed
-    copy.original = uncollected_ref(node)
-    copy.special = True
-    copy._hooks = node._hooks
-    if node._retains:
-        copy._retains, copy.holder = True, node.holder
-    if node.freed:  # what was not gets inputs, stripped ones
-        copy.freed = True
-        copy.input_avals = node.avals_read()
-    return copy
-
-
-def original_of(node: Node) -> Node:
-    """`node`, or its original if it is a copy by `copy_without_inputs` and the original still exists."""
-    original = None if node.original is None else node.original()
-    return node if original is None else original
-
-
-class NodesMet:
-    """All nodes and numbers that a backward pass met.
-
-    `onward` is filled by `ways`; graphs of one structure share it (`WalkPlan.onward`).
-    """
-
-    def __init__(self, nodes: Iterable[Any], onward: list[list[int]] | None = None) -> None:
-        self.nodes = nodes if isinstance(nodes, list) else list(nodes)
-        self.onward = [] if onward is None else onward
-
-    def ways(self) -> list[list[int]]:
-        """For each node the places in `nodes` of those that it passes cotangents to."""
-        if not self.onward:
-            place = {node: at for at, node in enumerate(self.nodes)}
-            for node in self.nodes:
-                behind = gradient_edges(node) if type(node) is Node else []
-                self.onward.append([place[each] for each in behind if each in place])
-        return self.onward
-
-
-def noted(nodes: list[Any], holders: dict[int, Any], earlier: dict[int, TensorsBehind]) -> list[int]:
-    """The serials of `nodes`; by their places, puts what `TensorsBehind` keeps of them into `holders` and `earlier`."""
-    serials: list[int] = []
-    for each in nodes:
-        serial = 0
-        if type(each) is Node:
-            node = each
-            serial = node.serial
-            if node.holder is not None and node.holder() is not None:
-                holders[len(serials)] = node.holder
-            if node.passed is not None:
-                earlier[len(serials)] = node.passed
-        serials.append(serial)
-    return serials
-
-
-class TensorsBehind:
-    """Which tensors are behind a freed node that has dropped its inputs, of those that the freeing pass met."""
-
-    def __init__(self, met: NodesMet) -> None:
-        # By place, and only where there are any: of 10,000 nodes few have a tensor that is still there.
-        self.holders: dict[int, Any] = {}
-        self.earlier: dict[int, TensorsBehind] = {}
-        self.serials = noted(met.nodes, self.holders, self.earlier)
-        self.onward = met.ways()
-
-    def behind(self, serial: int) -> list[Any]:
-        """Weak references to the tensors behind the node with this number."""
-        pending = [place for place, each in enumerate(self.serials) if each == serial]
-        found: list[Any] = []
-        seen = set(pending)
-        for place in pending:  # `pending` grows while the loop runs
-            found += [self.holders[place]] if place in self.holders else []
-            found += self.earlier[place].behind(self.serials[place]) if place in self.earlier else []
-            pending += [each for each in self.onward[place] if each not in seen]
-            seen.update(self.onward[place])
-        return found
-
-    def leads(self, node: Node, targets: Iterable[Node]) -> bool:
-        """Whether the gradient of `node` may lead to one of `targets`."""
-        # By identity: == of weak references compares the tensors.
-        known = {id(each) for each in self.behind(node.serial)}
-        return any(id(each.holder) in known and (each.is_leaf or each.serial < node.serial) for each in targets)

@@ -11,6 +11,7 @@ from typing import Any
 
 from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.core.record.record import record
+from jaxvjp.core.record.saves import count_writes
 from jaxvjp.ops.arguments import KEPT, SCALAR
 from jaxvjp.ops.op import CHECKED, DOUBLE, FLOAT, KEEP, SHORT, Op
 from jaxvjp.ops.pointwise import cast, mul
@@ -44,7 +45,7 @@ def _read_as(node: Node, to: dtype) -> Node:
     """`converted`, as an operand: torch's kernels convert as they read, so that what saves it saves `node`."""
     result = converted(node, to)
     if result is not node:
-        result.counts_writes_of(node)
+        count_writes(result, node)
     return result
 
 

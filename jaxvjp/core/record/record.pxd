@@ -1,8 +1,10 @@
 # What C knows of how nodes are made: see graph.pxd.
 cimport cython
 
-from jaxvjp.core.record.graph cimport Node, Number, leave_recorded_uncollected, new_node
+from jaxvjp.core.record.collector cimport PyObject_GC_IsTracked, leave_uncollected
+from jaxvjp.core.record.graph cimport Node, Number, new_node
 from jaxvjp.core.record.modes cimport GradMode, Staging, Transforming, grad_mode, staging, transforming
+from jaxvjp.core.record.saves cimport check_savable, saved_inputs
 from jaxvjp.core.record.user_lines cimport user_line
 
 cdef class Signature:
@@ -16,6 +18,6 @@ cpdef tuple avals_of(tuple inputs)
 cpdef Node record(object operation, tuple inputs, tuple static=*)
 @cython.locals(node=Node, operand=Node, mode=GradMode)
 cpdef Node record_with(Signature signature, object operation, tuple inputs, tuple static, object where)
-cpdef object check_savable(object saved, object inputs=*)
+cpdef object leave_recorded_uncollected(Node node)
 @cython.locals(node=Node)
 cpdef Node node_of_value(object value, object aval, bint requires_grad=*, object where=*)

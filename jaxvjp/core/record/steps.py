@@ -1,13 +1,17 @@
 """What a node's backward step may have beside or instead of `jax.vjp`: hooks, packed tensors, Python code.
 
-These are the types. `autograd` has the classes: `autograd.saving` that of saved-tensor hooks, `autograd.function_step`
-that of a custom `Function`. A node keeps them in `Node.hooks`, `step_hooks`, `packed` and `python`.
+These are the types, and `hook_of_level`. `autograd` has the classes: `autograd.saving` that of saved-tensor hooks,
+`autograd.function_step` that of a custom `Function`. A node keeps them in `Node.hooks`, `step_hooks`, `packed` and
+`python`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from jaxvjp.core.record.modes import transforming
 
 if TYPE_CHECKING:
     from jaxvjp.core.record.graph import Node
@@ -79,3 +83,19 @@ class PythonBackward(Protocol):
     def __call__(self, cotangents: list[Node | None], create_graph: bool) -> list[Node | None]: ...
 
     def free(self) -> None: ...
+
+
+def hook_of_level(node: Node, hook: Callable[..., Any]) -> Callable[..., Any]:
+    """`hook`, wrapped if the function of a `func.grad` recorded `node`: then only that `func.grad` calls it.
+
+    `func.grad(func.grad(f))` walks twice through what f records. A hook inside f is called for the inner gradient.
+    """
+    level = next((each for each in reversed(transforming().variables) if node.serial >= each.first), None)
+    if level is None:
+        return hook
+
+    @wraps(hook)
+    def of_level(*given: Any) -> Any:
+        return hook(*given) if level.pulling else None
+
+    return of_level

@@ -15,6 +15,7 @@ import jax
 import numpy as np
 
 from jaxvjp.core.record.graph import Node
+from jaxvjp.core.record.lifetime import forget
 from jaxvjp.core.record.modes import staging, transforming
 from jaxvjp.core.run.memory import Memory
 from jaxvjp.core.run.plan import Dispatch, Plan, choose_short_pieces, plan_of
@@ -212,7 +213,7 @@ def _evaluate(nodes: list[Node], short_pieces: bool | None) -> None:
     for number in plan.outputs:
         node = found.nodes[number]
         node.value = values[number]
-        node.forget()
+        forget(node)
     if not short_pieces:
         for each in _watching.lists:
             each.append(Computed(found, plan))

@@ -1,0 +1,21 @@
+# What C knows of the life of nodes: see graph.pxd.
+cimport cython
+
+from jaxvjp.core.record.collector cimport uncollected_ref
+from jaxvjp.core.record.graph cimport Node, ends_here, gradient_edges, new_node
+from jaxvjp.core.record.modes cimport Transforming, transforming
+from jaxvjp.core.record.saves cimport count_writes
+
+cpdef object forget(Node node)
+@cython.locals(copy=Node)
+cpdef Node copy_without_inputs(Node node, object passed)
+@cython.locals(node=Node)
+cpdef list noted(list nodes, dict holders, dict earlier)
+
+cdef class NodesMet:
+    cdef public list nodes, onward
+    cpdef list ways(self)
+
+cdef class TensorsBehind:
+    cdef public list serials, onward
+    cdef public dict holders, earlier

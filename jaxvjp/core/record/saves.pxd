@@ -1,0 +1,16 @@
+# What C knows of what nodes save: see graph.pxd.
+cimport cython
+
+from jaxvjp.core.record.graph cimport Node, Number, gradient_edges
+from jaxvjp.core.record.modes cimport Transforming, transforming
+
+cpdef list saved_places(Node node)
+cpdef list saved_inputs(Node node)
+cpdef object check_savable(object saved, object inputs=*)
+@cython.locals(several=Node)
+cpdef Node changed_in_place(Node node)
+cpdef Node shows_overwritten(Node node)
+@cython.locals(behind=object)
+cpdef Node origin_of(Node node)
+@cython.locals(each=Node, origin=Node)
+cpdef object count_writes(Node node, Node shown)
