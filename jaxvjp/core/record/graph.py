@@ -254,7 +254,7 @@ class Node:
 
     @property
     def tensor(self) -> Any:
-        """The Tensor that shows, or showed, this node to the user; None if there is none any more."""
+        """The Tensor (a `Holder`) that shows, or showed, this node to the user; None if there is none any more."""
         return None if self.holder is None else self.holder()
 
     @property
@@ -324,7 +324,12 @@ class Node:
 
 
 class Holder:
-    """The part of a `tensor.Tensor` that the graph knows: the node that it shows."""
+    """The part of a `tensor.Tensor` that the graph knows: `_node`, the node that it shows.
+
+    Of `Node.tensor`, which is one, `core` uses four more, for which `tensor.storage` looks after views and writes:
+    `node` (the node that it shows now), `gradient_node` (where its gradient arrives), `begin_count()` (of writes) and
+    `check_current()` (torch's error for a view that is out of date).
+    """
 
     _node: Node
 

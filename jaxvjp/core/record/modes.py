@@ -72,18 +72,19 @@ class GradMode(Counted):
 
 
 class Transforming(Counted):
-    """The transforms of functions that are under way.
+    """The transforms of functions that are under way. Classes of `tensor` add themselves here.
 
     Attributes:
         depth: how many there are (`func.grad` inside `func.vmap` makes 2).
         forward: how many levels of forward mode are open. While there is one, each node keeps its inputs, also a node
             that requires no gradient: a tangent may be pushed through it later.
-        batches: the `levels.Batch` of each `vmap`, the outermost first.
+        batches: the `batches.Batch` of each `vmap`, the outermost first. `core` asks it whether it `holds` a node.
         guards: the `levels.Guard` of each derivative: which tensors its function may write.
-        variables: the `levels.Variables` of each reverse-mode derivative, the outermost first.
-        cuts: from where to where in the order of recording no tangents go on (`levels.NoTangents`).
+        variables: the `levels.Variables` of each reverse-mode derivative, the outermost first. `core` reads `first`,
+            `entries` and `pulling` of it.
+        cuts: from where to where in the order of recording no tangents go on (`duals.NoTangents`).
         pure: how many pure functions are being recorded (`pure.recording`): their arguments have no values.
-        level: the `levels.Duals` that the user entered with `forward_ad.dual_level`; None outside of it.
+        level: the `duals.Duals` that the user entered with `forward_ad.dual_level`; None outside of it.
     """
 
     def __init__(self) -> None:
@@ -101,7 +102,8 @@ class Staging(Counted):
     """The step that is being staged, if any.
 
     Attributes:
-        journal: the `staging.Journal` that notes what the step does, or None outside of `jit`.
+        journal: the `staging.Journal` that notes what the step does, or None outside of `jit`. `core` tells it to
+            `refuse` what cannot be staged.
     """
 
     def __init__(self) -> None:
