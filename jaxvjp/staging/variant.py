@@ -156,14 +156,14 @@ class Variant:
         output = {number: place for place, number in enumerate(self.plan.outputs)}
 
         def output_of(node: Node) -> int:
-            return output[found.number[node]]
+            return output[found.place_of[node]]
 
         self.inspected = [
             (self._place(before.get(node, node.tensor)), check)
             for node, check in journal.inspections
             if journal.older(node) and before.get(node, node.tensor) is not None
         ]
-        self.inspected_results = [] if live else [(output[found.number[node]], check) for node, check in inner]
+        self.inspected_results = [] if live else [(output[found.place_of[node]], check) for node, check in inner]
         self.writes = [self._write(each, output_of(self._contents(each))) for each in written.values()]
         self.replaced = [(self._place(each), output_of(self._node(each))) for each in replaced]
         self.required = [
@@ -261,7 +261,7 @@ class Variant:
             if shared is not None:
                 return Returned(place=self._places[shared], alias=alias_as(leaf_))
         node = self._node(leaf_)
-        number = self.recorded.number[node]
+        number = self.recorded.place_of[node]
         if number not in output:
             return Returned(node.value, aval=node.aval, where=node.where)
         shown = leaf_.node
@@ -308,9 +308,9 @@ class Variant:
         """Computes what the step recorded, at its first call; nothing where the result can still be differentiated."""
         values = [each.value for each in self.recorded.nodes]
         self.plan.run(values)
-        for number in self.plan.outputs:
-            node = self.recorded.nodes[number]
-            node.value = values[number]
+        for place in self.plan.outputs:
+            node = self.recorded.nodes[place]
+            node.value = values[place]
             forget(node)
         for root, node in self._journal.values.items():
             if node.value is not None:

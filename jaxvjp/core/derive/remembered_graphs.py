@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from jaxvjp.core.derive.engine import WalkResult, walk_back
-from jaxvjp.core.derive.remembered_walks import BackwardRequest, numbered, request_of
+from jaxvjp.core.derive.remembered_walks import BackwardRequest, places_with, request_of
 from jaxvjp.core.derive.saved import check_unchanged
 from jaxvjp.core.record.graph import Node, Number, new_node, reachable
 from jaxvjp.core.record.lifetime import NodesMet
@@ -102,7 +102,7 @@ def _recreated(request: BackwardRequest) -> WalkResult | None:
         if recipe.edges is not None:
             node.edges = tuple([table[each] for each in recipe.edges])
         table.append(node)
-    gradients = {nodes[number]: table[place] for number, place in created.gradients}
+    gradients = {nodes[at]: table[place] for at, place in created.gradients}
     return WalkResult(gradients, {}, {}, walked, NodesMet(nodes))
 
 
@@ -111,18 +111,18 @@ def _learn(request: BackwardRequest, walk: WalkResult, begin: int) -> None:
     if not request.regular:
         return
     found = _recorded_since(walk.gradients.values(), begin)
-    constants, place = numbered(request.survey, found)
+    constants, place_of = places_with(request.survey, found)
     recipes: list[Recipe] = []
     for node in found:
         read = (*node.inputs, *(node.edges or ()))
-        if node.python is not None or node.value is not None or any(each not in place for each in read):
+        if node.python is not None or node.value is not None or any(each not in place_of for each in read):
             return
-        edges = None if node.edges is None else tuple([place[each] for each in node.edges])
-        recipes.append(Recipe(node, tuple([place[each] for each in node.inputs]), edges))
-    if any(each not in place for each in [*walk.gradients, *walk.gradients.values(), *walk.operations]):
+        edges = None if node.edges is None else tuple([place_of[each] for each in node.edges])
+        recipes.append(Recipe(node, tuple([place_of[each] for each in node.inputs]), edges))
+    if any(each not in place_of for each in [*walk.gradients, *walk.gradients.values(), *walk.operations]):
         return
-    gradients = tuple([(place[node], place[gradient]) for node, gradient in walk.gradients.items()])
-    walked = tuple([place[node] for node in walk.operations])
+    gradients = tuple([(place_of[node], place_of[gradient]) for node, gradient in walk.gradients.items()])
+    walked = tuple([place_of[node] for node in walk.operations])
     memory.learn(request.survey.key, WalkNodes(tuple(constants), tuple(recipes), gradients, walked))
 
 

@@ -104,8 +104,8 @@ class BackwardRequest:
         values = operands_of(nodes, remembered.plan) + remembered.constants + remembered.own
         remembered.plan.run(values, deferring=True)
         node: Node
-        for number, place in remembered.values:
-            node = nodes[number]
+        for at, place in remembered.values:
+            node = nodes[at]
             if values[place] is None:
                 deferred.plans[node] = remembered.plan
             else:
@@ -113,8 +113,8 @@ class BackwardRequest:
                 forget(node)
         where = user_line()
         gradients = []
-        for number, place, aval in remembered.gradients:
-            gradients.append((nodes[number], node_of_value(values[place], aval, where=where)))
+        for at, place, aval in remembered.gradients:
+            gradients.append((nodes[at], node_of_value(values[place], aval, where=where)))
         return RecalledGradients(gradients, walked, NodesMet(nodes, remembered.onward))
 
     def learn(self, walk: WalkResult, results: dict[Node, Node], computed: Sequence[Computed]) -> None:
@@ -122,22 +122,24 @@ class BackwardRequest:
         if not self.regular or len(computed) != 1:
             return
         ((inner, plan),) = computed
-        constants, number = numbered(self.survey, inner.operations)
-        if any(each not in number for each in inner.nodes):
+        constants, place_of = places_with(self.survey, inner.operations)
+        if any(each not in place_of for each in inner.nodes):
             return  # a value came from elsewhere: a hook may use a tensor that it keeps
         outputs = {inner.nodes[each] for each in plan.outputs}
-        values = {**{node: node for node in outputs if node in self.survey.number}, **walk.values}
-        if not outputs.issuperset(results.values()) or any(each not in self.survey.number for each in walk.operations):
+        values = {**{node: node for node in outputs if node in self.survey.place_of}, **walk.values}
+        if not outputs.issuperset(results.values()) or any(
+            each not in self.survey.place_of for each in walk.operations
+        ):
             return
         memory.learn(
             self.survey.key,
             WalkPlan(
-                plan.renumbered(lambda place: number[inner.nodes[place]]),
+                plan.renumbered(lambda place: place_of[inner.nodes[place]]),
                 [each.value for each in constants],
-                [None] * (len(number) - len(self.survey.nodes) - len(constants)),
-                tuple((number[node], number[result], result.aval) for node, result in results.items()),
-                tuple((number[node], number[value]) for node, value in values.items() if value in outputs),
-                tuple(number[node] for node in walk.operations),
+                [None] * (len(place_of) - len(self.survey.nodes) - len(constants)),
+                tuple((place_of[node], place_of[result], result.aval) for node, result in results.items()),
+                tuple((place_of[node], place_of[value]) for node, value in values.items() if value in outputs),
+                tuple(place_of[node] for node in walk.operations),
             ),
         )
 
@@ -178,12 +180,12 @@ def request_of(
     return BackwardRequest(found, found.regular and not (anomaly.enabled or apart))
 
 
-def numbered(found: Survey, recorded: Sequence[Node]) -> tuple[list[Number], dict[Any, int]]:
+def places_with(found: Survey, recorded: Sequence[Node]) -> tuple[list[Number], dict[Any, int]]:
     """The Python numbers that a walk of the graph `found` brought in, and the places of all nodes and numbers: those of
     the survey first, then those numbers, then the nodes that it recorded."""
-    number: dict[Any, int] = dict(found.number)
+    place_of: dict[Any, int] = dict(found.place_of)
     read = dict.fromkeys([each for node in recorded for each in node.inputs if type(each) is Number])
-    constants = [each for each in read if each not in number]
+    constants = [each for each in read if each not in place_of]
     for each in (*constants, *recorded):
-        number.setdefault(each, len(number))
-    return constants, number
+        place_of.setdefault(each, len(place_of))
+    return constants, place_of

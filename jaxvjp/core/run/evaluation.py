@@ -210,9 +210,9 @@ def _evaluate(nodes: list[Node], short_pieces: bool | None) -> None:
             plan = plans.learn(found.key, roll_loops(plan))
     values = operands_of(found.nodes, plan)
     plan.run(values)
-    for number in plan.outputs:
-        node = found.nodes[number]
-        node.value = values[number]
+    for place in plan.outputs:
+        node = found.nodes[place]
+        node.value = values[place]
         forget(node)
     if not short_pieces:
         for each in _watching.lists:

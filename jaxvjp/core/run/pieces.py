@@ -150,10 +150,10 @@ def read_across(cut: list[list[Node]]) -> set[Node]:
     """The nodes that are read in another piece than their own."""
     if len(cut) == 1:
         return set()
-    piece_of = {node: number for number, piece in enumerate(cut) for node in piece}
+    piece_of = {node: at for at, piece in enumerate(cut) for node in piece}
     return {
         each
-        for node, number in piece_of.items()
+        for node, at in piece_of.items()
         for each in node.inputs
-        if type(each) is Node and piece_of.get(each, number) != number
+        if type(each) is Node and piece_of.get(each, at) != at
     }

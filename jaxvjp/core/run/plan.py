@@ -143,7 +143,7 @@ def with_last_reads(dispatches: Sequence[Dispatch], outputs: Iterable[int]) -> t
 
 def plan_of(found: Survey, short_pieces: bool = False) -> Plan:
     """The plan for a survey that is not `differentiated`: pullbacks are nodes in it. See `choose_short_pieces`."""
-    number = found.number
+    place_of = found.place_of
     kept = {found.nodes[each] for each in found.kept}
     pieces = in_pieces(sorted(found.operations, key=recording_order), short_pieces=short_pieces)
     needed = read_across(pieces) | kept
@@ -156,8 +156,8 @@ def plan_of(found: Survey, short_pieces: bool = False) -> Plan:
             compiled.may_run_eagerly()
         elif compiled.where is None:
             compiled.where = max(piece, key=recording_order).where
-        reads = [number[each] for each in arguments]
+        reads = [place_of[each] for each in arguments]
         arrays = tuple([reads[each] for each in compiled.arrays])
         packs = tuple([(dtype.numpy, tuple([reads[each] for each in of])) for dtype, of in compiled.packs.items()])
-        dispatches.append(Dispatch(compiled, arrays, packs, tuple([number[each] for each in outputs]), ()))
+        dispatches.append(Dispatch(compiled, arrays, packs, tuple([place_of[each] for each in outputs]), ()))
     return Plan(with_last_reads(dispatches, found.kept), tuple(found.kept))

@@ -70,7 +70,7 @@ def freeze(nodes: Iterable[Node], outputs: Sequence[Node]) -> tuple[Program, lis
 
     `nodes` are in the order of recording. An input of theirs that is not among them becomes an argument.
     """
-    number: dict[Node | Number, int] = {}
+    position_of: dict[Node | Number, int] = {}
     arguments: list[Node | Number] = []
     equations: list[Equation] = []
     weight = 0
@@ -78,12 +78,12 @@ def freeze(nodes: Iterable[Node], outputs: Sequence[Node]) -> tuple[Program, lis
     for node in nodes:
         reads = []
         for each in node.inputs:
-            position = number.get(each)
+            position = position_of.get(each)
             if position is None:
                 arguments.append(each)
-                position = number[each] = -len(arguments)
+                position = position_of[each] = -len(arguments)
             reads.append(position)
-        number[node] = len(equations)
+        position_of[node] = len(equations)
         operation: Any = node.operation
         equations.append((operation, node.static, tuple(reads)))
         weight += weight_of(node) if operation.carries_program else 1
@@ -92,18 +92,18 @@ def freeze(nodes: Iterable[Node], outputs: Sequence[Node]) -> tuple[Program, lis
             [each.aval.device for each in arguments] + [place_within(each[0], each[1]) for each in equations]
         )
         if mesh is not None:
-            _read_off_pullbacks(number, equations)
-            _lay_out(outputs, number, equations, mesh)
+            _read_off_pullbacks(position_of, equations)
+            _lay_out(outputs, position_of, equations, mesh)
     for each in outputs:
-        if each not in number:  # an output that is not among `nodes`, and that none of them reads
+        if each not in position_of:  # an output that is not among `nodes`, and that none of them reads
             arguments.append(each)
-            number[each] = -len(arguments)
-    returned = tuple([number[each] for each in outputs])
+            position_of[each] = -len(arguments)
+    returned = tuple([position_of[each] for each in outputs])
     avals = tuple([each.aval if each.aval.strides is None else each.aval.plain for each in arguments])
     return intern(avals, tuple(equations), returned, weight), arguments
 
 
-def _read_off_pullbacks(number: dict[Any, int], equations: list[Equation]) -> None:
+def _read_off_pullbacks(position_of: dict[Any, int], equations: list[Equation]) -> None:
     """Has what a pullback computes as well be read off the pullback, so that the forward pass is there once.
 
     On one device XLA finds out that a loss and the forward pass inside of its pullback are the same. Where shards are
@@ -128,18 +128,18 @@ def _read_off_pullbacks(number: dict[Any, int], equations: list[Equation]) -> No
                     now[same] = len(made)
                     made.append((item, (place,), (now[at],)))
     equations[:] = made
-    number.update({node: now[each] for node, each in number.items() if each >= 0})
+    position_of.update({node: now[each] for node, each in position_of.items() if each >= 0})
 
 
-def _lay_out(outputs: Sequence[Node], number: dict[Any, int], equations: list[Equation], mesh: OnMesh) -> None:
+def _lay_out(outputs: Sequence[Node], position_of: dict[Any, int], equations: list[Equation], mesh: OnMesh) -> None:
     """Adds equations that lay outputs out over the mesh as their avals say. One that is at home, each device gets."""
     for each in outputs:
         place = each.device
-        at = number.get(each, -1)
+        at = position_of.get(each, -1)
         if at < 0 or equations[at][0] is redistributed or type(each.aval) is tuple:
             continue
         if place is None or (type(place) is OnMesh and place.spec is not None):
-            number[each] = len(equations)
+            position_of[each] = len(equations)
             equations.append((redistributed, (place, mesh.replicated if place is None else place), (at,)))
 
 

@@ -24,26 +24,31 @@ class Survey:
 
     Attributes:
         nodes: its nodes and numbers, in the order in which they were met. The index here is the place of a node.
-        number: the place of each node.
+        place_of: the place of each node and number.
         operations: the nodes that have to be computed or differentiated. The others are leaves.
         kept: the places of the operations whose values are to be kept.
-        key: equal for graphs of equal structure of which the same values are kept.
+        key: equal for graphs of equal structure of which the same values are kept. It begins with the question. Then
+            come the nodes in the order of their places: of an operation the op, its static arguments, the places that
+            it reads, of a special one the places of its `edges`, and a mark (`KEPT` and others); of a leaf or number
+            its aval. A leaf that a gradient arrives at adds whether it has hooks, if it is special, and the place of
+            what its gradient will be added to, or a word.
         regular: whether the key tells all that matters, so that one plan computes all graphs of that key. Not so, if a
-            node has a Python step or hooks (of other nodes than leaves), is freed, or passes a gradient to the old node
-            of a leaf that was written since (`stale`): that gradient belongs to the node which its tensor shows now.
+            node has something that the key does not tell (`_tells_all`), such as a Python step; has hooks, unless it
+            is a leaf and `added_to` is given; or passes a gradient to the old node of a leaf that was written since
+            (`stale`): that gradient belongs to the node which its tensor shows now.
     """
 
     def __init__(
         self,
         nodes: list[Any],
-        number: dict[Node | Number, int],
+        place_of: dict[Node | Number, int],
         operations: list[Node],
         kept: list[int],
         key: tuple[Any, ...],
         regular: bool,
     ) -> None:
         self.nodes = nodes
-        self.number = number
+        self.place_of = place_of
         self.operations = operations
         self.kept = kept
         self.key = key
@@ -71,7 +76,7 @@ def survey(
     """
     sought = set(wanted)
     nodes: list[Any] = list(dict.fromkeys(start))
-    number: dict[Any, int] = {node: place for place, node in enumerate(nodes)}
+    place_of: dict[Any, int] = {node: place for place, node in enumerate(nodes)}
     operations: list[Node] = []
     kept: list[int] = []
     key: list[Any] = [*question]
@@ -89,14 +94,14 @@ def survey(
             key.append(operation)
             key.append(node.static)
             for each in node.inputs:
-                read = number.get(each)
+                read = place_of.get(each)
                 if read is None:
-                    read = number[each] = len(nodes)
+                    read = place_of[each] = len(nodes)
                     nodes.append(each)
                 key.append(read)
             if node.special:
                 regular = regular and (operation is variable or not node.hooks) and _tells_all(node)
-                key.append(None if node.edges is None else tuple([number.get(each) for each in node.edges]))
+                key.append(None if node.edges is None else tuple([place_of.get(each) for each in node.edges]))
             if node.value is None and (is_held(node) or node in sought):
                 kept.append(place)
                 key.append(KEPT_AND_TRACKED if tracked else KEPT)
@@ -108,28 +113,41 @@ def survey(
                 continue
         else:
             key.append(node.aval)
-        if tracked:
-            hooked = node.special and node.hooks
-            if node.special:
-                regular = regular and _tells_all(node) and not (hooked and added_to is None)
-                key.append(bool(hooked))
+        if tracked:  # a leaf that a gradient arrives at
             if node.stale:
                 stale.add(node)
-            into = "" if added_to is None or hooked else added_to(node)
-            if type(into) is Node:
-                if into not in number:
-                    number[into] = len(nodes)
-                    nodes.append(into)
-                key.append(number[into])
-            else:
-                key.append(into)
+            regular = _note_leaf(node, added_to, nodes, place_of, key) and regular
     if stale and regular:  # `w -= 0.1 * g` reads the old w as well, and passes no gradient to it
         regular = not _read_for_a_gradient(operations, stale)
-    return Survey(nodes, number, operations, kept, tuple(key), regular)
+    return Survey(nodes, place_of, operations, kept, tuple(key), regular)
+
+
+def _note_leaf(
+    node: Node,
+    added_to: Callable[[Node], Node | str] | None,
+    nodes: list[Any],
+    place_of: dict[Any, int],
+    key: list[Any],
+) -> bool:
+    """Adds to the key what matters of a leaf that a gradient arrives at; whether that is all that matters."""
+    regular = True
+    hooked = node.special and node.hooks
+    if node.special:
+        regular = _tells_all(node) and not (hooked and added_to is None)
+        key.append(bool(hooked))
+    into = "" if added_to is None or hooked else added_to(node)
+    if type(into) is Node:
+        if into not in place_of:
+            place_of[into] = len(nodes)
+            nodes.append(into)
+        key.append(place_of[into])
+    else:
+        key.append(into)
+    return regular
 
 
 def _tells_all(node: Node) -> bool:
-    """Whether a key says all that matters of a special node: it only has `edges`, or is a leaf with hooks."""
+    """Whether a key says all that matters of a special node: it only has hooks, or `edges` among its inputs."""
     if node.python or node.packed or node.step_hooks or node.retains or node.freed or node.original:
         return False
     if node.mutation is not None:
