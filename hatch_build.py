@@ -32,6 +32,7 @@ MODULES = (
     "core/run/compilation.py",
     "core/run/survey.py",
     "core/run/plan.py",
+    "core/run/values.py",
     "core/run/evaluation.py",
     "core/derive/saved.py",
     "core/derive/engine.py",

@@ -13,7 +13,6 @@ from typing import Any
 import jaxvjp
 from jaxvjp.core.derive.engine import walking
 from jaxvjp.core.record.modes import thread_modes
-from jaxvjp.core.run.evaluation import _watching
 
 OURS = str(Path(jaxvjp.__file__).parent)
 CHECKS = frozenset(
@@ -90,5 +89,5 @@ def modes() -> Any:
         getattr(mode, name) for mode in (now.grad_mode, now.transforming) for name in attributes if hasattr(mode, name)
     ]
     own = [list(each) if isinstance(each, list) else each for each in own]
-    others = [now.staging.journal, walking.current, len(_watching.lists), gc.isenabled(), sys.getprofile()]
+    others = [now.staging.journal, walking.current, gc.isenabled(), sys.getprofile()]
     return own, others, jaxvjp.get_default_dtype()

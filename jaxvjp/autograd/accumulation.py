@@ -23,7 +23,7 @@ from jaxvjp.core.record.modes import staging, tracking, transforming
 from jaxvjp.core.record.observers import Walked, observers, tell
 from jaxvjp.core.record.record import record
 from jaxvjp.core.record.steps import Cotangents, StepHooks
-from jaxvjp.core.run.evaluation import evaluate, evaluated
+from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.ops.identity import shaped
 from jaxvjp.ops.pointwise import add
 from jaxvjp.tensor.batches import Batch
@@ -257,7 +257,7 @@ def _compute(
             staging().journal.values.update(found.values)
         return
     shown = {root: value for root, value in found.values.items() if root.held}
-    computed = evaluated([*results.values(), *retained, *shown.values()], short_pieces)
+    computed = evaluate([*results.values(), *retained, *shown.values()], short_pieces)
     for root, value in shown.items():
         root.value = value.value
     request.learn(found, results, computed)

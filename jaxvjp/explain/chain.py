@@ -15,7 +15,8 @@ import numpy as np
 
 from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
 from jaxvjp.core.record.observers import Walked
-from jaxvjp.core.run.evaluation import array_of, evaluate
+from jaxvjp.core.run.evaluation import evaluate
+from jaxvjp.core.run.values import array_of
 from jaxvjp.explain import terminal
 from jaxvjp.explain.jacobian import single
 from jaxvjp.explain.names import statement

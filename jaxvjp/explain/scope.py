@@ -14,8 +14,8 @@ import numpy as np
 
 from jaxvjp.autograd.function_step import FunctionStep
 from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
-from jaxvjp.core.run.evaluation import array_of
 from jaxvjp.core.run.program import Program
+from jaxvjp.core.run.values import array_of
 from jaxvjp.explain.block import Block, Expression, Step, Value
 from jaxvjp.explain.cuts import PART_OPS, chain_of, writes_back
 from jaxvjp.explain.literals import Unwritable, array, call, encoded, literal, name, parsed

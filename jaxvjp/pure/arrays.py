@@ -22,8 +22,9 @@ from jaxvjp.core.derive.transforms import closed
 from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
 from jaxvjp.core.record.modes import grad_mode
 from jaxvjp.core.run.compilation import packed_numbers
-from jaxvjp.core.run.evaluation import array_of, evaluate
+from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.program import Program, replay
+from jaxvjp.core.run.values import array_of
 from jaxvjp.library.crossing import aval_of, is_array, node_of_array
 from jaxvjp.ops.identity import traced, variable
 from jaxvjp.ops.op import Aval

@@ -14,7 +14,8 @@ import numpy as np
 
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.record import node_of_value
-from jaxvjp.core.run.evaluation import evaluate, readonly_array_of
+from jaxvjp.core.run.evaluation import evaluate
+from jaxvjp.core.run.values import readonly_array_of
 from jaxvjp.ops.layouts import Layout
 from jaxvjp.tensor.view_steps import memory_of
 

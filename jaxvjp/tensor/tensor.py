@@ -19,7 +19,8 @@ from jaxvjp.core.record.modes import changed, grad_mode, staging, transforming
 from jaxvjp.core.record.record import detached, node_of_value, record
 from jaxvjp.core.record.steps import hook_of_level
 from jaxvjp.core.record.versions import OwnVersions, Versions, next_serial
-from jaxvjp.core.run.evaluation import array_of, evaluate, readonly_array_of
+from jaxvjp.core.run.evaluation import evaluate
+from jaxvjp.core.run.values import array_of, readonly_array_of
 from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.arguments import wrap as wrap_dim
 from jaxvjp.ops.complex import conjugate, real_part

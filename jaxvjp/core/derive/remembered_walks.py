@@ -18,7 +18,7 @@ from jaxvjp.core.record.lifetime import NodesMet, forget
 from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.record import node_of_value
 from jaxvjp.core.record.user_lines import user_line
-from jaxvjp.core.run.evaluation import Computed, deferred, heavy, operands_of
+from jaxvjp.core.run.evaluation import deferred, heavy, operands_of
 from jaxvjp.core.run.memory import Memory
 from jaxvjp.core.run.plan import Plan, choose_short_pieces
 from jaxvjp.core.run.survey import Survey, survey
@@ -117,7 +117,7 @@ class BackwardRequest:
             gradients.append((nodes[at], node_of_value(values[place], aval, where=where)))
         return RecalledGradients(gradients, walked, NodesMet(nodes, remembered.onward))
 
-    def learn(self, walk: WalkResult, results: dict[Node, Node], computed: Sequence[Computed]) -> None:
+    def learn(self, walk: WalkResult, results: dict[Node, Node], computed: Sequence[tuple[Survey, Plan]]) -> None:
         """Remembers the plan that was run for `walk`, if one evaluation gave all `results` from this graph alone."""
         if not self.regular or len(computed) != 1:
             return

@@ -4,7 +4,6 @@ from jaxvjp.core.record.lifetime cimport forget
 from jaxvjp.core.record.modes cimport Staging, Transforming, staging, transforming
 from jaxvjp.core.run.plan cimport Dispatch, Plan
 from jaxvjp.core.run.survey cimport Survey, survey
+from jaxvjp.core.run.values cimport operand_of
 
-cpdef object operand_of(Node node)
-cpdef object array_of(Node node)
 cpdef list operands_of(list nodes, Plan plan)

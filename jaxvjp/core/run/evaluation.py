@@ -1,18 +1,20 @@
 """Computes the values of nodes: `evaluate([node])` sets `node.value`.
 
 It surveys the part of the graph that has no values yet, makes a plan for it or finds the plan of an equal graph, and
-calls the compiled programs of the plan. `operand_of` and `array_of` read a value, whatever it is kept as.
+calls the programs of the plan.
+
+Two kinds of values wait until the next backward pass, or until somebody reads them: those that are `deferred`, such as
+the loss, and `heavy` leaves that were written.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakKeyDictionary, ref
 
 import jax
-import numpy as np
 
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.lifetime import forget
@@ -22,42 +24,75 @@ from jaxvjp.core.run.plan import Dispatch, Plan, choose_short_pieces, plan_of
 from jaxvjp.core.run.rolled_loops import roll_loops
 from jaxvjp.core.run.survey import Survey, survey
 from jaxvjp.core.run.tiers import Waiting
-from jaxvjp.types.devices import Elsewhere, program_place, put
-from jaxvjp.types.meshes import OnMesh
+from jaxvjp.core.run.values import operand_of
+from jaxvjp.types.devices import Elsewhere, program_place
 
 plans: Memory[Plan] = Memory()
-HEAVY = 1 << 20
-"""Bytes. A leaf of at least this size is large (see `Heavy`)."""
 
 
-class Computed(NamedTuple):
-    """One evaluation: the survey of the graph before it, and the plan that was run."""
+def evaluate(wanted: Iterable[Node], short_pieces: bool | None = None) -> list[tuple[Survey, Plan]]:
+    """Sets the `value` of every node of `wanted` that has none, with one compiled program for all of them if it can.
 
-    survey: Survey
-    plan: Plan
+    Nodes on the way that the user still holds get their values, too. A long graph runs in pieces; in `short_pieces`
+    and without its plan being remembered, if few graphs of this structure have come before. None:
+    `choose_short_pieces` decides.
+
+    Returns the survey of the graph, as it was before, and the plan that was run: one pair for each device, and none for
+    what ran in short pieces.
+    """
+    nodes = [node for node in wanted if node.value is None]
+    if not nodes:
+        return []
+    if deferred.plans:
+        deferred.wanted(nodes)
+    if staging().journal is not None:
+        staging().journal.refuse("reads the value of a tensor")
+    if transforming().pure:  # inside of a function that JAX traces: what does not depend on its arguments
+        with jax.ensure_compile_time_eval():
+            return _evaluate(nodes, short_pieces)
+    if Elsewhere.used:  # no program spans two devices, and a node without a value is computed on its own device
+        ran = []
+        for place in {program_place(node.device) for node in nodes}:
+            ran += _evaluate([node for node in nodes if program_place(node.device) == place], short_pieces)
+        return ran
+    return _evaluate(nodes, short_pieces)
 
 
-class Watching(threading.local):
-    """The lists of this thread to which each evaluation is added (see `evaluated`)."""
+def _evaluate(nodes: list[Node], short_pieces: bool | None) -> list[tuple[Survey, Plan]]:
+    found = survey(nodes, nodes)
+    plan = plans.get(found.key)
+    if plan is None:
+        short_pieces = choose_short_pieces(found) if short_pieces is None else short_pieces
+        plan = plan_of(found, short_pieces)
+        if not short_pieces:
+            plan = plans.learn(found.key, roll_loops(plan))
+    values = operands_of(found.nodes, plan)
+    plan.run(values)
+    for place in plan.outputs:
+        node = found.nodes[place]
+        node.value = values[place]
+        forget(node)
+    return [] if short_pieces else [(found, plan)]
 
-    def __init__(self) -> None:
-        self.lists: list[list[Computed]] = []
 
+def operands_of(nodes: list[Any], plan: Plan) -> list[Any]:
+    """The value of each node or number, to run `plan` with.
 
-_watching = Watching()
-
-
-def evaluated(wanted: Iterable[Node], short_pieces: bool | None) -> list[Computed]:
-    """The evaluations that `evaluate` makes, except those in short pieces."""
-    lists = _watching.lists
-    before = len(lists)
-    seen: list[Computed] = []
-    try:
-        lists.append(seen)
-        evaluate(wanted, short_pieces)
-    finally:
-        del lists[before:]
-    return seen
+    While one of its programs still runs in NumPy, values are passed as they are: none is moved to the device for
+    nothing.
+    """
+    dispatch: Dispatch
+    for dispatch in plan.dispatches:
+        if type(dispatch.executable.call) is Waiting:
+            return [each.value for each in nodes]
+    values: list[Any] = []
+    for each in nodes:
+        if type(each) is Node:
+            node: Node = each
+            values.append(operand_of(node))
+        else:
+            values.append(each.value)
+    return values
 
 
 class Deferred(threading.local):
@@ -88,6 +123,10 @@ class Deferred(threading.local):
 deferred = Deferred()
 
 
+HEAVY = 1 << 20
+"""Bytes. A leaf of at least this size is large."""
+
+
 class Heavy(threading.local):
     """Large leaves of this thread that were written and not yet computed: w after `w -= 0.1 * w.grad`.
 
@@ -112,108 +151,3 @@ class Heavy(threading.local):
 
 
 heavy = Heavy()
-
-
-class UsedOnce(np.ndarray[Any, Any]):
-    """A NumPy array that has been an operand of one program (see `graph.Value`)."""
-
-
-def operand_of(node: Node) -> Any:
-    """The value of `node` as an operand of a compiled program: a `jax.Array` or a NumPy array.
-
-    `graph.Value` says why there are two kinds; a NumPy array is put on the device here when it is asked for again.
-    """
-    value = node.value
-    if type(value) is np.ndarray:
-        node.value = value.view(UsedOnce)
-    elif type(value) is UsedOnce:
-        value = array_of(node)
-    return value
-
-
-def array_of(node: Node) -> Any:
-    """The value of `node` as a `jax.Array`, which `node.value` is from then on."""
-    value = node.value
-    if isinstance(value, np.ndarray):
-        with jax.enable_x64(True):
-            node.value = value = put(value.view(np.ndarray), node.device)
-    return value
-
-
-def readonly_array_of(node: Node) -> np.ndarray[Any, Any]:
-    """The value of a node that has one, as an array of NumPy's that cannot be written."""
-    try:
-        array: np.ndarray[Any, Any] = np.asarray(node.value)
-    except RuntimeError as error:
-        if type(node.device) is not OnMesh:
-            raise
-        raise RuntimeError(
-            "The tensor is split over several processes, none of which has all of it\n"
-            "Call `x.full_tensor()` in every process, and read that."
-        ) from error
-    if array.flags.writeable:
-        array = array.view()
-        array.flags.writeable = False
-    return array
-
-
-def operands_of(nodes: list[Any], plan: Plan) -> list[Any]:
-    """The value of each node or number, to run `plan` with.
-
-    While one of its programs still runs in NumPy, values are passed as they are: none is moved to the device for
-    nothing.
-    """
-    dispatch: Dispatch
-    for dispatch in plan.dispatches:
-        if type(dispatch.executable.call) is Waiting:
-            return [each.value for each in nodes]
-    values: list[Any] = []
-    for each in nodes:
-        if type(each) is Node:
-            node: Node = each
-            values.append(operand_of(node))
-        else:
-            values.append(each.value)
-    return values
-
-
-def evaluate(wanted: Iterable[Node], short_pieces: bool | None = None) -> None:
-    """Sets the `value` of every node of `wanted` that has none, with one compiled program for all of them if it can.
-
-    Nodes on the way that the user still holds get their values, too. A long graph runs in pieces; in `short_pieces`
-    and without its plan being remembered, if few graphs of this structure have come before. None: to be looked up.
-    """
-    nodes = [node for node in wanted if node.value is None]
-    if not nodes:
-        return
-    if deferred.plans:
-        deferred.wanted(nodes)
-    if staging().journal is not None:
-        staging().journal.refuse("reads the value of a tensor")
-    if transforming().pure:  # inside of a function that JAX traces: what does not depend on its arguments
-        with jax.ensure_compile_time_eval():
-            _evaluate(nodes, short_pieces)
-    elif Elsewhere.used:  # no program spans two devices, and a node without a value is computed on its own device
-        for place in {program_place(node.device) for node in nodes}:
-            _evaluate([node for node in nodes if program_place(node.device) == place], short_pieces)
-    else:
-        _evaluate(nodes, short_pieces)
-
-
-def _evaluate(nodes: list[Node], short_pieces: bool | None) -> None:
-    found = survey(nodes, nodes)
-    plan = plans.get(found.key)
-    if plan is None:
-        short_pieces = choose_short_pieces(found) if short_pieces is None else short_pieces
-        plan = plan_of(found, short_pieces)
-        if not short_pieces:
-            plan = plans.learn(found.key, roll_loops(plan))
-    values = operands_of(found.nodes, plan)
-    plan.run(values)
-    for place in plan.outputs:
-        node = found.nodes[place]
-        node.value = values[place]
-        forget(node)
-    if not short_pieces:
-        for each in _watching.lists:
-            each.append(Computed(found, plan))
