@@ -6,10 +6,12 @@ been computed then; `evaluation` usually computes all of it with one call of a c
 
 A loss of 50 operations is one segment. A segment ends
 
-* before and after an operation whose backward step is Python code (a custom `Function`) or has hooks,
+* before and after an operation whose backward step is Python code (a custom `Function`) or has hooks: `lone_steps`,
 * after a node with tensor hooks, and after a node whose gradient is asked for: its cotangent must be a node,
-* with `create_graph`, after a node that the user holds: he may differentiate with respect to it later,
-* where it would have more operations than `pieces.PIECE`.
+* where the device changes, and where it would have more operations than `pieces.PIECE`,
+* with `create_graph`, after a node that the user holds: he may differentiate with respect to it later; and around a
+  checkpoint of the reentrant kind, whose gradient cannot be differentiated again,
+* with `detect_anomaly`, after each operation.
 
 A hook or a `Function` that reads a value has everything computed that was recorded so far.
 """
@@ -26,7 +28,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxvjp.core.derive.anomaly import Inside, anomaly, blame, look_for_nan
+from jaxvjp.core.derive.anomaly import anomaly, blame
+from jaxvjp.core.derive.lone_steps import take_step, watched_step
 from jaxvjp.core.derive.pullback import record_pullback
 from jaxvjp.core.derive.saved import check_unchanged, freed_error
 from jaxvjp.core.record.graph import (
@@ -41,12 +44,11 @@ from jaxvjp.core.record.graph import (
 )
 from jaxvjp.core.record.lifetime import NodesMet, original_of
 from jaxvjp.core.record.modes import tracking
-from jaxvjp.core.record.observers import Hooked, Pulled, Stepped, Unpacked, observers, tell
+from jaxvjp.core.record.observers import Hooked, Pulled, observers, tell
 from jaxvjp.core.record.record import constant, record
 from jaxvjp.core.record.steps import PythonBackward
-from jaxvjp.core.record.versions import next_serial
 from jaxvjp.core.run.pieces import PIECE, in_pieces
-from jaxvjp.core.run.program import freeze
+from jaxvjp.core.run.program import Program, freeze
 from jaxvjp.ops.identity import item
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.pointwise import add
@@ -54,7 +56,10 @@ from jaxvjp.types.devices import program_place
 
 
 class Walking(threading.local):
-    """The walk of this thread that is calling a hook, if one is."""
+    """The walk of this thread that is calling a hook, if one is.
+
+    `autograd.graph.register_multi_grad_hook` asks it which nodes are `on_the_way`: so many of them get a gradient.
+    """
 
     current: Any = None
 
@@ -100,7 +105,7 @@ def walk_back(
         create_graph: whether the cotangents can be differentiated again.
         batch: leading dimensions that each cotangent has besides its own. The walk must then meet no Python
             (`calls_python`).
-        short_pieces: whether to cut into `program.in_pieces` that are short.
+        short_pieces: whether to cut into pieces that are short (`pieces.in_pieces`).
         leaf_hooks: whether to call hooks of leaves.
         accumulating: whether it is `backward` that asks: then torch calls the hooks of the steps of `targets`, too.
 
@@ -118,14 +123,21 @@ def walk_back(
     if freed >= 0:
         blame(operations[freed])
         raise freed_error(operations[freed])
-    for node in reached:
-        if node.value is None and node.original is not None and whole(node).freed and type(node.aval) is Aval:
-            # What reads it saves nothing, so no derivative depends on the number.
-            node.value = np.broadcast_to(np.asarray(np.nan, node.aval.dtype.numpy), node.aval.shape)
+    _fill_lost_originals(reached)
     with tracking(create_graph):
         given = [constant(1, root.aval) if each is None else each for root, each in zip(roots, cotangents, strict=True)]
-        walk = _Walk(nodes, operations, targets, current_of, create_graph, batch, short_pieces, leaf_hooks)
+        walk = Walk(nodes, operations, targets, current_of, create_graph, batch, short_pieces, leaf_hooks)
         return walk.run(roots, given)._replace(met=NodesMet(reached))
+
+
+def _fill_lost_originals(reached: list[Node]) -> None:
+    """Gives NaN as value to each copy without inputs whose original is gone, with the inputs to compute it from.
+
+    What reads it saves nothing, so no derivative depends on the number.
+    """
+    for node in reached:
+        if node.value is None and node.original is not None and whole(node).freed and type(node.aval) is Aval:
+            node.value = np.broadcast_to(np.asarray(np.nan, node.aval.dtype.numpy), node.aval.shape)
 
 
 def _passed_through(nodes: list[Node], targets: Sequence[Node] | None, accumulating: bool) -> list[Node]:
@@ -219,7 +231,7 @@ def _is_there(node: Node | Number) -> bool:
     return not isinstance(node, Node) or node.operation is None or node.value is not None
 
 
-def hooked(node: Node, cotangent: Node, walk: _Walk | FinishedWalk) -> Node:
+def hooked(node: Node, cotangent: Node, walk: Walk | FinishedWalk) -> Node:
     """Calls the hooks of `node` with its cotangent; the cotangent that they return, or `cotangent` itself."""
     outer, walking.current = walking.current, walk
     try:
@@ -235,7 +247,7 @@ def hooked(node: Node, cotangent: Node, walk: _Walk | FinishedWalk) -> Node:
     return cotangent
 
 
-class _Walk:
+class Walk:
     """One walk over `nodes`, the last recorded first. `arrived` has the sum of the cotangents of each node so far."""
 
     def __init__(
@@ -262,12 +274,14 @@ class _Walk:
         self.stopped = False  # whether a Python step gave None: nodes behind it alone then get None and not zeros
 
     def arrive(self, node: Node | Number, cotangent: Node | None) -> None:
+        """Adds a cotangent to those that have arrived at a node, if it is on the way to a target."""
         if isinstance(node, Node) and cotangent is not None and node in self.on_the_way:
             node = self.current_of.get(node, node)
             known = self.arrived.get(node)
             self.arrived[node] = cotangent if known is None else record(add, (known, cotangent))
 
     def run(self, roots: Sequence[Node], cotangents: Sequence[Node]) -> WalkResult:
+        """Walks, segment by segment, and calls the hooks of tensors on the way."""
         for root, cotangent in zip(roots, cotangents, strict=True):
             self.arrive(root, cotangent)
         shown = set(roots)
@@ -279,10 +293,10 @@ class _Walk:
                     before_hooks[node] = self.arrived[node]
                 self.call_hooks(node)
             if anomaly.enabled:
-                self.watched_step(segment)
+                watched_step(self, segment)
                 continue
             if segment[0].stands_alone:
-                self.step(segment)
+                take_step(self, segment)
                 continue
             outputs = [node for node in segment if node in self.arrived]
             for node, primal in self.pull(segment, outputs, [self.arrived[node] for node in outputs]):
@@ -355,6 +369,7 @@ class _Walk:
         return operation is not None and bool(operation.whole_walks)
 
     def call_hooks(self, node: Node) -> None:
+        """Replaces what has arrived at a node by what its tensor hooks return for it."""
         hooks = hooks_of(node)
         if hooks and node in self.arrived:
             self.arrived[node] = hooked(node, self.arrived[node], self)
@@ -380,21 +395,7 @@ class _Walk:
         if self.stopped:
             inside = set(segment)
             segment = reachable(outputs, lambda node: [each for each in node.inputs if each in inside])
-        if unpacked:  # what is read twice, `a * a`, has two leaves, which hooks may give other values
-            inputs = segment[0].inputs
-            apart = {place: copy(inputs[place]) for place in unpacked}
-            behind = {stands: inputs[place] for place, stands in apart.items()}
-            values = {apart[place]: each for place, each in unpacked.items()}
-            segment[0].inputs = tuple([apart.get(place, each) for place, each in enumerate(inputs)])
-            try:
-                program, leaves = freeze(segment, outputs)
-            finally:
-                segment[0].inputs = inputs
-            operands = [values.get(each, each) for each in leaves]
-            leaves = [behind.get(each, each) for each in leaves]
-        else:
-            program, leaves = freeze(segment, outputs)
-            operands = leaves
+        program, leaves, operands = _frozen(segment, outputs, unpacked)
         wrt = [position for position, each in enumerate(leaves) if each in self.on_the_way]
         if not wrt:
             return ()  # it ends at a node whose own cotangent was asked for
@@ -406,70 +407,26 @@ class _Walk:
             self.arrive(leaves[position], result)
         return zip(outputs, primals, strict=True)
 
-    def watched_step(self, segment: list[Node]) -> None:
-        """`step` in anomaly mode: an error is blamed on the line that recorded the node."""
-        node, first = segment[0], next_serial()
-        try:
-            self.step(segment)
-        except Exception:
-            blame(node)
-            raise
-        finally:
-            if self.create_graph:
-                anomaly.steps.append(Inside(first, next_serial(), node.serial, node.gradient_name, node.where))
 
-    def step(self, segment: list[Node]) -> None:
-        """Takes the backward step of a single node, calls its hooks and, in anomaly mode, checks the result for NaN."""
-        node, step, hooks = segment[0], segment[0].python, segment[0].step_hooks
-        outputs = self.outputs_of(segment)
-        given: list[Node | None] = [each and self.arrived.get(each) for each in outputs]
-        if hooks is not None:
-            for prehook in list(hooks.before.values()):
-                given = hooks.call(node, prehook, given, None)
-        if step is not None:
-            inputs: list[Node | Number] = list(step.inputs)
-            results = step(given, self.create_graph)
-            if observers.listening:
-                tell(Stepped(step, given, results))
-        else:
-            inputs = list(node.inputs)
-            results = self.pull_alone(segment, outputs, given)
-        if hooks is not None:
-            for hook in list(hooks.after.values()):
-                results = hooks.call(node, hook, results, given)
-        if anomaly.enabled and anomaly.check_nan:
-            look_for_nan(node, results)
-        pairs = list(zip(inputs, results, strict=True))
-        if step is not None or hooks is not None:
-            self.stopped |= any(result is None and each in self.on_the_way for each, result in pairs)
-        if step is None:
-            pairs = list(dict(pairs).items())  # an input that is read twice has one cotangent, the sum
-        for each, result in pairs:
-            self.arrive(each, result)
+def _frozen(
+    segment: Sequence[Node], outputs: list[Node], unpacked: Mapping[int, Node]
+) -> tuple[Program, list[Node | Number], list[Node | Number]]:
+    """The program of a segment, its arguments, and the nodes that have their values: with `unpacked` others.
 
-    def outputs_of(self, segment: list[Node]) -> Sequence[Node | None]:
-        """The outputs of the single node of a segment; None for one that no cotangent can arrive at."""
-        node, step = segment[0], segment[0].python
-        if type(node.aval) is tuple:
-            made = {each.output_number: each for each in segment[1:]}
-            return [made.get(number) for number in range(len(node.aval))]
-        return segment if step is None else step.outputs
-
-    def pull_alone(
-        self, segment: list[Node], outputs: Sequence[Node | None], cotangents: Sequence[Node | None]
-    ) -> list[Node | None]:
-        """The cotangents of the inputs of a single node, apart from what arrived there already."""
-        node = segment[0]
-        settled, self.arrived = self.arrived, {}
-        unpacked = node.packed(self.create_graph) if node.packed is not None else {}
-        if unpacked and observers.listening:
-            tell(Unpacked(node, {node.inputs[place]: each for place, each in unpacked.items()}))
-        pairs = [(each, v) for each, v in zip(outputs, cotangents, strict=True) if each is not None and v is not None]
-        if pairs:  # there are none, if a hook has returned None
-            self.pull(segment, [each for each, _ in pairs], [v for _, v in pairs], unpacked)
-        results = [
-            self.arrived.get(self.current_of.get(each, each)) if isinstance(each, Node) else None
-            for each in node.inputs
-        ]
-        self.arrived = settled
-        return results
+    What is read twice, `a * a`, has then two arguments, which hooks may give other values: while the node is frozen it
+    has copies as inputs.
+    """
+    if not unpacked:
+        program, leaves = freeze(segment, outputs)
+        return program, leaves, leaves
+    node = segment[0]
+    inputs = node.inputs
+    apart = {place: copy(inputs[place]) for place in unpacked}
+    node.inputs = tuple([apart.get(place, each) for place, each in enumerate(inputs)])
+    try:
+        program, leaves = freeze(segment, outputs)
+    finally:
+        node.inputs = inputs
+    behind = {stands: inputs[place] for place, stands in apart.items()}
+    values = {apart[place]: each for place, each in unpacked.items()}
+    return program, [behind.get(each, each) for each in leaves], [values.get(each, each) for each in leaves]
