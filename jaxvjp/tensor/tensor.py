@@ -381,7 +381,7 @@ class Tensor(Methods):
         self._retained = self.retains_grad
         before = self.node
         if not before.is_leaf:  # of a leaf, torch's saved tensors are the tensor itself
-            before.detached = True
+            before.detached_in_place = True
             Versions.last_detach = next_serial()
         self._show(detached(before))
         self._update_views()

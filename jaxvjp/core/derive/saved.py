@@ -47,7 +47,7 @@ def check_unchanged(operations: Sequence[Node]) -> None:
     if Versions.last_detach > first:
         for node in operations:
             for place in saved_places(node):  # no generator: Cython has none in such a function
-                if place is not None and node.inputs[place].detached:
+                if place is not None and node.inputs[place].detached_in_place:
                     blame(node)
                     raise RuntimeError(
                         "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is "

@@ -50,7 +50,7 @@ class Number:
     # As a `Node` has them, so that a walk need not ask which of the two an operand is.
     requires_grad = False
     inference = False
-    detached = False
+    detached_in_place = False
     holder = passed = None
     serial = 0
 
@@ -154,7 +154,7 @@ class Node:
         holder: a weak reference to the Tensor that shows this node to the user.
         in_place: whether it was recorded by an in-place operation, whose first input is the value before.
         inference: whether it was recorded in inference mode, and so must not be saved for a gradient.
-        detached: whether its tensor left it by `detach_()`: a backward step that has saved it raises an error.
+        detached_in_place: whether its tensor left it by `detach_()`: a backward step that has saved it raises an error.
         freed: whether a backward pass without `retain_graph` has been through it.
 
         special: whether any attribute of this group was ever set, or the node is freed, or a copy with an `original`,
@@ -194,7 +194,7 @@ class Node:
     freed: bool
     in_place: bool
     inference: bool
-    detached: bool
+    detached_in_place: bool
     stale: bool
     outdated: bool
     retaken: int
@@ -354,7 +354,9 @@ def is_held(node: Node) -> bool:
 
 
 UNLESS_SET = {
-    **dict.fromkeys(("special", "freed", "in_place", "inference", "detached", "stale", "outdated", "_retains"), False),
+    **dict.fromkeys(
+        ("special", "freed", "in_place", "inference", "detached_in_place", "stale", "outdated", "_retains"), False
+    ),
     **dict.fromkeys(("_edges", "_python", "_hooks", "_packed", "_step_hooks", "_mutation")),
     **dict.fromkeys(("holder", "passed", "input_avals", "versions", "leaf", "original")),
     "retaken": 0,

@@ -291,11 +291,11 @@ class Trial:
     def _best_way(self, operands: tuple[Any, ...], platform: str) -> tuple[Way, Compiled, dict[str, float]]:
         """The fastest way, the program compiled in that way, and the seconds that each way took."""
         groups = self.of.output_groups()
-        kept = self.of.program.weight * max([each.nbytes for each in operands], default=0)
+        unfused_bytes = self.of.program.weight * max([each.nbytes for each in operands], default=0)
         known: dict[str, Compiled] = {together.__name__: self.usual}
         ways: dict[str, Way] = {together.__name__: together}
         for way in WAYS.get(platform, ()):
-            if way is not unfused or kept <= UNFUSED_BYTES:
+            if way is not unfused or unfused_bytes <= UNFUSED_BYTES:
                 ways[way.__name__] = way
                 known |= _usable(way.__name__, way(self.of.traced, groups), operands)
         alone = {

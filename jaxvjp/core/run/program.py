@@ -103,6 +103,44 @@ def freeze(nodes: Iterable[Node], outputs: Sequence[Node]) -> tuple[Program, lis
     return intern(avals, tuple(equations), returned, weight), arguments
 
 
+def weight_of(node: Node) -> int:
+    """How many operations `node` counts as: several, if its op carries a program; none, if it is an item of a tuple."""
+    operation = node.operation
+    if operation is None or not operation.carries_program:
+        return 0 if operation is item else 1
+    return 1 + sum([each.weight for each in node.static if type(each) is Program])
+
+
+def replay(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
+    """The outputs of `program`, given an array for each argument. JAX can trace it."""
+    results: list[Any] = []
+    for operation, static, inputs in program.equations:
+        operands = [results[each] if each >= 0 else arguments[-1 - each] for each in inputs]
+        results.append(operation.call(static, operands))
+    return tuple(results[each] if each >= 0 else arguments[-1 - each] for each in program.outputs)
+
+
+# Over a mesh of devices.
+
+
+@lru_cache(maxsize=PROGRAM_CACHE)
+def place_of_program(program: Program) -> Any:
+    """Where a program runs, as an aval says it: the mesh if one is involved, else the first device that is not home."""
+    places = [each.device for each in program.arguments]
+    mesh = mesh_among(places) or mesh_among([place_within(each[0], each[1]) for each in program.equations])
+    return mesh or next((each for each in places if each is not None), None)
+
+
+def place_within(operation: Any, static: tuple[Any, ...]) -> OnMesh | None:
+    """The mesh that an operation works on, as it moves something there or carries a program that does."""
+    if operation.moves:
+        over: OnMesh = static[1]
+        return over
+    if not operation.carries_program:
+        return None
+    return mesh_among([place_of_program(each) for each in static if type(each) is Program])
+
+
 def _read_off_pullbacks(position_of: dict[Any, int], equations: list[Equation]) -> None:
     """Has what a pullback computes as well be read off the pullback, so that the forward pass is there once.
 
@@ -141,38 +179,3 @@ def _lay_out(outputs: Sequence[Node], position_of: dict[Any, int], equations: li
         if place is None or (type(place) is OnMesh and place.spec is not None):
             position_of[each] = len(equations)
             equations.append((redistributed, (place, mesh.replicated if place is None else place), (at,)))
-
-
-def place_within(operation: Any, static: tuple[Any, ...]) -> OnMesh | None:
-    """The mesh that an operation works on, as it moves something there or carries a program that does."""
-    if operation.moves:
-        over: OnMesh = static[1]
-        return over
-    if not operation.carries_program:
-        return None
-    return mesh_among([place_of_program(each) for each in static if type(each) is Program])
-
-
-@lru_cache(maxsize=PROGRAM_CACHE)
-def place_of_program(program: Program) -> Any:
-    """Where a program runs, as an aval says it: the mesh if one is involved, else the first device that is not home."""
-    places = [each.device for each in program.arguments]
-    mesh = mesh_among(places) or mesh_among([place_within(each[0], each[1]) for each in program.equations])
-    return mesh or next((each for each in places if each is not None), None)
-
-
-def weight_of(node: Node) -> int:
-    """How many operations `node` counts as: several, if its op carries a program; none, if it is an item of a tuple."""
-    operation = node.operation
-    if operation is None or not operation.carries_program:
-        return 0 if operation is item else 1
-    return 1 + sum([each.weight for each in node.static if type(each) is Program])
-
-
-def replay(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
-    """The outputs of `program`, given an array for each argument. JAX can trace it."""
-    results: list[Any] = []
-    for operation, static, inputs in program.equations:
-        operands = [results[each] if each >= 0 else arguments[-1 - each] for each in inputs]
-        results.append(operation.call(static, operands))
-    return tuple(results[each] if each >= 0 else arguments[-1 - each] for each in program.outputs)
