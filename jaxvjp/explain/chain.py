@@ -21,7 +21,7 @@ from jaxvjp.explain import terminal
 from jaxvjp.explain.jacobian import single
 from jaxvjp.explain.names import statement
 from jaxvjp.explain.notebook import table
-from jaxvjp.ops.identity import item
+from jaxvjp.ops.identity import tuple_item
 from jaxvjp.ops.pointwise import assigned
 
 Array = np.ndarray[Any, Any]
@@ -133,13 +133,13 @@ def _chain(
         for each, value in _pulled(node, cotangent, steps):
             if each not in way or value is None:
                 continue
-            if node.operation is item:
+            if node.operation is tuple_item:
                 parts.setdefault(each, {})[node.static[0]] = value
                 continue
             arrived[each] = value if each not in arrived else arrived[each] + value
             leaves.append((names[each], np.asarray(value)))
             targets.append(each)
-        if node.operation is item:
+        if node.operation is tuple_item:
             continue
         source = statement(node.where)
         shown = cotangent if not isinstance(cotangent, dict) else next(iter(cotangent.values()), 0)
@@ -171,7 +171,7 @@ def _pulled(node: Node, cotangent: Any, steps: dict[Any, Any]) -> list[tuple[Nod
         ]
     operation = node.operation
     assert operation is not None
-    if operation is item:
+    if operation is tuple_item:
         source = node.inputs[0]
         return [(source, cotangent)] if isinstance(source, Node) else []
     places = [place for place, each in enumerate(node.inputs) if isinstance(each, Node) and each.requires_grad]

@@ -15,7 +15,7 @@ from jaxvjp.core.record.graph import Node, Number, reachable
 from jaxvjp.explain import terminal
 from jaxvjp.explain.chain import Cotangents
 from jaxvjp.explain.names import statement
-from jaxvjp.ops.identity import detach, function_result, item
+from jaxvjp.ops.identity import detach, function_result, tuple_item
 
 SMALL = 6
 """A value of at most this many numbers is shown."""
@@ -173,7 +173,7 @@ def picture_of(
 
     ValueError for a graph of more than LARGEST nodes.
     """
-    nodes = [node for node in reachable(roots, inputs) if node.operation is not item]
+    nodes = [node for node in reachable(roots, inputs) if node.operation is not tuple_item]
     if len(nodes) > LARGEST:
         raise ValueError(
             f"a graph of {len(nodes):,} nodes is too large to be drawn (the limit is {LARGEST})\n"
@@ -196,7 +196,7 @@ def picture_of(
 def _sources(inputs: Iterable[Any]) -> Iterable[Node]:
     for each in inputs:
         if type(each) is Node:
-            yield each.inputs[0] if each.operation is item and type(each.inputs[0]) is Node else each
+            yield each.inputs[0] if each.operation is tuple_item and type(each.inputs[0]) is Node else each
 
 
 def _box(node: Node, key: str, name: str, detached: bool) -> Box:

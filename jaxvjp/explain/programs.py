@@ -18,7 +18,7 @@ from jaxvjp.explain.block import Expression, Step, Value
 from jaxvjp.explain.literals import Unwritable, batched, call, literal, name, parsed
 from jaxvjp.explain.scope import WRITERS, Scope, function, partial
 from jaxvjp.explain.text import NOWHERE
-from jaxvjp.ops.identity import item
+from jaxvjp.ops.identity import tuple_item
 from jaxvjp.pure.loops import cond_, scan_, while_loop_
 from jaxvjp.staging.graphs import compiled_function
 from jaxvjp.utils.checkpoint import checkpointed, checkpointed_reentrant
@@ -186,7 +186,7 @@ def thawed(program: Program, operands: Sequence[Any]) -> tuple[list[Any], list[A
     for operation, static, reads in program.equations:
         inputs = tuple([nodes[each] if each >= 0 else leaves[-1 - each] for each in reads])
         avals: Any = tuple([each.aval for each in inputs])
-        aval: Any = avals[0][static[0]] if operation is item else signature_of(operation, static, avals).aval
+        aval: Any = avals[0][static[0]] if operation is tuple_item else signature_of(operation, static, avals).aval
         nodes.append(Node(operation, static, inputs, aval, where=NOWHERE))
     return leaves, [nodes[each] if each >= 0 else leaves[-1 - each] for each in program.outputs]
 

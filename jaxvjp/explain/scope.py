@@ -23,7 +23,7 @@ from jaxvjp.explain.names import numbered, safe
 from jaxvjp.explain.text import Text
 from jaxvjp.explain.writing import Given, Written, definition, written
 from jaxvjp.ops.creation import full
-from jaxvjp.ops.identity import detach, function_result, item, variable
+from jaxvjp.ops.identity import detach, function_result, tuple_item, variable
 from jaxvjp.ops.view import put, unbind_one
 from jaxvjp.pure.wrapping import Call
 
@@ -160,7 +160,7 @@ class Scope:
             return self._alias(node, self.values[node.inputs[0]])
         if operation is full and type(node.inputs[0]) is Number:
             return self._constant(node, np.broadcast_to(_number_of(node.inputs[0]), node.aval.shape))
-        if operation is item:
+        if operation is tuple_item:
             return self._item(node)
         if operation is detach:
             source = self.values[node.inputs[0]]

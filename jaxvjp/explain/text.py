@@ -15,7 +15,7 @@ from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.program import Program
 from jaxvjp.explain.names import assigned, numbered, safe, statement, within_builtin
 from jaxvjp.explain.story import Story
-from jaxvjp.ops.identity import function_result, item, variable
+from jaxvjp.ops.identity import function_result, tuple_item, variable
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.view import put, split_one, unbind_one
 from jaxvjp.tensor.tensor import Tensor
@@ -106,7 +106,7 @@ class Text:
         if node.holder is None or node in self.inner:
             return own
         index = None
-        if node.operation is item:
+        if node.operation is tuple_item:
             source = node.inputs[0] if node.inputs else None  # a remembered walk keeps no inputs
             if isinstance(source, Node) and source.static and type(source.static[0]) is Program:
                 return own or assigned(node.where)  # in `value, slope = jvp(...)` it may be either

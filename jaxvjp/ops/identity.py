@@ -40,8 +40,8 @@ def detach(input):
 
 
 @op(public="")
-def item(results, *, index: Index):
-    """One of the arrays that an op returns as a tuple."""
+def tuple_item(results, *, index: Index):
+    """One of the arrays that an op returns as a tuple: `values` of `values, indices = x.max(0)`."""
     return results[index]
 
 

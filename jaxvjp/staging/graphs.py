@@ -14,7 +14,7 @@ from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable, re
 from jaxvjp.core.record.record import node_of_value, tracks
 from jaxvjp.core.run.pieces import in_pieces, read_across
 from jaxvjp.core.run.program import Program, freeze, replay
-from jaxvjp.ops.identity import detach, item
+from jaxvjp.ops.identity import detach, tuple_item
 from jaxvjp.ops.op import op
 
 
@@ -48,7 +48,7 @@ class Call(NamedTuple):
         if edges and any(tracks((each,)) and each not in edges for each in inputs):
             node.edges = tuple([each for each in edges if isinstance(each, Node)])
         for number, (each, tracked) in enumerate(self.gives):
-            today[each] = Node(item, (number,), (node,), each.aval, tracked)
+            today[each] = Node(tuple_item, (number,), (node,), each.aval, tracked)
 
 
 class Graph:

@@ -186,8 +186,8 @@ def test_runs_keep_a_tuple_with_its_items():
         pieces = in_pieces(nodes, ends_piece, short_pieces)
         assert [each for piece in pieces for each in piece] == nodes
         for piece in pieces:
-            assert piece[0].operation.name != "item"
-            last = next(each for each in reversed(piece) if each.operation.name != "item")
+            assert piece[0].operation.name != "tuple_item"
+            last = next(each for each in reversed(piece) if each.operation.name != "tuple_item")
             assert not any(map(ends_piece, piece[: piece.index(last)]))
 
 

@@ -49,7 +49,7 @@ from jaxvjp.core.record.record import constant, record
 from jaxvjp.core.record.steps import PythonBackward
 from jaxvjp.core.run.pieces import PIECE, in_pieces
 from jaxvjp.core.run.program import Program, freeze
-from jaxvjp.ops.identity import item
+from jaxvjp.ops.identity import tuple_item
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.pointwise import add
 from jaxvjp.types.devices import program_place
@@ -223,7 +223,7 @@ class FinishedWalk:
 
 def whole(node: Node) -> Node:
     """The node of an op that returns several arrays, of the node of one of them; of any other node itself."""
-    behind = node.inputs[0] if node.operation is item and node.inputs else node
+    behind = node.inputs[0] if node.operation is tuple_item and node.inputs else node
     return behind if isinstance(behind, Node) else node
 
 

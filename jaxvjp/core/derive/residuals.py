@@ -14,7 +14,7 @@ from jaxvjp.core.derive.transforms import jvp, vmap
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.saves import SAME_MEMORY, shows_overwritten
 from jaxvjp.core.run.program import PROGRAM_CACHE, Program, intern
-from jaxvjp.ops.identity import item
+from jaxvjp.ops.identity import tuple_item
 from jaxvjp.ops.op import Aval, Op, abstract
 
 
@@ -43,7 +43,7 @@ def _residuals(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...], 
     """The places of the operands that are saved as they are, if the derivative with respect to `tracked` reads them."""
     results = abstract(operation, static, avals)
     equations = [(operation, static, tuple(range(-1, -1 - len(avals), -1)))]
-    equations += [(item, (number,), (0,)) for number in range(len(results))]
+    equations += [(tuple_item, (number,), (0,)) for number in range(len(results))]
     primal = len(static[0].outputs) if operation is pullback else 0  # nodes of their own have the primal outputs
     outputs = tuple(1 + at for at, each in enumerate(results) if at >= primal and each.dtype.differentiable)
     read = dependences(intern(avals, tuple(equations), outputs, 1), tracked)

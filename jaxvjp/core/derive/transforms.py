@@ -20,7 +20,7 @@ from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
 from jaxvjp.core.record.modes import grad_mode, tracking, transforming
 from jaxvjp.core.record.record import items, tracks
 from jaxvjp.core.run.program import PROGRAM_CACHE, Program, freeze, replay
-from jaxvjp.ops.identity import detach, item, transform_argument, transform_result, variable
+from jaxvjp.ops.identity import detach, transform_argument, transform_result, tuple_item, variable
 from jaxvjp.ops.op import Aval, Op, op
 
 Axes = tuple[int | None, ...]
@@ -144,7 +144,7 @@ def severed(node: Node) -> bool:
         return False
     if node.operation is None or node.operation is transform_result or not node.operation.differentiable:
         return False
-    source = node.inputs[0] if node.operation is item else node
+    source = node.inputs[0] if node.operation is tuple_item else node
     return isinstance(source, Node) and any(each.requires_grad for each in source.inputs)
 
 

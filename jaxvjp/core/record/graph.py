@@ -24,7 +24,7 @@ from jaxvjp.core.record.modes import GradMode, changed, grad_mode
 from jaxvjp.core.record.steps import Hook, Packed, PythonBackward, StepHooks
 from jaxvjp.core.record.user_lines import Location, UserLine, located, user_line
 from jaxvjp.core.record.versions import Versions, next_serial
-from jaxvjp.ops.identity import item, rebind, variable
+from jaxvjp.ops.identity import rebind, tuple_item, variable
 from jaxvjp.ops.op import Aval, Op, number_aval
 from jaxvjp.ops.view import unbind_one
 from jaxvjp.types.compiled import CYTHONIZED
@@ -267,7 +267,7 @@ class Node:
             return "AccumulateGrad"
         if self.retaken:
             return "AsStridedBackward0"
-        if (self.operation is item or self.operation is rebind) and self.inputs:
+        if (self.operation is tuple_item or self.operation is rebind) and self.inputs:
             return cast(Node, self.inputs[0]).gradient_name
         return self.operation.gradient_name(self.static, self.avals_read())
 
@@ -294,7 +294,7 @@ class Node:
             return list(self.python.outputs).index(self)
         if self.operation is unbind_one:
             return cast(int, cast(Number, self.inputs[1]).value)
-        return cast(int, self.static[0]) if self.operation is item else 0
+        return cast(int, self.static[0]) if self.operation is tuple_item else 0
 
     @property
     def qualified_name(self) -> str:

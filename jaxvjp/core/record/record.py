@@ -15,7 +15,7 @@ from jaxvjp.core.record.modes import grad_mode, staging, transforming
 from jaxvjp.core.record.saves import check_savable, saved_inputs
 from jaxvjp.core.record.user_lines import UserLine, user_line
 from jaxvjp.ops.creation import full
-from jaxvjp.ops.identity import detach, item, variable
+from jaxvjp.ops.identity import detach, tuple_item, variable
 from jaxvjp.ops.op import Aval, Op, abstract, laid_out
 from jaxvjp.types.compiled import CYTHONIZED
 
@@ -155,6 +155,6 @@ def items(node: Node) -> list[Node]:
     """One node for each array of `node`, whose op returns a tuple of them."""
     tracked = node.requires_grad
     return [
-        Node(item, (index,), (node,), aval, tracked and aval.dtype.differentiable, where=node.where)
+        Node(tuple_item, (index,), (node,), aval, tracked and aval.dtype.differentiable, where=node.where)
         for index, aval in enumerate(node.aval)
     ]

@@ -11,7 +11,7 @@ from typing import cast
 
 from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
 from jaxvjp.core.record.modes import transforming
-from jaxvjp.ops.identity import detach, dual, item, primal, transform_argument, variable
+from jaxvjp.ops.identity import detach, dual, primal, transform_argument, tuple_item, variable
 from jaxvjp.ops.view import placed
 from jaxvjp.types.dtypes import int64
 
@@ -78,7 +78,7 @@ def changed_in_place(node: Node) -> Node | None:
         saved = node if place is None else node.inputs[place]
         if isinstance(saved, Node) and shows_overwritten(saved) is not None:
             return saved
-    if node.operation is item and node.inputs:
+    if node.operation is tuple_item and node.inputs:
         # What returned several arrays saved them, or, if there are some, the indices: `sort` saves no values.
         several = cast(Node, node.inputs[0])
         result_saved = several.operation is not None and "result" in [each.name for each in several.operation.saves]

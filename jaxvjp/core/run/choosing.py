@@ -23,7 +23,7 @@ import jax
 from jaxvjp.core.run.kept_choices import file_of, read, write
 from jaxvjp.core.run.program import Program
 from jaxvjp.core.run.tiers import Compiled, Compiling
-from jaxvjp.ops.identity import item
+from jaxvjp.ops.identity import tuple_item
 
 Compiler = Callable[..., Compiled]
 """`jax.jit`, or a function with the same arguments that adds options."""
@@ -374,7 +374,7 @@ def output_groups(program: Program) -> OutputGroups:
     for place, each in enumerate(program.outputs):
         if each >= 0:
             operation, static, inputs = program.equations[each]
-            source = program.equations[inputs[0]] if operation is item and inputs[0] >= 0 else None
+            source = program.equations[inputs[0]] if operation is tuple_item and inputs[0] >= 0 else None
             # An op that carries a program, such as `pullback`, returns the outputs of that program first.
             if source is not None and source[0].carries_program and static[0] < len(source[1][0].outputs):
                 primals.append(place)

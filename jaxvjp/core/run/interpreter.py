@@ -19,7 +19,7 @@ import numpy as np
 from jaxvjp.core.run.primitives import numpys_function
 from jaxvjp.core.run.primitives.kinds import Array, Call
 from jaxvjp.core.run.program import Program
-from jaxvjp.ops.identity import UNCHANGED, item
+from jaxvjp.ops.identity import UNCHANGED, tuple_item
 from jaxvjp.ops.op import Aval, traced
 from jaxvjp.types.dtypes import from_numpy
 
@@ -93,9 +93,9 @@ class Interpreter:
         for operation, static, inputs in program.equations:
             reads: list[Any] = [slots[each] if each >= 0 else arguments[-1 - each] for each in inputs]
             of: list[Any] = [avals[each] if each >= 0 else program.arguments[-1 - each] for each in inputs]
-            if operation is item or operation in UNCHANGED:
-                slots.append(reads[0][static[0]] if operation is item else reads[0])
-                avals.append(of[0][static[0]] if operation is item else of[0])
+            if operation is tuple_item or operation in UNCHANGED:
+                slots.append(reads[0][static[0]] if operation is tuple_item else reads[0])
+                avals.append(of[0][static[0]] if operation is tuple_item else of[0])
                 continue
             trace: Any = traced.__wrapped__ if operation.carries_program else traced  # of a pullback it may be long
             closed, result = trace(operation, static, tuple(of))

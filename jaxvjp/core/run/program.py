@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from jaxvjp.core.record.graph import Node, Number
-from jaxvjp.ops.identity import item, redistributed
+from jaxvjp.ops.identity import redistributed, tuple_item
 from jaxvjp.ops.op import Aval, Op
 from jaxvjp.types.meshes import Meshes, OnMesh, mesh_among
 
@@ -104,10 +104,10 @@ def freeze(nodes: Iterable[Node], outputs: Sequence[Node]) -> tuple[Program, lis
 
 
 def weight_of(node: Node) -> int:
-    """How many operations `node` counts as: several, if its op carries a program; none, if it is an item of a tuple."""
+    """How many operations `node` counts as: several, if its op carries a program; none, if it is a `tuple_item`."""
     operation = node.operation
     if operation is None or not operation.carries_program:
-        return 0 if operation is item else 1
+        return 0 if operation is tuple_item else 1
     return 1 + sum([each.weight for each in node.static if type(each) is Program])
 
 
@@ -164,7 +164,7 @@ def _read_off_pullbacks(position_of: dict[Any, int], equations: list[Equation]) 
                 same = outside[each] if each >= 0 else None
                 if same is not None:
                     now[same] = len(made)
-                    made.append((item, (place,), (now[at],)))
+                    made.append((tuple_item, (place,), (now[at],)))
     equations[:] = made
     position_of.update({node: now[each] for node, each in position_of.items() if each >= 0})
 
