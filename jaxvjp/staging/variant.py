@@ -16,8 +16,8 @@ from jaxvjp.core.record.lifetime import forget
 from jaxvjp.core.record.record import node_of_value
 from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.core.run.evaluation import evaluate
+from jaxvjp.core.run.loop_search import roll_loops
 from jaxvjp.core.run.plan import Plan, plan_of
-from jaxvjp.core.run.rolled_loops import roll_loops
 from jaxvjp.core.run.survey import survey
 from jaxvjp.core.run.values import operand_of
 from jaxvjp.ops.identity import detach, variable

@@ -12,7 +12,7 @@ from oracle import agree, agreement_of, programs_of
 import jaxvjp
 from jaxvjp.core.derive import engine, remembered_walks
 from jaxvjp.core.run import choosing, evaluation, pieces
-from jaxvjp.core.run.loops import Loop, looped
+from jaxvjp.core.run.compiled_loop import Loop, looped
 from jaxvjp.core.run.tiers import Compiling
 from jaxvjp.tensor import apply
 from jaxvjp.tools.fuzz.outcomes import plain, same

@@ -19,9 +19,9 @@ import jax
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.lifetime import forget
 from jaxvjp.core.record.modes import staging, transforming
+from jaxvjp.core.run.loop_search import roll_loops
 from jaxvjp.core.run.memory import Memory
 from jaxvjp.core.run.plan import Dispatch, Plan, choose_short_pieces, plan_of
-from jaxvjp.core.run.rolled_loops import roll_loops
 from jaxvjp.core.run.survey import Survey, survey
 from jaxvjp.core.run.tiers import Waiting
 from jaxvjp.core.run.values import operand_of

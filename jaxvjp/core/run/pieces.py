@@ -1,7 +1,7 @@
 """Cuts the nodes of a long graph into pieces, each of which becomes a program of its own.
 
 Pieces are cut at the user's lines only so that equal rounds of a loop become equal programs. Which of their calls then
-run as one loop is decided in `rolled_loops`, by what they read.
+run as one loop is decided in `loop_search`, by what they read.
 """
 
 from __future__ import annotations

@@ -58,8 +58,8 @@ class Dispatch:
         packs: for each pack of Python numbers, its dtype and the places of the numbers.
         gives: the places of its results.
         last_reads: the places that no later dispatch reads: their values are dropped after the call.
-        loop_counts: of a loop (`loops.Loop`), its last operand: how many rounds, and at which entry it begins to read
-            each stack. Else None.
+        loop_counts: of a loop (`compiled_loop.Loop`), its last operand: how many rounds, and at which entry it begins
+            to read each stack. Else None.
     """
 
     def __init__(

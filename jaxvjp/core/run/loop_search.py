@@ -1,7 +1,7 @@
 """Finds loops among the dispatches of a plan, and makes each loop one dispatch: `roll_loops(plan)`.
 
 `for _ in range(1000): x = x * w + 1` records 1000 rounds. The plan has a dispatch for every few of them, all of the
-same program. `roll_loops` replaces those by one dispatch of a `jax.lax.fori_loop` (`loops.Loop`).
+same program. `roll_loops` replaces those by one dispatch of a `jax.lax.fori_loop` (`compiled_loop.Loop`).
 
 To be a loop, equal dispatches must read alike from round to round. An argument is **carried**, if the round before
 returned it (x); the same array in each round (w); a Python number of the round's own (1); or **stacked**, if round k
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxvjp.core.run.loops import Body, looped
+from jaxvjp.core.run.compiled_loop import Body, looped
 from jaxvjp.core.run.plan import Dispatch, Plan, with_last_reads
 from jaxvjp.core.run.program import Program, intern, place_of_program
 from jaxvjp.ops.op import Aval

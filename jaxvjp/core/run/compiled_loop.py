@@ -2,7 +2,7 @@
 
 As in `jax.lax.scan`, some arguments are carried from round to round, some are read from a **stack** (an array with one
 entry for each round of an earlier loop), and some outputs are returned as a stack. Unlike in `scan`, the number of
-rounds is an operand: a longer loop is the same compiled program. `rolled_loops` finds such loops in a plan.
+rounds is an operand: a longer loop is the same compiled program. `loop_search` finds such loops in a plan.
 """
 
 from __future__ import annotations
