@@ -15,6 +15,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from operator import getitem
 from typing import Any
 
 import jax
@@ -137,25 +138,26 @@ class Executable:
 
     def run(self, *operands: Any) -> tuple[Any, ...]:
         """The outputs of the program, computed one operation after the other from the operands of `call`."""
+        return replay(self.program, self.spread(operands, operands[len(self.arrays) :], getitem))
+
+    def spread(self, arrays: Sequence[Any], packs: Sequence[Any], entry: Callable[[Any, int], Any]) -> list[Any]:
+        """For each argument of the program what stands for it: one of `arrays`, or the `entry(pack, index)` of a pack.
+
+        Of `arrays` the first are taken.
+        """
         arguments: list[Any] = [None] * len(self.program.arguments)
-        for position, array in zip(self.arrays, operands, strict=False):
+        for position, array in zip(self.arrays, arrays, strict=False):
             arguments[position] = array
-        for positions, pack in zip(self.packs.values(), operands[len(self.arrays) :], strict=True):
+        for positions, pack in zip(self.packs.values(), packs, strict=True):
             for index, position in enumerate(positions):
-                arguments[position] = pack[index]
-        return replay(self.program, arguments)
+                arguments[position] = entry(pack, index)
+        return arguments
 
     def interpreter(self, operands: Sequence[Any]) -> Interpreter:
         """The program, to be run by NumPy on such operands."""
 
         def compose(made: Interpreter, slots: list[int]) -> list[int]:
-            arguments = [0] * len(self.program.arguments)
-            for position, slot in zip(self.arrays, slots, strict=False):
-                arguments[position] = slot
-            for positions, pack in zip(self.packs.values(), slots[len(self.arrays) :], strict=True):
-                for index, position in enumerate(positions):
-                    arguments[position] = made.add_entry(pack, index)
-            return made.add_program(self.program, arguments)
+            return made.add_program(self.program, self.spread(slots, slots[len(self.arrays) :], made.add_entry))
 
         return Interpreter(len(self.arrays) + len(self.packs), compose)
 

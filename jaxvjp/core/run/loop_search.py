@@ -12,6 +12,7 @@ last first. The forward loop returns those values as a stack.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import getitem
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,14 +66,7 @@ def round_of(dispatches: Sequence[Dispatch]) -> Round:
 
 def _reads(dispatch: Dispatch) -> list[int]:
     """The place of each argument of the program that is called."""
-    executable = dispatch.executable
-    places = [0] * len(executable.program.arguments)
-    for position, place in zip(executable.arrays, dispatch.arrays, strict=True):
-        places[position] = place
-    for positions, (_, of) in zip(executable.packs.values(), dispatch.packs, strict=True):
-        for position, place in zip(positions, of, strict=True):
-            places[position] = place
-    return places
+    return dispatch.executable.spread(dispatch.arrays, [of for _, of in dispatch.packs], getitem)
 
 
 def program_of(dispatches: Sequence[Dispatch]) -> Program:
@@ -130,8 +124,8 @@ Role = Carried | Stacked | str
 """What an argument of a round is. SAME: the same array in each round. NUMBER: a Python number of the round's own."""
 
 
-class FoundLoop(NamedTuple):
-    """A loop among the dispatches of a plan.
+class FoundLoop:
+    """A loop among the dispatches of a plan, which grows round by round while it is searched for.
 
     Attributes:
         start: the number of its first dispatch.
@@ -140,10 +134,11 @@ class FoundLoop(NamedTuple):
         roles: what each argument of a round is.
     """
 
-    start: int
-    period: int
-    rounds: list[Round]
-    roles: list[Role]
+    def __init__(self, start: int, period: int, first: Round) -> None:
+        self.start = start
+        self.period = period
+        self.rounds = [first]
+        self.roles: list[Role] = []
 
     @property
     def end(self) -> int:
@@ -154,7 +149,7 @@ class FoundLoop(NamedTuple):
         """Maps an output to the argument that it is in the next round."""
         return {role.output: argument for argument, role in enumerate(self.roles) if type(role) is Carried}
 
-    def entries(self, output: int) -> list[int]:
+    def stacked(self, output: int) -> list[int]:
         """The places of the values that a stack of `output` holds, in order."""
         first = [self.rounds[0].reads[argument] for each, argument in self.carried().items() if each == output]
         return first + [each.gives[output] for each in self.rounds]
@@ -172,7 +167,13 @@ class FoundLoop(NamedTuple):
 
 
 class LoopSearch:
-    """The loops among the dispatches of a plan. A loop ends before each dispatch whose number is in `cuts`."""
+    """The loops among the dispatches of a plan. A loop ends before each dispatch whose number is in `cuts`.
+
+    Attributes:
+        loops: those that `search` has found.
+        single: the dispatches that are in no loop.
+        entry_of: for each place that is in stacks, of each of them the number of its entry there.
+    """
 
     def __init__(self, plan: Plan, cuts: set[int]) -> None:
         self.dispatches = plan.dispatches
@@ -180,7 +181,10 @@ class LoopSearch:
         self.cuts = cuts
         self.loops: list[FoundLoop] = []
         self.single: list[Dispatch] = []
-        self.entries: dict[int, dict[Stack, int]] = {}
+        self.entry_of: dict[int, dict[Stack, int]] = {}
+
+    def search(self) -> None:
+        """Finds the loops, the first first, and of each the shortest rounds."""
         place = 0
         while place < len(self.dispatches):
             found = next(filter(None, (self._loop(place, period) for period in range(1, PERIOD + 1))), None)
@@ -189,8 +193,8 @@ class LoopSearch:
                 place += 1
                 continue
             for output in range(len(found.rounds[0].gives)):
-                for number, each in enumerate(found.entries(output)):
-                    self.entries.setdefault(each, {})[Stack(len(self.loops), output)] = number
+                for number, each in enumerate(found.stacked(output)):
+                    self.entry_of.setdefault(each, {})[Stack(len(self.loops), output)] = number
             self.loops.append(found)
             place = found.end
 
@@ -203,7 +207,7 @@ class LoopSearch:
         if sum(each.program.weight for each in called[:period]) > BODY:
             return None
         numbers = {place for each in first[:period] for _, of in each.packs for place in of}
-        found = FoundLoop(start, period, [round_of(first[:period])], [])
+        found = FoundLoop(start, period, round_of(first[:period]))
         while found.end + period <= len(self.dispatches) and self.cuts.isdisjoint(range(found.end, found.end + period)):
             another = round_of(self.dispatches[found.end : found.end + period])
             if another.shape != found.rounds[0].shape:
@@ -225,7 +229,7 @@ class LoopSearch:
             elif after in given:
                 roles.append(Carried(given[after]))
             else:
-                entries, further = self.entries.get(before, {}), self.entries.get(after, {})
+                entries, further = self.entry_of.get(before, {}), self.entry_of.get(after, {})
                 steps = [(each, at, further[each] - at) for each, at in entries.items() if each in further]
                 roles.append(next((Stacked(*each) for each in steps if each[2]), SAME))
         return roles
@@ -236,7 +240,7 @@ class LoopSearch:
             if type(role) is Carried:
                 fits = place == found.rounds[-1].gives[role.output]
             elif type(role) is Stacked:
-                fits = self.entries.get(place, {}).get(role.stack) == role.start + role.step * len(found.rounds)
+                fits = self.entry_of.get(place, {}).get(role.stack) == role.start + role.step * len(found.rounds)
             else:
                 fits = role == NUMBER or place == first
             if not fits:
@@ -311,6 +315,7 @@ def roll_loops(plan: Plan) -> Plan:
         return plan
     for _ in range(ATTEMPTS):
         search = LoopSearch(plan, cuts)
+        search.search()
         too_long = search.too_long()
         if not too_long:
             plan = search.plan() if search.loops else plan
