@@ -39,6 +39,7 @@ MODULES = (
     "core/derive/engine.py",
     "core/derive/remembered_walks.py",
     "core/derive/remembered_graphs.py",
+    "core/derive/between.py",
     "core/derive/transforms.py",
     "tensor/levels.py",
     "tensor/duals.py",

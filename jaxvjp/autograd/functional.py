@@ -14,8 +14,9 @@ import numpy as np
 from jaxvjp.autograd.backward import filled, grad, rows
 from jaxvjp.autograd.evaluated_functions import LINEAR, Call, Differentiable, as_tuple, check_differentiable
 from jaxvjp.autograd.roots import Tensors
+from jaxvjp.core.derive.between import between
 from jaxvjp.core.derive.engine import walk_back
-from jaxvjp.core.derive.transforms import between, pushforward
+from jaxvjp.core.derive.transforms import pushforward
 from jaxvjp.core.record.graph import Node, gradient_edges, reachable
 from jaxvjp.core.record.modes import tracking
 from jaxvjp.core.record.record import constant, record, variable_of

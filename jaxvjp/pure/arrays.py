@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 import jax
 import numpy as np
 
-from jaxvjp.core.derive.transforms import closed
+from jaxvjp.core.derive.between import frozen_for_jax
 from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
 from jaxvjp.core.record.modes import grad_mode
 from jaxvjp.core.run.compilation import packed_numbers
@@ -64,7 +64,7 @@ class Replayed:
 
     def __init__(self, outputs: Sequence[Node], starts: dict[Node, int]) -> None:
         """`starts` maps nodes to places among the arguments of `__call__`; several may have one place."""
-        self.program, self.read, self.wide = closed(outputs, starts)
+        self.program, self.read, self.wide = frozen_for_jax(outputs, starts)
         bound = [each for each in self.read if isinstance(each, Node) and each not in starts]
         values = dict(zip(bound, arrays_of(bound), strict=True))
         self.places = [starts.get(each) if isinstance(each, Node) else None for each in self.read]

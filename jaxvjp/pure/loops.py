@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 
-from jaxvjp.core.derive.transforms import closed
+from jaxvjp.core.derive.between import frozen_for_jax
 from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.core.record.record import items, record
 from jaxvjp.core.run.program import Program, replay
@@ -76,7 +76,7 @@ class _Bodies:
 
     def add(self, body: Body) -> tuple[Program, Places]:
         """The program of a body, and which operands are its arguments."""
-        program, arguments, _ = closed(body.outputs, body.arguments)
+        program, arguments, _ = frozen_for_jax(body.outputs, body.arguments)
         own: dict[Any, int] = {each: place for place, each in enumerate(body.arguments)}
         places = []
         for each in arguments:

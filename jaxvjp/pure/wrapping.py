@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxvjp.core.derive.transforms import DOUBLE
+from jaxvjp.core.derive.between import DOUBLE_DTYPES
 from jaxvjp.library.crossing import is_array
 from jaxvjp.ops.op import Op, backward_name
 from jaxvjp.pure.arrays import narrow, node_of, wide_types
@@ -139,7 +139,7 @@ def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
         given = [each if isinstance(each, Tensor) or not is_array(each) else shown(node_of(each)) for each in leaves]
         operands = [each for each in given if isinstance(each, Tensor)]
         fixed = [ARRAY if isinstance(each, Tensor) else each for each in given]
-        wide = wide_types() or any(each.dtype.numpy in DOUBLE for each in operands)
+        wide = wide_types() or any(each.dtype.numpy in DOUBLE_DTYPES for each in operands)
         for each in fixed:
             try:
                 hash(each)

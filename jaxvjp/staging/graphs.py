@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from jaxvjp.core.derive.transforms import severed
+from jaxvjp.core.derive.between import severed
 from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable, recording_order
 from jaxvjp.core.record.record import node_of_value, tracks
 from jaxvjp.core.run.pieces import in_pieces, read_across

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from jaxvjp.core.derive.transforms import between, example_of, inputs_of, record_vmap, severed
+from jaxvjp.core.derive.between import between, inputs_of, severed
+from jaxvjp.core.derive.transforms import example_of, record_vmap
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import tracking, transforming
 from jaxvjp.core.record.versions import next_serial

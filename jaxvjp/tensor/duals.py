@@ -9,7 +9,8 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from jaxvjp.core.derive.transforms import between, pushforward, severed
+from jaxvjp.core.derive.between import between, severed
+from jaxvjp.core.derive.transforms import pushforward
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.record import constant, record

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from jaxvjp.core.derive.transforms import between, inputs_of, leads_on
+from jaxvjp.core.derive.between import between, inputs_of, leads_on
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import tracking, transforming
 from jaxvjp.core.record.record import node_of_value

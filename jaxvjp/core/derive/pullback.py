@@ -1,7 +1,7 @@
 """The one derivative: `jax.vjp` of a program, as an op like any other.
 
 `record_pullback` records it as a node. As it is an op, it can be differentiated again, by another pullback.
-`dependences` says which of its results depend on which operands, read off the jaxpr.
+`dependences` says which of its results depend on which operands.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxvjp.core.derive.dependences import Positions, grouped, reads
 from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.core.record.modes import grad_mode
 from jaxvjp.core.record.record import items, tracks
 from jaxvjp.core.run.program import PROGRAM_CACHE, Program, replay
-from jaxvjp.ops.op import Op, op
-
-Positions = tuple[int, ...]
+from jaxvjp.ops.op import op
 
 
 def function_of(program: Program, arguments: Sequence[Any], wrt: Positions) -> tuple[Callable[..., Any], list[Any]]:
@@ -84,12 +83,9 @@ def record_pullback(
     if not create_graph:
         results = apply(tuple(wrt), ())
         return results[: len(primals)], results[len(primals) :]
-    groups: dict[tuple[Node, ...], list[int]] = {}
-    for position, reads in zip(wrt, dependences(program, tuple(wrt)), strict=True):
-        differentiable = [operands[each] for each in reads if tracks((operands[each],))]
-        groups.setdefault(tuple(each for each in differentiable if isinstance(each, Node)), []).append(position)
     of_argument: dict[int, Node] = {}
     outputs: list[Node] = []
+    groups = grouped(wrt, dependences(program, tuple(wrt)), operands, lambda each: tracks((each,)))
     for edges, positions in groups.items():
         results = apply(tuple(positions), edges)
         outputs = results[: len(primals)]
@@ -108,33 +104,3 @@ def dependences(program: Program, wrt: Positions) -> tuple[Positions, ...]:
     everything = tuple(range(len(structs) + len(outputs)))
     empty = [0 in program.arguments[position].shape for position in wrt]
     return tuple(each or (everything if none else ()) for each, none in zip(made_from, empty, strict=True))
-
-
-def reads(operation: Op, static: tuple[Any, ...], structs: Sequence[jax.ShapeDtypeStruct]) -> tuple[Positions, ...]:
-    """For each array that `operation` returns: the numbers of the operands that it depends on, in its jaxpr."""
-    with jax.enable_x64(True):
-        traced = jax.make_jaxpr(lambda *operands: operation.call(static, operands))(*structs)
-    found = _reads(traced.jaxpr, [frozenset([position]) for position in range(len(traced.jaxpr.invars))])
-    return tuple(tuple(sorted(each)) for each in found)
-
-
-def _reads(jaxpr: Any, arguments: list[frozenset[int]]) -> list[frozenset[int]]:
-    """For each output of a jaxpr the union of the sets of those arguments that it depends on."""
-    reach: dict[Any, frozenset[int]] = dict(zip(jaxpr.invars, arguments, strict=True))
-
-    def of(variable: Any) -> frozenset[int]:
-        # A `Literal` has `val` and cannot be hashed. `jax.extend` has the class, and takes 12 ms to import.
-        return frozenset() if hasattr(variable, "val") else reach.get(variable, frozenset())
-
-    for equation in jaxpr.eqns:
-        results: list[frozenset[int]]
-        given = [of(each) for each in equation.invars]
-        inner = equation.params.get("jaxpr")
-        if equation.primitive.name == "stop_gradient":
-            results = [frozenset()] * len(equation.outvars)  # an op uses it where no gradient flows
-        elif equation.primitive.name in ("jit", "pjit") and inner is not None:
-            results = _reads(inner.jaxpr, given)
-        else:
-            results = [frozenset().union(*given)] * len(equation.outvars)
-        reach.update(zip(equation.outvars, results, strict=True))
-    return [of(each) for each in jaxpr.outvars]

@@ -9,7 +9,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from jaxvjp.core.derive.pullback import Positions, dependences, pullback
+from jaxvjp.core.derive.dependences import Positions
+from jaxvjp.core.derive.pullback import dependences, pullback
 from jaxvjp.core.derive.transforms import jvp, vmap
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.saves import SAME_MEMORY, shows_overwritten

@@ -13,7 +13,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial, reduce
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar, cast
@@ -174,6 +174,17 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
 """The settings to try with the way chosen, by JAX's platform: the first, then the first and the second."""
 
 
+def ways_on_cpu() -> dict[str, Way]:
+    """The ways to compile a program on a CPU, by name."""
+    return {each.__name__: each for each in (together, *WAYS["cpu"])}
+
+
+def with_settings(compiler: Compiler, names: Collection[str]) -> Compiler:
+    """`compiler` with those settings for a CPU that have one of these names."""
+    chosen = [each for each in SETTINGS["cpu"] if each.name in names]
+    return reduce(lambda under, setting: setting(under), chosen, compiler)
+
+
 Name = TypeVar("Name", str, tuple[str, ...])
 
 
@@ -265,12 +276,11 @@ class Trial:
     def take_kept(self, operands: tuple[Any, ...]) -> None:
         """Takes the way and the settings that an earlier process chose, if they are kept and XLA knows them."""
         kept = read(self.file)
-        ways = {each.__name__: each for each in (together, *WAYS.get("cpu", ()))}
-        settings = {each.name: each for each in SETTINGS.get("cpu", ())}
-        if kept is None or kept[0] not in ways or not settings.keys() >= set(kept[1]):
+        ways, settings = ways_on_cpu(), {each.name for each in SETTINGS["cpu"]}
+        if kept is None or kept[0] not in ways or not settings >= set(kept[1]):
             return
         way, names = ways[kept[0]], tuple(kept[1])
-        compiler = reduce(lambda under, name: settings[name](under), names, cast(Compiler, jax.jit))
+        compiler = with_settings(cast(Compiler, jax.jit), names)
         known = {"": self.usual}
         if (way, names) != (together, ()):
             known = _usable("", way(self.of.traced, self.of.output_groups(), compiler), self.of.sample(operands))

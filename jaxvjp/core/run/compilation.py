@@ -25,8 +25,6 @@ from jax.sharding import NamedSharding
 from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.core.run.choosing import (
     ONE_GROUP,
-    SETTINGS,
-    WAYS,
     Apart,
     Choice,
     Choosing,
@@ -34,6 +32,8 @@ from jaxvjp.core.run.choosing import (
     Trial,
     output_groups,
     together,
+    ways_on_cpu,
+    with_settings,
 )
 from jaxvjp.core.run.interpreter import Interpreter
 from jaxvjp.core.run.program import Program, place_of_program, replay
@@ -198,12 +198,9 @@ class Executable:
         def compiler(function: Compiled, **options: Any) -> Compiled:
             return jax.jit(function, donate_argnums=donated, **options).lower(*arrays).compile()
 
-        way = next(each for each in (together, *WAYS.get("cpu", ())) if each.__name__ == self.choice.way)
-        for setting in SETTINGS.get("cpu", ()):
-            if setting.name in self.choice.settings:
-                compiler = setting(compiler)
+        way = ways_on_cpu()[self.choice.way]
         with jax.enable_x64(True):
-            compiled = way(run, self.output_groups(), compiler)
+            compiled = way(run, self.output_groups(), with_settings(compiler, self.choice.settings))
         assert compiled is not None
         return compiled
 

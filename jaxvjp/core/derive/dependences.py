@@ -1,0 +1,61 @@
+"""Which results of an op depend on which operands, read off its jaxpr (`reads`).
+
+A pullback, or another transform, is recorded as one node for each group of results that depend on the same operands
+(`grouped`), so that no gradient flows to what a result does not depend on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import jax
+
+from jaxvjp.core.record.graph import Node, Number
+from jaxvjp.ops.op import Op
+
+Positions = tuple[int, ...]
+
+
+def grouped(
+    results: Iterable[int],
+    sources: Iterable[Positions],
+    operands: Sequence[Node | Number],
+    tracked: Callable[[Node | Number], bool],
+) -> dict[tuple[Node, ...], list[int]]:
+    """The results, grouped by those `operands` which they depend on (`sources`) and which are `tracked`."""
+    groups: dict[tuple[Node, ...], list[int]] = {}
+    for result, positions in zip(results, sources, strict=True):
+        found = [operands[each] for each in positions if tracked(operands[each])]
+        groups.setdefault(tuple([each for each in found if isinstance(each, Node)]), []).append(result)
+    return groups
+
+
+def reads(operation: Op, static: tuple[Any, ...], structs: Sequence[jax.ShapeDtypeStruct]) -> tuple[Positions, ...]:
+    """For each array that `operation` returns: the numbers of the operands that it depends on, in its jaxpr."""
+    with jax.enable_x64(True):
+        traced = jax.make_jaxpr(lambda *operands: operation.call(static, operands))(*structs)
+    found = _reads(traced.jaxpr, [frozenset([position]) for position in range(len(traced.jaxpr.invars))])
+    return tuple(tuple(sorted(each)) for each in found)
+
+
+def _reads(jaxpr: Any, arguments: list[frozenset[int]]) -> list[frozenset[int]]:
+    """For each output of a jaxpr the union of the sets of those arguments that it depends on."""
+    reach: dict[Any, frozenset[int]] = dict(zip(jaxpr.invars, arguments, strict=True))
+
+    def of(variable: Any) -> frozenset[int]:
+        # A `Literal` has `val` and cannot be hashed. `jax.extend` has the class, and takes 12 ms to import.
+        return frozenset() if hasattr(variable, "val") else reach.get(variable, frozenset())
+
+    for equation in jaxpr.eqns:
+        results: list[frozenset[int]]
+        given = [of(each) for each in equation.invars]
+        inner = equation.params.get("jaxpr")
+        if equation.primitive.name == "stop_gradient":
+            results = [frozenset()] * len(equation.outvars)  # an op uses it where no gradient flows
+        elif equation.primitive.name in ("jit", "pjit") and inner is not None:
+            results = _reads(inner.jaxpr, given)
+        else:
+            results = [frozenset().union(*given)] * len(equation.outvars)
+        reach.update(zip(equation.outvars, results, strict=True))
+    return [of(each) for each in jaxpr.outvars]
