@@ -70,42 +70,6 @@ class Number:
         return number
 
 
-class LeafIdentity:
-    """A leaf that requires a gradient, whichever contents it has: after `w -= 0.1 * w.grad` w shows another node.
-
-    All nodes that a leaf has shown have the same `LeafIdentity`. A gradient that arrives at any of them is added to the
-    `grad` of that tensor.
-
-    Attributes:
-        hooks, step_hooks: those of the tensor; see `Node`.
-        lost: whether its gradient is added to no `grad`: it is a view of a tensor that requires a gradient, and was
-            written or taken under `no_grad`.
-        tensor: the tensor, if it has hooks after accumulation: a graph calls them also when the user has dropped it.
-    """
-
-    __slots__ = ("__weakref__", "hooks", "lost", "step_hooks", "tensor")
-
-    def __init__(self, lost: bool = False) -> None:
-        self.hooks: dict[int, Hook] | None = None
-        self.step_hooks: StepHooks | None = None
-        self.lost = lost
-        self.tensor: Any = None
-
-    def found_again(self) -> LeafIdentity:
-        """One with the same hooks, for the view that is asked to require a gradient of its own."""
-        found = LeafIdentity()
-        found.hooks, found.step_hooks = self.hooks, self.step_hooks
-        return found
-
-
-def leaf_identity_of(node: Node) -> LeafIdentity:
-    """The `LeafIdentity` of a leaf's node, made when it is first needed."""
-    collected(node, node.inputs)
-    if node.leaf is None:
-        node.leaf = LeafIdentity()
-    return node.leaf
-
-
 def rare(hidden: str, default: Any = None) -> Any:
     """A property of `Node` that few nodes have, kept in the attribute `hidden`. Setting it also sets `node.special`."""
 
@@ -317,6 +281,42 @@ class Node:
     def __repr__(self) -> str:
         name = "leaf" if self.operation is None else self.operation.name
         return f"<Node {self.serial} {name} {self.aval}>"
+
+
+class LeafIdentity:
+    """A leaf that requires a gradient, whichever contents it has: after `w -= 0.1 * w.grad` w shows another node.
+
+    All nodes that a leaf has shown have the same `LeafIdentity`. A gradient that arrives at any of them is added to the
+    `grad` of that tensor.
+
+    Attributes:
+        hooks, step_hooks: those of the tensor; see `Node`.
+        lost: whether its gradient is added to no `grad`: it is a view of a tensor that requires a gradient, and was
+            written or taken under `no_grad`.
+        tensor: the tensor, if it has hooks after accumulation: a graph calls them also when the user has dropped it.
+    """
+
+    __slots__ = ("__weakref__", "hooks", "lost", "step_hooks", "tensor")
+
+    def __init__(self, lost: bool = False) -> None:
+        self.hooks: dict[int, Hook] | None = None
+        self.step_hooks: StepHooks | None = None
+        self.lost = lost
+        self.tensor: Any = None
+
+    def found_again(self) -> LeafIdentity:
+        """One with the same hooks, for the view that is asked to require a gradient of its own."""
+        found = LeafIdentity()
+        found.hooks, found.step_hooks = self.hooks, self.step_hooks
+        return found
+
+
+def leaf_identity_of(node: Node) -> LeafIdentity:
+    """The `LeafIdentity` of a leaf's node, made when it is first needed."""
+    collected(node, node.inputs)
+    if node.leaf is None:
+        node.leaf = LeafIdentity()
+    return node.leaf
 
 
 class Holder:

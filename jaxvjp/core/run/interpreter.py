@@ -35,7 +35,14 @@ GUESSED_ROUNDS = 16
 
 
 class Interpreter:
-    """A closed jaxpr as a list of calls on a table of values.
+    """A program, or a closed jaxpr, as a list of calls on a table of values.
+
+    Of a `Program` it is composed op by op, from jaxprs that are known since the ops were recorded (`add_program`). A
+    jaxpr as a whole is that of a loop (`interpreter_of`).
+
+    Args:
+        count: the number of operands.
+        compose: adds the calls to the interpreter, given the slots of the operands; returns the slots of the outputs.
 
     Attributes:
         equations: how many there are, those of the functions called included.

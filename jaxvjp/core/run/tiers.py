@@ -78,7 +78,7 @@ expected = Expected()
 
 
 def pays(spent: float, compiles: float, operations: int) -> bool:
-    """Whether so many more compiles of a program pay, for which that much was spent without them."""
+    """Whether so many more compiles of a program pay, for which that much was spent without them: `staging` asks."""
     return Compiling.when == "always" or spent >= compiles * expected.seconds(operations)
 
 
@@ -195,5 +195,5 @@ worker = Worker()
 
 
 def threads() -> int:
-    """How many threads of the user's there are: the one that compiles is none."""
+    """How many threads of the user's there are: the one that compiles is none. `staging` asks."""
     return threading.active_count() - worker.locked()

@@ -2,6 +2,10 @@
 
 `numpys_function` looks up the function of NumPy's arrays that means the same as an equation of a jaxpr. There is none
 where NumPy has no such function (`erf`), or one that differs on edges.
+
+The table `ROWS` has a `Row` for each primitive: a function of the equation that returns a `Call`, a function of arrays.
+So modules beside this one have functions of three kinds: rows (`divided(equation)`), calls (`clamp(least, x, most)`),
+and those that make rows (`shifted(logical, left)`), which the table calls.
 """
 
 from __future__ import annotations
