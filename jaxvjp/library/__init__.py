@@ -21,6 +21,7 @@ from jaxvjp.library import (  # noqa: F401 - importing a module publishes its fu
     python_functions,
     random_gamma,
     random_in_place,
+    random_state,
     random_tensors,
     ranges,
     selection,

@@ -7,8 +7,7 @@ Numbers are drawn on the host and put on the device. Inside of `vmap` each examp
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, overload
 
@@ -17,7 +16,6 @@ import numpy as np
 
 from jaxvjp.core.record.modes import staging
 from jaxvjp.core.record.record import record
-from jaxvjp.library.creation import tensor
 from jaxvjp.library.factories import drawn_by, laid, like, new_leaf, nothing, sizes
 from jaxvjp.library.generator import Generator, default_generator
 from jaxvjp.ops.identity import unaffected
@@ -39,7 +37,6 @@ from jaxvjp.types.dtypes import (
     get_default_dtype,
     int64,
     taken,
-    uint8,
 )
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.types.user_code import warn_user
@@ -474,55 +471,3 @@ def _by_waiting(source: Generator, rows: Array, count: int, by_columns: bool) ->
     drawn = drawn.reshape(rows.T.shape).T if by_columns else drawn.reshape(rows.shape)
     waiting = -np.log1p(-drawn).astype(rows.dtype)
     return np.argsort(-(rows / waiting), axis=-1, kind="stable")[:, :count]
-
-
-# The state of the generator.
-
-
-@public("function")
-def seed() -> int:
-    """Seeds the default generator by what the machine's own source gives, and returns that."""
-    return default_generator.seed()
-
-
-def _state(self: Generator) -> Tensor:
-    """The state that determines all later draws, as bytes. Counterpart of `torch.Generator.get_state`."""
-    return tensor(self.state().copy(), dtype=uint8)
-
-
-def _set_state(self: Generator, new_state: Tensor) -> Generator:
-    """Goes back to a state. Counterpart of `torch.Generator.set_state`."""
-    self.restore(np.asarray(new_state.value))
-    return self
-
-
-setattr(Generator, "get_state", _state)  # noqa: B010 - mypy knows no such method
-setattr(Generator, "set_state", _set_state)  # noqa: B010
-
-
-@public("function")
-def get_rng_state() -> Tensor:
-    """The state of the default generator, as bytes; counterpart of `torch.get_rng_state`."""
-    return tensor(default_generator.state().copy(), dtype=uint8)
-
-
-@public("function")
-def set_rng_state(new_state: Tensor) -> None:
-    """Goes back to a state of the generator; counterpart of `torch.set_rng_state`."""
-    default_generator.restore(np.asarray(new_state.value))
-
-
-@contextmanager
-def fork_rng(devices: Any = None, enabled: bool = True) -> Iterator[None]:
-    """A block after which the generator is as it was before; counterpart of `torch.random.fork_rng`.
-
-    Args:
-        devices: accepted: one generator on the host draws for all devices.
-        enabled: False for a block without effect.
-    """
-    state = default_generator.state()
-    try:
-        yield
-    finally:
-        if enabled:
-            default_generator.restore(state)

@@ -1,0 +1,64 @@
+"""The state of the default generator of random numbers: seeded, read, and gone back to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from jaxvjp.library.creation import tensor
+from jaxvjp.library.generator import Generator, default_generator
+from jaxvjp.tensor.published import public
+from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.dtypes import uint8
+
+
+@public("function")
+def seed() -> int:
+    """Seeds the default generator by what the machine's own source gives, and returns that."""
+    return default_generator.seed()
+
+
+def _state(self: Generator) -> Tensor:
+    """The state that determines all later draws, as bytes. Counterpart of `torch.Generator.get_state`."""
+    return tensor(self.state().copy(), dtype=uint8)
+
+
+def _set_state(self: Generator, new_state: Tensor) -> Generator:
+    """Goes back to a state. Counterpart of `torch.Generator.set_state`."""
+    self.restore(np.asarray(new_state.value))
+    return self
+
+
+setattr(Generator, "get_state", _state)  # noqa: B010 - mypy knows no such method
+setattr(Generator, "set_state", _set_state)  # noqa: B010
+
+
+@public("function")
+def get_rng_state() -> Tensor:
+    """The state of the default generator, as bytes; counterpart of `torch.get_rng_state`."""
+    return tensor(default_generator.state().copy(), dtype=uint8)
+
+
+@public("function")
+def set_rng_state(new_state: Tensor) -> None:
+    """Goes back to a state of the generator; counterpart of `torch.set_rng_state`."""
+    default_generator.restore(np.asarray(new_state.value))
+
+
+@contextmanager
+def fork_rng(devices: Any = None, enabled: bool = True) -> Iterator[None]:
+    """A block after which the generator is as it was before; counterpart of `torch.random.fork_rng`.
+
+    Args:
+        devices: accepted: one generator on the host draws for all devices.
+        enabled: False for a block without effect.
+    """
+    state = default_generator.state()
+    try:
+        yield
+    finally:
+        if enabled:
+            default_generator.restore(state)
