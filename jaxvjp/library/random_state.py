@@ -10,6 +10,7 @@ import numpy as np
 
 from jaxvjp.library.creation import tensor
 from jaxvjp.library.generator import Generator, default_generator
+from jaxvjp.library.random_tensors import UNDERNEATH as UNDERNEATH
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import uint8
