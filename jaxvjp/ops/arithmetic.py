@@ -186,11 +186,10 @@ def nextafter(input, other):
     if integral(input) or jnp.iscomplexobj(input):
         raise not_implemented("nextafter", input)
     input, other = broadcast(input, other)
-    # The step is added as a constant, so that the derivative is exactly that of `input`.
-    constant = jax.lax.stop_gradient(input)
-    following = jnp.nextafter(constant, jax.lax.stop_gradient(other))
-    moved = jnp.where(jnp.isfinite(constant), input + (following - constant), following)
-    return jnp.where(constant == other, constant, moved)  # then neither has a gradient
+    constant, target = jax.lax.stop_gradient((input, other))
+    # Where nothing moves, and at infinities, neither has a gradient.
+    moved = jnp.where((constant != target) & jnp.isfinite(constant), input, constant)
+    return rebind.function(moved, jnp.nextafter(constant, target))
 
 
 def _refuse_complex(result, out):
@@ -283,7 +282,10 @@ def special_zeta(input: Either, other: Either):
     input, other = broadcast(refused.function(input, jax.lax.stop_gradient(input), error=error), other)
     whole = other == jnp.floor(other)
     beyond = jnp.where(whole, jnp.inf, jnp.nan)
-    value = jnp.where((other <= 0) & (whole | (input != jnp.floor(input))), beyond, scipy.zeta(input, other))
+    # Where the first term of the sum is all that is left of it, JAX's is infinity less infinity.
+    first = ((input > 2000) & (other > 0)) | ((jnp.abs(other) < 1e-35) & (other != 0))
+    value = jnp.where(first, jnp.where(first, other, 1) ** -input, scipy.zeta(input, jnp.where(first, 1, other)))
+    value = jnp.where((other <= 0) & (whole | (input != jnp.floor(input))), beyond, value)
     return jnp.where(input > 1, value, jnp.where(input == 1, jnp.inf, jnp.nan))
 
 
@@ -336,7 +338,8 @@ def sign(input):
         raise NotImplementedError(
             "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."
         )
-    return input if input.dtype == bool else jnp.sign(jnp.where(jnp.isnan(input), 0, input))
+    # Of NaN and of -0 it is 0.
+    return input if input.dtype == bool else (input > 0).astype(input.dtype) - (input < 0).astype(input.dtype)
 
 
 @op(inplace=True, saves="input")

@@ -47,7 +47,10 @@ def _far(order: float, x, phase: float):
     for number in range(1, 17):
         term = term * (4 * order**2 - (2 * number - 1) ** 2) / (8 * number * x)
         total[number % 2] = total[number % 2] + (-1) ** (number // 2) * term
-    return jnp.sqrt(2 / (np.pi * x)) * (total[0] * jnp.cos(x - phase) - total[1] * jnp.sin(x - phase))
+    # By cos(x - phase) and sin(x - phase), without the difference, which rounds.
+    p, q, cosine, sine = *total, math.cos(phase), math.sin(phase)
+    wave = (p * cosine + q * sine) * jnp.cos(x) + (p * sine - q * cosine) * jnp.sin(x)
+    return math.sqrt(2 / math.pi) / jnp.sqrt(x) * wave
 
 
 def _near_or_far(order: int, near: Function, quarter: int) -> Function:
@@ -68,7 +71,7 @@ def _near_j1(x):
 
 
 def _logarithm(x):
-    return 2 / np.pi * (jnp.log(x / 2) + np.euler_gamma)
+    return 2 / np.pi * (jnp.log(x) + (np.euler_gamma - math.log(2)))
 
 
 def _near_y0(x):
@@ -101,16 +104,16 @@ def _from_zero(function: Function, at_zero: float) -> Function:
     return whole
 
 
-STEP = 0.35
+STEP = 0.3
 
 
 def _falling(x, order: int):
     """`exp(x) * K`: the integral of `exp(-u²) * 2 / sqrt(2x + u²)`, for order 1 times `1 + u²/x`, from 0 on."""
     total: Any = 0.0
-    for number in range(19):
+    for number in range(21):
         square = (number * STEP) ** 2
         height = math.exp(-square) * (STEP / 2 if number == 0 else STEP)
-        total += height * 2 / jnp.sqrt(2 * x + square) * (1 + square / x if order else 1)
+        total += height * math.sqrt(2) / jnp.sqrt(x + square / 2) * (1 + square / x if order else 1)
     return total
 
 
@@ -123,7 +126,7 @@ def _scaled_k(order: int) -> Function:
             term, harmonic = term * (small / 2) ** 2 / number**2, harmonic + 1 / number
             series += term * harmonic
         i0, i1 = scipy.i0(small), scipy.i1(small)
-        k0 = series - (jnp.log(small / 2) + np.euler_gamma) * i0
+        k0 = series - (jnp.log(small) + (np.euler_gamma - math.log(2))) * i0
         near = (1 / small - i1 * k0) / i0 if order else k0  # by the Wronskian of I and K
         return jnp.where(close, jnp.exp(small) * near, _falling(jnp.where(close, 2.0, x), order))
 
@@ -137,7 +140,7 @@ def _unscaled(function: Function) -> Function:
 def _airy(x):
     """The integral of `exp(i(u³/3 + xu)) / 2π` along a line above the real axis, where it decays; far below 0 by J."""
     close = x > -9
-    near = jnp.where(close & jnp.isfinite(x), x, 0.0)
+    near = jnp.where(close, jnp.minimum(x, 200.0), 0.0)  # beyond, it is 0
     above = jnp.sqrt(jnp.maximum(near, 0.36))
     total: Any = 0.0
     for number in range(90):
@@ -149,8 +152,13 @@ def _airy(x):
     return jnp.where(jnp.isinf(x), jnp.nan, jnp.where(close, total * 0.1 / np.pi, far) + 0 * x)
 
 
+def _i1(x):
+    return jnp.where(x == 0, 0.0, scipy.i1(x))  # at -0 torch's is 0
+
+
 def _spherical_j0(x):
-    return jnp.where(jnp.isinf(x), 0.0, jnp.sinc(x / np.pi))
+    some = jnp.where((x == 0) | jnp.isinf(x), 1.0, x)
+    return jnp.where(jnp.isinf(x), 0.0, jnp.where(x == 0, 1.0, jnp.sin(some) / some))
 
 
 def _declare(name: str, function: Function, meaning: str) -> None:
@@ -169,7 +177,7 @@ KINDS = {
         "The Bessel function of the second kind",
         (_from_zero(_positive_y0, -math.inf), _from_zero(_positive_y1, -math.inf)),
     ),
-    "modified_bessel_i": ("The modified Bessel function of the first kind", (scipy.i0, scipy.i1)),
+    "modified_bessel_i": ("The modified Bessel function of the first kind", (scipy.i0, _i1)),
     "modified_bessel_k": (
         "The modified Bessel function of the second kind",
         tuple(_from_zero(_unscaled(_scaled_k(order)), math.inf) for order in (0, 1)),

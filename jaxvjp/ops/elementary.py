@@ -5,7 +5,7 @@ Each is one line of the table below. Integers are first converted to the default
 
 from __future__ import annotations
 
-from functools import partial
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import jax
@@ -85,7 +85,12 @@ def _ndtr(input):
 
 def _erfcx(input):
     # Element by element: the second derivative that JAX 0.12 has of it takes arrays without dimensions only.
-    return jax.vmap(scipy.erfcx)(input.reshape(-1)).reshape(input.shape)
+    near = jax.vmap(scipy.erfcx)(input.reshape(-1)).reshape(input.shape)
+    # Far out by a series: just before its own series JAX's is 0, for there `erfc` is denormal, which XLA takes as 0.
+    limit, terms = (9, [6.5625]) if input.dtype == "float32" else (26, [162.421875, -29.53125, 6.5625])
+    inverse = 1 / jnp.maximum(input, 1)
+    series = jnp.polyval(jnp.array([*terms, -1.875, 0.75, -0.5, 1], input.dtype) / np.sqrt(np.pi), inverse**2)
+    return jnp.where(input > limit, inverse * series, near)
 
 
 def _log_ndtr(input):
@@ -133,15 +138,20 @@ def _unscaled(scaled):
     return lambda x: jnp.exp(x * jax.lax.stop_gradient(jnp.sign(x))) * scaled(x)
 
 
-def _reflected(right, left):
-    """A function by formula `right` for positive numbers and `left` for negative ones, where JAX's series do not
-    hold."""
+def _i1e(input):
+    result = scipy.i1e(input)
+    return rebind.function(result, jnp.where(result == 0, 0, result))  # at -0 torch's is 0
 
-    def function(input):
+
+def _reflected(function, mirrored):
+    """A function whose series hold for positive numbers only; of negative ones `mirrored(x, function(1 - x))`."""
+
+    def reflected(input):
         negative = input < 0
-        return jnp.where(negative, left(jnp.where(negative, input, -0.5)), right(jnp.where(negative, 0.5, input)))
+        values = function(jnp.where(negative, 1 - input, input))
+        return jnp.where(negative, mirrored(jnp.where(negative, input, -0.5), values), values)
 
-    return function
+    return reflected
 
 
 def _cotangent(input):
@@ -159,8 +169,17 @@ def _exp(input):
     return jnp.where(nothing, 0, jnp.exp(jnp.where(nothing, 0, input)))
 
 
+def _positive_digamma(input):
+    # By the expansion for large numbers, ten steps further; nearer than JAX's, and ten times as fast with derivatives.
+    inverse = 1 / (input + 10)
+    coefficients = [1 / 12, -691 / 32760, 1 / 132, -1 / 240, 1 / 252, -1 / 120, 1 / 12]
+    series = inverse**2 * jnp.polyval(jnp.array(coefficients, input.dtype), inverse**2)
+    steps = sum(1 / (input + step) for step in range(9, -1, -1))
+    return jnp.log(input + 10) - inverse / 2 - series - steps
+
+
 def _digamma(input):
-    values = _reflected(scipy.digamma, lambda x: scipy.digamma(1 - x) - _cotangent(x))
+    values = _reflected(_positive_digamma, lambda x, mirrored: mirrored - _cotangent(x))
     pole = (input <= 0) & (input == jnp.round(input))
     # Signed infinity at 0, NaN at the other poles; the derivative is infinite at all of them.
     distance = jnp.where(pole, jnp.where(input == 0, input, input - jax.lax.stop_gradient(input)), 1)
@@ -168,20 +187,44 @@ def _digamma(input):
     return jnp.where(pole, at_pole, values(jnp.where(pole, 0.5, input)))
 
 
+AROUND_TWO = {
+    8: """
+    0.0005631591990363806 -0.0013125623822621145 0.00288196555904312 -0.007366421845287885
+    0.02058123942781242 -0.06735326573945029 0.3224670300514728 0.4227843426470044""",
+    18: """
+    2.7475390051909663e-07 -5.811277768921246e-07 9.242852225162277e-07 -1.9743106888421067e-06
+    4.3828545383846665e-06 -9.45628851510172e-06 2.050601970174762e-05 -4.4923727564247656e-05
+    9.945761692157133e-05 -0.00022315497746292723 0.0005096695196526673 -0.0011927539009983087
+    0.002890510330865901 -0.007385551028935545 0.02058080842778338 -0.06735230105319563
+    0.3224670334241132 0.42278433509846713""",
+}
+"""lgamma(2 + z) / z for z between -1/2 and 1/2, as polynomials through so many of Chebyshev's nodes: for float32 and
+float64."""
+
+
+def _positive_lgamma(input):
+    # JAX's loses its digits around the zeros 1 and 2: there, and around 3, by a polynomial and a logarithm.
+    close = (input > 0.5) & (input < 3.5)
+    shown = jnp.where(close, input, 2)
+    centre = jax.lax.stop_gradient(jnp.round(shown))
+    distance, (first, *others) = shown - centre, map(float, AROUND_TWO[18 if input.dtype == "float64" else 8].split())
+    polynomial = distance * reduce(lambda total, each: total * distance + each, others, first)
+    step = (centre - 2) * jnp.log(jnp.where(centre == 3, shown - 1, shown))
+    return jnp.where(close, polynomial + step, scipy.gammaln(jnp.where(close, 4, input)))
+
+
 def _lgamma(input):
     values = _reflected(
-        scipy.gammaln,
-        lambda x: (
-            jnp.log(jnp.pi / jnp.abs(jnp.sin(jnp.pi * (x - jax.lax.stop_gradient(jnp.round(x))))))
-            - scipy.gammaln(1 - x)
+        _positive_lgamma,
+        lambda x, mirrored: (
+            jnp.log(jnp.pi / jnp.abs(jnp.sin(jnp.pi * (x - jax.lax.stop_gradient(jnp.round(x)))))) - mirrored
         ),
     )
-    # Near 0 it behaves as minus the logarithm; at minus infinity it has no limit.
-    near = jnp.abs(input) < 1e-20
+    # Near 0 it behaves as minus the logarithm; far below it is infinite at every number, as all are integers.
+    near, end = jnp.abs(input) < 1e-20, input < -1e30
     logarithm = -jnp.log(jnp.where(near & (input < 0), -input, jnp.where(near, input, 1)))
-    end = jnp.isneginf(input)
     result = jnp.where(near, logarithm, values(jnp.where(near | end, 0.5, input)))
-    return jnp.where(end, rebind.function(jnp.sin(jnp.where(end, input, 0)), jnp.full_like(input, jnp.inf)), result)
+    return rebind.function(jnp.where(end, jnp.nan * jnp.where(end, input, 0), result), jnp.where(end, jnp.inf, result))
 
 
 def _ndtri(input):
@@ -224,10 +267,8 @@ ELEMENTARY = {
     "digamma": Line(_digamma, "The derivative of `lgamma`.", aliases="special.digamma special.psi"),
     "i0": Line(_i0, "The modified Bessel function of the first kind, of order 0.", aliases="special.i0"),
     "special_i0e": Line(scipy.i0e, "`exp(-|x|) * i0(x)`.", "input, result"),
-    "special_i1": Line(
-        _unscaled(scipy.i1e), "The modified Bessel function of the first kind, of order 1.", "input, result"
-    ),
-    "special_i1e": Line(scipy.i1e, "`exp(-|x|) * i1(x)`.", "input, result"),
+    "special_i1": Line(_unscaled(_i1e), "The modified Bessel function of the first kind, of order 1.", "input, result"),
+    "special_i1e": Line(_i1e, "`exp(-|x|) * i1(x)`.", "input, result"),
     "special_erfcx": Line(_erfcx, "`exp(x²) * erfc(x)`.", "input, result"),
     "special_ndtr": Line(_ndtr, "The area under the standard normal density up to `input`."),
     "special_ndtri": Line(_ndtri, "The number up to which that area is `input`.", "result"),
@@ -313,7 +354,7 @@ def polygamma(n: Index, input):
     sign = -1 if n % 2 else 1
     result = _reflected(
         partial(scipy.polygamma, n),
-        lambda x: sign * scipy.polygamma(n, 1 - x) - jnp.polyval(coefficients, _cotangent(x) / jnp.pi),
+        lambda x, mirrored: sign * mirrored - jnp.polyval(coefficients, _cotangent(x) / jnp.pi),
     )
     pole = (input <= 0) & (input == jnp.round(input))
     distance = jnp.where(pole, input - jax.lax.stop_gradient(input), 1)

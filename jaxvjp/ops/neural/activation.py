@@ -77,7 +77,7 @@ def silu(input):
 @op(public="nn.functional", saves="input", out=True, grad_fn="LogSigmoidBackward0", rounds_once=True, keeps=CONTIGUOUS)
 def logsigmoid(input):
     """The logarithm of the sigmoid, precise also where that is nearly 0."""
-    return jax.nn.log_sigmoid(floating(input, "log_sigmoid_cpu"))
+    return 0 - jax.nn.softplus(-floating(input, "log_sigmoid_cpu"))  # where it ends in 0, that is not -0
 
 
 @op(public="nn.functional", inplace=True, saves="input", rounds_once=True)
@@ -110,7 +110,7 @@ def hardsigmoid(input):
     """`input / 6 + 1 / 2` clamped to between 0 and 1."""
     floating(input, "hardsigmoid_cpu")
     inside = (input > -3) & (input < 3)
-    rising = input / 6 + 0.5
+    rising = (input + 3) / 6
     return jnp.where(inside, rising, jnp.clip(jax.lax.stop_gradient(rising), 0, 1))
 
 

@@ -92,7 +92,7 @@ ELEMENTWISE: dict[str, dict[str, Call]] = {
         "ge": np.greater_equal,
     },
     "bi": {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.invert},
-    "f": {"is_finite": np.isfinite},
+    "f": {"is_finite": np.isfinite, "nextafter": np.nextafter},
     "c": {"real": np.real, "imag": np.imag, "conj": np.conj},
 }
 """For which kinds of elements which functions."""
