@@ -48,6 +48,8 @@ LISTED = [
     "torch.cuda",
     "torch.cuda.amp",
     "torch.distributed",
+    "torch.distributed.checkpoint",
+    "torch.distributed.checkpoint.state_dict",
     "torch.distributed.device_mesh",
     "torch.distributed.fsdp",
     "torch.distributed.tensor",

@@ -28,7 +28,7 @@ from jaxvjp.types.devices import device as device_named
 
 UNDERNEATH = "jax.distributed and jax.experimental.multihost_utils"
 BACKENDS = {"cpu": "gloo", "cuda": "nccl"}
-ROOMS = ("fsdp", "tensor")
+ROOMS = ("checkpoint", "fsdp", "tensor")
 """Modules that are imported at first use."""
 
 __all__ = [

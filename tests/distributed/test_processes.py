@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 from importlib import import_module
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -73,13 +72,12 @@ def test_a_group_of_one(monkeypatch):
         dist.destroy_process_group()
 
 
-def both(*arguments):
+def both(*arguments, script="in_two_processes.py"):
     """The two processes that run the script: their exit statuses, and what they print."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    script = str(Path(HERE / "in_two_processes.py"))
-    command = [sys.executable, "-m", "jaxvjp", "run", "--devices", "4", script, *arguments]
+    command = [sys.executable, "-m", "jaxvjp", "run", "--devices", "4", str(HERE / script), *arguments]
     group = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2", "PYTHONPATH": "."}
     started = [
         subprocess.Popen(
