@@ -311,7 +311,8 @@ def distribute_tensor(
     given = tensor
     if jax.process_count() > 1 and src_data_rank is not None:
         evaluate([tensor.node])
-        value = broadcast_one_to_all(np.asarray(tensor.value), jax.process_index() == src_data_rank)
+        with jax.enable_x64(True):
+            value = broadcast_one_to_all(np.asarray(tensor.value), jax.process_index() == src_data_rank)
         given = tensor_of(np.asarray(value), dtype=tensor.dtype)
     with tracking(False):
         return distribute(given, place).detach().requires_grad_(tensor.requires_grad)
@@ -443,7 +444,8 @@ def from_local(
     place = on_mesh(mesh._mesh, spec)
     Elsewhere.used = True
     made: Any = jax.make_array_from_process_local_data
-    value = made(place.sharding, np.asarray(local_tensor.node.value))
+    with jax.enable_x64(True):
+        value = made(place.sharding, np.asarray(local_tensor.node.value))
     own = local_tensor.node.aval
     return wrap(node_of_value(value, Aval(value.shape, own.dtype, place=place)))
 

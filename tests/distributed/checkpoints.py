@@ -4,9 +4,9 @@ Its arguments are one or more of `write FOLDER PLACEMENT`, `read FOLDER PLACEMEN
 PLACEMENT is "none", "replicated" or "sharded". With RANK in the environment it is one of several processes.
 """
 
+import hashlib
 import json
 import os
-import struct
 import sys
 from collections import OrderedDict
 from datetime import timedelta
@@ -28,14 +28,14 @@ DTYPES = "float64 float32 float16 bfloat16 complex64 complex128 int8 int16 int32
 
 def numbers(dtype, count):
     """Of every dtype some, with all of its bits in use."""
-    x = torch.arange(count) * 7919 + 3
+    found = [7919 * each + 3 for each in range(count)]
     if dtype.is_complex:
-        return torch.complex(1 / x.double(), -x.double() / 3).to(dtype)
+        return torch.tensor([complex(1 / each, -each / 3) for each in found], dtype=torch.complex128).to(dtype)
     if dtype.is_floating_point:
-        return (1 / x.double()).to(dtype)
+        return torch.tensor([1 / each for each in found], dtype=torch.float64).to(dtype)
     if dtype is torch.int64:
-        return x * 2**40 + 1
-    return (x.remainder(2) == 0) if dtype is torch.bool else x.to(dtype)
+        return torch.tensor([each * 2**40 + 1 for each in found])
+    return torch.tensor([each % 2 == 0 for each in found]) if dtype is torch.bool else torch.tensor(found).to(dtype)
 
 
 def placed(tensor, how):
@@ -63,13 +63,11 @@ def state(how, fill):
 
 
 def bits(tensor):
-    """Every value as it is, to the bit."""
+    """A digest of every value as it is, to the bit."""
     whole = tensor.detach()
     whole = whole.full_tensor() if isinstance(whole, DTensor) else whole
-    whole = torch.view_as_real(whole) if whole.is_complex() else whole
-    if whole.is_floating_point():
-        return [struct.pack("d", each).hex() for each in whole.double().flatten().tolist()]
-    return whole.flatten().tolist()
+    whole = whole.float() if whole.dtype is torch.bfloat16 else whole
+    return hashlib.sha256(whole.contiguous().numpy().tobytes()).hexdigest()[:16]
 
 
 def model_of(how):
@@ -83,14 +81,16 @@ def model_of(how):
 def trained(model, optimizer, steps):
     generator = torch.Generator().manual_seed(1)
     x, y = torch.randn(64, 16, generator=generator), torch.randint(0, 8, (64,), generator=generator)
-    losses = []
-    for _ in range(steps):
+
+    @torch.compile
+    def step(x, y):
         optimizer.zero_grad()
         loss = nn.functional.cross_entropy(model(x), y)
         loss.backward()
         optimizer.step()
-        losses.append(loss.item())
-    return losses
+        return loss.detach()
+
+    return [step(x, y).item() for _ in range(steps)]
 
 
 def every_bit(model, optimizer):
@@ -101,12 +101,12 @@ def every_bit(model, optimizer):
 
 def write(folder, how):
     model, optimizer = model_of(how)
-    trained(model, optimizer, 5)
+    trained(model, optimizer, 3)
     states = dict(zip(("model", "optimizer"), get_state_dict(model, optimizer), strict=True))
     values = {"step": 5, "name": "five", "betas": (0.5, None, True), "nan": [float("inf")], "order": OrderedDict(a=1)}
     mixed = [torch.arange(3), {"deep": torch.ones(2)}, 4]
     dcp.save({**states, "tensors": state(how, True), "values": values, "mixed": mixed}, checkpoint_id=folder)
-    shown = {name: bits(each) for name, each in state(how, True).items()}
+    shown = {name: bits(each) for name, each in state("none", True).items()}
     return {"bits": shown, "trained": every_bit(model, optimizer), "next": trained(model, optimizer, 3)}
 
 
@@ -215,7 +215,7 @@ def misuse(folder, _):
 
 if __name__ == "__main__":
     if "RANK" in os.environ:
-        dist.init_process_group("gloo", timeout=timedelta(seconds=60))
+        dist.init_process_group("gloo", timeout=timedelta(seconds=200))
     rest = iter(sys.argv[1:])
     does = {"write": write, "read": read, "misuse": misuse}
     print(json.dumps([does[what](folder, how) for what, folder, how in zip(rest, rest, rest, strict=True)]))

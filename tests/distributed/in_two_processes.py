@@ -64,6 +64,11 @@ told["gradient"] = [w.grad.full_tensor().tolist(), str(w.grad.placements)]
 told["refused"].append(refused(x.tolist))
 told["refused"].append(refused((x * own).sum().item))
 told["of rank 0"] = distribute_tensor(own, mesh, [Replicate()]).tolist()
+exact = torch.full((4,), 2**40 + 1)
+told["64 bits"] = [
+    distribute_tensor(exact, mesh, [Replicate()]).tolist(),
+    DTensor.from_local(exact + rank, mesh, [Shard(0)]).full_tensor().tolist(),
+]
 dist.barrier()
 told["trained"] = {how: trained(how) for how in ("replicated", "sharded")}
 dist.destroy_process_group()

@@ -126,6 +126,7 @@ def test_a_mesh_spans_the_processes(told):
         shape, whole, part, total = each["parts"]
         assert (shape, whole, total) == ([8, 2], x.tolist(), 2 * x.sum())
         assert part == x[4 * rank : 4 * rank + 4].tolist()
+        assert each["64 bits"] == [[2**40 + 1] * 4, [2**40 + 1] * 4 + [2**40 + 2] * 4]
         assert each["gradient"] == [(2 * x**2).tolist(), "(Shard(dim=0),)"]
 
 
