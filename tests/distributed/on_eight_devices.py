@@ -19,7 +19,7 @@ from torch.distributed.tensor import (
 )
 from training import trained
 
-from jaxvjp import from_jax
+from jaxvjp import counters, from_jax
 from jaxvjp.core.run.compilation import told_of_compiles
 
 told = {}
@@ -137,6 +137,9 @@ def steps_collectives(placement):
     told_of_compiles.append(lambda where, each: programs.append(each))
     loss = [step(x).item(), step(x).item()]
     told_of_compiles.clear()
+    before = counters.dispatches
+    loss.append(step(x).item())
+    dispatches.append(counters.dispatches - before)
     own = max(programs, key=lambda each: each.program.weight)
     avals = [own.program.arguments[each] for each in own.arrays]
     operands = [
@@ -152,7 +155,9 @@ def steps_collectives(placement):
     return collectives(ours), collectives(hand), loss
 
 
+dispatches = []
 told["collectives"] = [steps_collectives(Replicate()), steps_collectives(Shard(0))]
+told["dispatches"] = dispatches
 told["from JAX"] = shown(from_jax(jax.device_put(jnp.arange(8.0), jax.NamedSharding(line.jax(), jax.P("dim_0")))))
 told["trained"] = {how: trained(how) for how in ("alone", "replicated", "sharded")}
 print(json.dumps(told))

@@ -114,6 +114,7 @@ def test_a_staged_step_has_the_collectives_of_the_same_step_written_in_jax(told)
         assert sum(by_hand.values()) > 0
         assert all(ours[kind] <= count for kind, count in by_hand.items()), (ours, by_hand)
         assert losses[1] < losses[0]
+    assert told["dispatches"] == [1, 1]
 
 
 def test_an_array_that_is_laid_out_over_a_mesh_comes_from_jax(told):
