@@ -5,7 +5,7 @@ Each is one line of the table below. Integers are first converted to the default
 
 from __future__ import annotations
 
-from functools import partial, reduce
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -88,9 +88,10 @@ def _erfcx(input):
     near = jax.vmap(scipy.erfcx)(input.reshape(-1)).reshape(input.shape)
     # Far out by a series: just before its own series JAX's is 0, for there `erfc` is denormal, which XLA takes as 0.
     limit, terms = (9, [6.5625]) if input.dtype == "float32" else (26, [162.421875, -29.53125, 6.5625])
-    inverse = 1 / jnp.maximum(input, 1)
-    series = jnp.polyval(jnp.array([*terms, -1.875, 0.75, -0.5, 1], input.dtype) / np.sqrt(np.pi), inverse**2)
-    return jnp.where(input > limit, inverse * series, near)
+    far = input > limit
+    inverse = 1 / jnp.where(far, input, limit)
+    series = jnp.polyval(jnp.array([*terms, -1.875, 0.75, -0.5, 1], input.dtype) / np.pi**0.5, inverse**2)
+    return jnp.where(far, inverse * series, near)
 
 
 def _log_ndtr(input):
@@ -207,10 +208,11 @@ def _positive_lgamma(input):
     close = (input > 0.5) & (input < 3.5)
     shown = jnp.where(close, input, 2)
     centre = jax.lax.stop_gradient(jnp.round(shown))
-    distance, (first, *others) = shown - centre, map(float, AROUND_TWO[18 if input.dtype == "float64" else 8].split())
-    polynomial = distance * reduce(lambda total, each: total * distance + each, others, first)
+    distance, series = shown - centre, jnp.zeros_like(shown)
+    for each in AROUND_TWO[18 if input.dtype == "float64" else 8].split():
+        series = series * distance + float(each)
     step = (centre - 2) * jnp.log(jnp.where(centre == 3, shown - 1, shown))
-    return jnp.where(close, polynomial + step, scipy.gammaln(jnp.where(close, 4, input)))
+    return jnp.where(close, distance * series + step, scipy.gammaln(jnp.where(close, 4, input)))
 
 
 def _lgamma(input):
@@ -224,7 +226,8 @@ def _lgamma(input):
     near, end = jnp.abs(input) < 1e-20, input < -1e30
     logarithm = -jnp.log(jnp.where(near & (input < 0), -input, jnp.where(near, input, 1)))
     result = jnp.where(near, logarithm, values(jnp.where(near | end, 0.5, input)))
-    return rebind.function(jnp.where(end, jnp.nan * jnp.where(end, input, 0), result), jnp.where(end, jnp.inf, result))
+    undefined = jnp.sqrt(jnp.where(end, input, 1))  # there, and all derivatives
+    return rebind.function(jnp.where(end, undefined, result), jnp.where(end, jnp.inf, result))
 
 
 def _ndtri(input):

@@ -55,7 +55,7 @@ FORMULA = "torch's formula of the slope is masked or overflows, and its derivati
 ROUNDED = "the result is rounded so that 1 is nothing beside it: torch's slopes do not add up to 1"
 DIFFERENT = {
     "lgamma(x)": ({"curvature": 4}, "its poles, where torch's are what is left of a rounded sine"),
-    "digamma(x)": ({"slope": 4, "curvature": 2}, "its poles, as those of lgamma"),
+    "digamma(x)": ({"slope": 3, "curvature": 3}, "its poles, as those of lgamma; at infinity torch's curvature is NaN"),
     "special.entr(x)": ({"curvature": 2}, "at -0 and minus infinity, where there is none"),
     "nn.functional.gelu(x)": ({"curvature": 2}, FORMULA),
     "pow(x, 0.5)": ({"curvature": 2}, "torch's slope is a root's, and its curvature that of C's pow"),

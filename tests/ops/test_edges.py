@@ -310,3 +310,48 @@ def test_sixteen_bits_are_summed_up_in_more(name):
         ]
 
     agree(program, 1e-2 if name == "bfloat16" else 2e-3, 1e-6)
+
+
+@pytest.mark.parametrize("name", ["float32", "float64"])
+def test_signs_of_zeros(name):
+    """Told by the infinities that divisions by them give."""
+
+    def program(torch):
+        own, functional = getattr(torch, name), torch.nn.functional
+        zeros = torch.tensor([0.0, -0.0], dtype=own, requires_grad=True)
+        found = [torch.sign(zeros), torch.sgn(zeros), torch.special.i1(zeros), torch.special.i1e(zeros)]
+        found += [functional.tanhshrink(zeros), functional.logsigmoid(zeros + 800)]
+        found += [torch.nextafter(zeros, zeros.detach().flip(0)), torch.nextafter(zeros, zeros.detach() + 1)]
+        slopes = [torch.autograd.grad(each.sum(), zeros, retain_graph=True)[0] + zeros.detach() for each in found]
+        return [1 / each for each in found], slopes
+
+    agree(program)
+
+
+@pytest.mark.parametrize("name", ["float32", "float64"])
+def test_where_functions_of_gamma_are_nearly_zero_and_where_they_end(name):
+    def program(torch):
+        own = getattr(torch, name)
+        unit = torch.finfo(own).eps
+        numbers = [1 - unit, 1, 1 + unit, 1.0625, 0.75, 2 - unit, 2, 2 + 2 * unit]
+        numbers += [1.9375, 2.5, 3, 3.4375, -1e38, -2, 40]
+        x = torch.tensor(numbers, dtype=own, requires_grad=True)
+        y, z = torch.lgamma(x), torch.digamma(x)
+        order, start = torch.tensor([1e38, inf, 3, 1e4, 60], dtype=own), torch.tensor([1, 1, 1e-38, 3, 1.5], dtype=own)
+        return y, z, torch.autograd.grad(y.sum() * 1, x), torch.special.zeta(order, start)
+
+    agree(program, 4e-6 if name == "float32" else 1e-14, 0.0)
+
+
+@pytest.mark.parametrize("name", ["float32", "float64"])
+def test_tails_of_the_normal_distribution(name):
+    """XLA takes `erfc` of 9.2 in float32, and of 26.6 in float64, as 0."""
+
+    def program(torch):
+        x = torch.tensor([-5.0, 8.9, 9.1, 9.2, 9.3, 9.5, 26.0, 26.5, 26.6, 26.7, 1e4, 1e30], dtype=getattr(torch, name))
+        x.requires_grad_()
+        y = torch.special.erfcx(x)
+        z = torch.special.log_ndtr(torch.tensor([-12.9, -13.0, -13.1, -37.6, -40], dtype=x.dtype))
+        return y, torch.autograd.grad(y[:9].sum(), x), z
+
+    agree(program, 1e-3 if name == "float32" else 1e-9, 0.0)
