@@ -77,7 +77,7 @@ UNARY = {
     "c": "real imag conj",
 }
 BINARY = {
-    "f": "add sub mul div rem max min atan2 eq ne lt le gt ge",
+    "f": "add sub mul div rem max min atan2 nextafter eq ne lt le gt ge",
     "i": "add sub mul div rem max min eq ne lt le gt ge bitwise_and bitwise_or bitwise_xor shift_left "
     "shift_right_logical shift_right_arithmetic",
     "b": "eq ne bitwise_and bitwise_or bitwise_xor",
