@@ -134,17 +134,18 @@ def accumulated(
     with accumulation, tracking(create_graph):
         gradients = _before_accumulation({**found.gradients, **found.retained})
         order = list(gradients)
+        receiver_of = {node: node.tensor for node in order}  # so that none ends while its gradient is computed
         waiting = {node: gradients.pop(node) for node in order if later and node.hooks and node.is_leaf}
         sums = _summed(gradients)
         results = {**sums, **waiting}
         _compute(request, found, {node: results[node] for node in order if node in results}, short_pieces)
-        received = {node: (node.tensor, gradients[node]) for node in sums}
+        received = {node: (receiver_of[node], gradients[node]) for node in sums}
         if observers.listening:
             arrived, added = (
                 {node: each[node] for node in sorted(each, key=recording_order)} for each in (gradients, sums)
             )
             tell(Walked(roots, cotangents, arrived, _shown_grads(added), added, 0, create_graph))
-        _receive_all([(node.tensor, sum_) for node, sum_ in sums.items()], create_graph)
+        _receive_all([(receiver_of[node], sum_) for node, sum_ in sums.items()], create_graph)
     if waiting:
         _receive_in_turn(order, received, waiting, found.met)
         return [], found.operations, found.met

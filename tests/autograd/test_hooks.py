@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
+
 from oracle import agreement_of, programs_of, raises
 
 import jaxvjp
+from jaxvjp.autograd import accumulation
 from jaxvjp.core.run.compilation import counters
 
 
@@ -395,3 +398,21 @@ def test_a_graph_without_hooks_is_one_program():
     before = counters.dispatches
     (x.exp() * x).sum().backward()
     assert counters.dispatches == before + 1
+
+
+def test_a_tensor_that_retains_its_gradient_may_end_while_that_is_computed(monkeypatch):
+    computed = accumulation._compute
+
+    def after_a_collection(*given):
+        gc.collect()
+        computed(*given)
+
+    monkeypatch.setattr(accumulation, "_compute", after_a_collection)
+    x = jaxvjp.ones(3, requires_grad=True)
+    y = x * 2
+    y.retain_grad()
+    y.itself = y  # a cycle
+    z = y.sum()
+    del y
+    z.backward()
+    assert x.grad.tolist() == [2.0, 2.0, 2.0]
