@@ -14,6 +14,7 @@ import numpy as np
 from jaxvjp.core.record.graph import Node, Number, reachable
 from jaxvjp.explain import terminal
 from jaxvjp.explain.chain import Cotangents
+from jaxvjp.explain.layered import drawn
 from jaxvjp.explain.names import statement
 from jaxvjp.ops.identity import detach, function_result, tuple_item
 
@@ -61,11 +62,17 @@ class Arrow(NamedTuple):
 
 
 class Picture:
-    """A drawing of a graph: `print` shows it as text, a notebook as SVG; `mermaid()` and `svg()` return text."""
+    """A drawing of a graph: `print` shows it as text, a notebook as SVG; `mermaid()` and `svg()` return text.
 
-    def __init__(self, boxes: list[Box], arrows: list[Arrow]) -> None:
+    Attributes:
+        boxes, arrows: what is drawn.
+        keys: for each node the key of its box.
+    """
+
+    def __init__(self, boxes: list[Box], arrows: list[Arrow], keys: dict[Node, str]) -> None:
         self.boxes = boxes
         self.arrows = arrows
+        self.keys = keys
 
     def __str__(self) -> str:
         titles = {each.key: each.title for each in self.boxes}
@@ -106,11 +113,15 @@ class Picture:
         return "\n".join(lines)
 
     def svg(self) -> str:
-        """The graph as SVG, laid out by Graphviz; RuntimeError where that is not installed."""
+        """The graph as SVG, laid out by Graphviz where that is installed, otherwise by `layered`."""
         try:
-            import graphviz
-        except ImportError as error:
-            raise RuntimeError(MISSING) from error
+            return self._by_graphviz()
+        except (ImportError, RuntimeError):  # graphviz.ExecutableNotFound is a RuntimeError
+            return drawn(self.boxes, self.arrows)
+
+    def _by_graphviz(self) -> str:
+        import graphviz
+
         graph = graphviz.Digraph(
             graph_attr={"bgcolor": "transparent", "rankdir": "TB", "ranksep": "0.35"},
             node_attr={"fontname": "sans-serif", "fontsize": "11", "fontcolor": "#1b1f24"},
@@ -139,24 +150,10 @@ class Picture:
         for arrow in self.arrows:
             style = "solid" if arrow.differentiable else "dotted"
             graph.edge(arrow.start, arrow.end, graphviz.escape(arrow.cotangent), style=style)
-        try:
-            drawn: str = graph.pipe(format="svg", encoding="utf-8")
-        except graphviz.ExecutableNotFound as error:
-            raise RuntimeError(MISSING) from error
-        return drawn[drawn.index("<svg") :]
+        text: str = graph.pipe(format="svg", encoding="utf-8")
+        return text[text.index("<svg") :]
 
-    def _repr_svg_(self) -> str | None:
-        try:
-            return self.svg()
-        except RuntimeError:
-            return None
-
-
-MISSING = (
-    "an SVG picture is laid out by Graphviz, which is not installed\n"
-    "`pip install 'jaxvjp[picture]'` and the program `dot` (on Debian `apt install graphviz`). `.mermaid()` and "
-    "`print` need neither."
-)
+    _repr_svg_ = svg
 
 
 def _quoted(text: str) -> str:
@@ -190,7 +187,7 @@ def picture_of(
         for each in dict.fromkeys(_sources(inputs(node))):
             flow = flows.get((each, node), "")
             arrows.append(Arrow(keys[each], keys[node], each.requires_grad and node.requires_grad, flow))
-    return Picture(boxes, arrows)
+    return Picture(boxes, arrows, keys)
 
 
 def _sources(inputs: Iterable[Any]) -> Iterable[Node]:

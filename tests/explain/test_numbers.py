@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import html
+import itertools
 import re
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -116,19 +118,23 @@ def test_the_picture_as_text_mermaid_and_svg():
     assert mermaid.startswith("flowchart TD\n")
     assert "-.->" in mermaid
     assert '-->|"&#91;3 6&#93;"|' in mermaid  # what left the product by 3, to h
-    pytest.importorskip("graphviz")
-    if picture._repr_svg_() is None:
-        pytest.skip("needs Graphviz's dot")
     assert picture.svg().startswith("<svg")
     assert picture.svg().count('class="node') == 6
 
 
-def test_svg_without_graphviz_says_what_to_install(monkeypatch):
+def test_without_graphviz_the_graph_is_laid_out_by_ourselves(monkeypatch):
     monkeypatch.setenv("PATH", "")
     _, explanation = explained([1.0, 2.0])
-    with pytest.raises(RuntimeError, match=r"jaxvjp\[picture\]"):
-        explanation.picture().svg()
-    assert explanation.picture()._repr_svg_() is None
+    picture = explanation.picture()
+    svg = ElementTree.fromstring(picture.svg())
+    boxes = {each.get("class").split()[1]: each[0] for each in svg if each.get("class", "").startswith("node")}
+    assert sorted(boxes) == ["cut", "leaf", "operation"]
+    places = [tuple(float(each[0].get(key)) for key in ("x", "y", "width", "height")) for each in svg if len(each) == 2]
+    assert len(places) == 6
+    for (x, y, width, height), (other, below, wide, high) in itertools.combinations(places, 2):
+        assert x + width <= other or other + wide <= x or y + height <= below or below + high <= y  # apart
+    flows = {each.get("data-flow"): each.text for each in svg if each.get("class") == "flow"}
+    assert flows[f"{picture.boxes[2].key} {picture.boxes[3].key}"] == "[3 6]"
 
 
 def test_what_a_notebook_shows():
