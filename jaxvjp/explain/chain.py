@@ -6,7 +6,7 @@ values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -84,10 +84,18 @@ def shortened(value: Array) -> str:
     return text if len(text) <= LONG else f"{value.dtype.name}{list(value.shape)}"
 
 
-def cotangents_of(walked: Walked, called: Callable[[Node], str], steps: dict[Any, Any]) -> Cotangents:
+def cotangents_of(
+    walked: Walked,
+    called: Callable[[Node], str],
+    steps: dict[Any, Any],
+    hooked: Mapping[Any, Any],
+    directions: Array | None = None,
+) -> Cotangents:
     """The steps of a backward pass from one root.
 
-    `called` gives the name of a node; `steps` maps each Python backward step to the gradients that it returned.
+    `called` gives the name of a node; `steps` maps each Python backward step to the gradients that it returned, and
+    `hooked` each node with hooks to what they made of its cotangent. Both are of the v that ran. `directions` are other
+    v's, stacked: then each cotangent has their dimension in front, by one `jax.vmap` over them.
     ValueError for several roots, and for more than LONGEST steps.
     """
     root, v = single(walked)
@@ -102,24 +110,40 @@ def cotangents_of(walked: Walked, called: Callable[[Node], str], steps: dict[Any
         raise ValueError(
             f"this backward pass has {len(order):,} steps, more than the {LONGEST:,} that are shown one by one"
         )
+    operands = [each for node in order if not node.is_leaf for each in node.inputs if type(each) is Node]
+    evaluate([each for each in dict.fromkeys(operands) if type(each.aval) is not tuple])
+    names = {node: called(node) for node in order}
+    evaluate([each for each in hooked.values() if type(each) is Node])
+    links: list[Link] = []
+
+    def numbers(v: Any) -> list[Any]:
+        links[:] = _chain(root, v, order, way, names, steps, hooked)
+        return [(link.arrives, [value for _, value in link.leaves]) for link in links]
+
     with jax.enable_x64(True):
-        return _chain(root, v, order, way, called, steps)
+        found = numbers(jnp.asarray(v)) if directions is None else jax.vmap(numbers)(jnp.asarray(directions))
+    return Cotangents(
+        link._replace(
+            arrives=np.asarray(arrives),
+            leaves=[(name, np.asarray(value)) for (name, _), value in zip(link.leaves, values, strict=True)],
+        )
+        for link, (arrives, values) in zip(links, found, strict=True)
+    )
 
 
 def _chain(
     root: Node,
-    v: Array,
+    v: Any,
     order: Sequence[Node],
     way: set[Node],
-    called: Callable[[Node], str],
+    names: Mapping[Node, str],
     steps: dict[Any, Any],
-) -> Cotangents:
-    operands = [each for node in order if not node.is_leaf for each in node.inputs if type(each) is Node]
-    evaluate([each for each in dict.fromkeys(operands) if type(each.aval) is not tuple])
-    names = {node: called(node) for node in order}
-    arrived: dict[Node, Any] = {root: jnp.asarray(v)}
+    hooked: Mapping[Any, Any],
+) -> list[Link]:
+    """The steps, whose cotangents are JAX's arrays."""
+    arrived: dict[Node, Any] = {root: v}
     parts: dict[Node, dict[int, Any]] = {}
-    links = Cotangents()
+    links: list[Link] = []
     for node in order:
         if node.is_leaf:
             continue
@@ -127,8 +151,8 @@ def _chain(
             arrived[node] = parts.pop(node, {})
         if node not in arrived:
             continue
-        cotangent = arrived[node]
-        leaves: list[tuple[str, Array]] = []
+        cotangent = jnp.asarray(hooked[node].value) if node in hooked else arrived[node]
+        leaves: list[tuple[str, Any]] = []
         targets: list[Node] = []
         for each, value in _pulled(node, cotangent, steps):
             if each not in way or value is None:
@@ -137,12 +161,12 @@ def _chain(
                 parts.setdefault(each, {})[node.static[0]] = value
                 continue
             arrived[each] = value if each not in arrived else arrived[each] + value
-            leaves.append((names[each], np.asarray(value)))
+            leaves.append((names[each], value))
             targets.append(each)
         if node.operation is tuple_item:
             continue
         source = statement(node.where)
-        shown = cotangent if not isinstance(cotangent, dict) else next(iter(cotangent.values()), 0)
+        shown: Any = cotangent if not isinstance(cotangent, dict) else next(iter(cotangent.values()), 0)
         links.append(
             Link(
                 node,
@@ -150,7 +174,7 @@ def _chain(
                 node.gradient_name,
                 None if source is None else source.line,
                 "" if source is None else source.text,
-                np.asarray(shown),
+                shown,
                 leaves,
                 targets,
             )

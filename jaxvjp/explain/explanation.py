@@ -26,7 +26,7 @@ from jaxvjp.explain.names import numbered, variables_of
 from jaxvjp.explain.notebook import coloured
 from jaxvjp.explain.picture import Picture, picture_of
 from jaxvjp.explain.source import Program, executed, write
-from jaxvjp.explain.story import Recorder, Story, story_of, user_frame
+from jaxvjp.explain.story import Recorder, Story, hooks_before, story_of, user_frame
 from jaxvjp.explain.text import Text
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.testing import assert_close
@@ -139,15 +139,24 @@ class Explanation:
         with self.story.told() as story:
             return recorded_jacobian(story, walked, names)
 
-    def cotangents(self, number: int = -1) -> Cotangents:
+    def cotangents(self, number: int = -1, directions: Any = None) -> Cotangents:
         """The chain rule in numbers: backward pass `number` (the last by default), step by step.
+
+        `directions` are other v's than the one that ran, stacked: each cotangent has their dimension in front then.
+        What a hook or a Function of the user's returned stays that of the v that ran.
 
         ValueError if the pass began at several tensors.
         """
         steps = {step: ran.results for step, ran in self.story.stepped().items()}
         walked = self._walk(number)
         with self.story.told():
-            return cotangents_of(walked, self._text(walked).label_of, steps)
+            return cotangents_of(walked, self._text(walked).label_of, steps, self.hooked(walked), directions)
+
+    def hooked(self, walked: Walked) -> dict[Node, Node]:
+        """For each node whose hooks were called in a backward pass, the cotangent that they made."""
+        events = self.story.events
+        place = next(place for place, each in enumerate(events) if each.what is walked)
+        return {each.node: each.after for each in hooks_before(events, place)}
 
     def picture(self, number: int = -1) -> Picture:
         """The recorded graph of a backward pass, with its cotangents on the edges.

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.observers import Walked
 from jaxvjp.explain import terminal
-from jaxvjp.explain.chain import Cotangents
-from jaxvjp.explain.jacobian import Jacobian
+from jaxvjp.explain.directions import Array, directed
+from jaxvjp.explain.layered import drawn
 from jaxvjp.explain.literals import shortened, shortest
 from jaxvjp.explain.names import statement
 
@@ -29,8 +30,10 @@ if TYPE_CHECKING:
 TEMPLATE = Path(__file__).with_name("page.html")
 WALKS = 20
 """At most this many backward passes are shown, the last ones."""
-STEPS = 200
-"""A backward pass of more steps than this cannot be stepped through."""
+NUMBERS = 100_000
+"""At most this many numbers of cotangents are in a page, shared equally among its backward passes."""
+SHOWN = 12
+"""A cotangent of more elements than this is shown by its first ones."""
 ELEMENTS = 400
 """A Jacobian of more numbers than this is not shown."""
 AROUND = 3
@@ -50,7 +53,7 @@ def page_of(explanation: Explanation) -> str:
             {"text": text, "lines": [line for name, line, _ in sources if name == file]}
             for text, sources in zip(shortened(program.source).splitlines(), program.lines, strict=True)
         ],
-        "walks": [_walk(explanation, number) for number in range(first, len(walks))],
+        "walks": [_walk(explanation, number, NUMBERS // (len(walks) - first)) for number in range(first, len(walks))],
     }
     parts = {"TITLE": html.escape(title), "STORY": embedded(story)}
     return re.sub("TITLE|STORY", lambda found: parts[found[0]], TEMPLATE.read_text(encoding="utf-8"))
@@ -86,50 +89,78 @@ def _lines(file: str, active: set[int]) -> list[dict[str, Any]]:
     return [{"number": each, "text": lines[each - 1].rstrip("\n"), "active": each in active} for each in shown]
 
 
-def _walk(explanation: Explanation, number: int) -> dict[str, Any]:
+def _walk(explanation: Explanation, number: int, room: int) -> dict[str, Any]:
     """The page's data of a backward pass."""
     walked = explanation.walks[number]
-    refusal = ""
-    chain = Cotangents()
-    matrices: Jacobian | None = None
-    try:
-        chain = explanation.cotangents(number)
-        if len(chain) > STEPS:
-            chain, refusal = Cotangents(), f"this backward pass has {len(chain)} steps, too many to step through"
-        matrices = explanation.jacobian(number)
-    except ValueError as error:
-        refusal = str(error)
     label, line = _label(explanation, number)
-    told: dict[str, Any] = {
-        "label": label,
-        "line": line,
-        "refusal": refusal,
-        "steps": _steps(explanation, walked, chain),
-    }
-    told["end"] = told["steps"][-1]["grads"] if told["steps"] else {}
-    if matrices is not None and not any(np.iscomplexobj(each.jacobian) for each in matrices.matrices):
-        told["root"] = matrices.root
-        told["rows"] = terminal.labels(matrices.root, matrices.v.shape)
-        told["v"] = _plain(matrices.v.ravel())
-        small = [each for each in matrices.matrices if each.jacobian.size <= ELEMENTS]
-        told["matrices"] = [
-            {
-                "name": each.name,
-                "columns": terminal.labels(each.name, each.jacobian.shape[matrices.v.ndim :]),
-                "numbers": _plain(each.jacobian.reshape(matrices.v.size, -1)),
-                "said": "; ".join(matrices.sentences(each)[:2]),
-            }
-            for each in small
-        ]
-        if not small:
-            told["refusal"] = "; ".join(matrices.sentences(matrices.matrices[0])[:1]) + ": too large for a page"
+    told: dict[str, Any] = {"label": label, "line": line, "v": [], "steps": [], "leaves": [], "matrices": []}
+    keys: dict[Node, str] = {}
     try:
         picture = explanation.picture(number)
-        told["picture"] = str(picture)
-        told["svg"] = picture._repr_svg_()
     except ValueError as error:
         told["picture"] = str(error)
+    else:
+        told["svg"], keys = drawn(picture.boxes, picture.arrows), picture.keys
+    try:
+        found = directed(explanation, number, room)
+    except ValueError as error:
+        return {**told, "note": str(error)}
+    root = walked.roots[0]
+    names = explanation.names(walked)
+    told.update(root=names[root], shape=list(root.aval.shape), note=found.note, fixed=found.fixed)
+    told["complex"] = any(
+        np.iscomplexobj(each) for link in found.steps for each in (link.arrives, *dict(link.leaves).values())
+    )
+    told["v"] = [{"name": name, "value": value} for name, value in zip(found.labels, found.values, strict=True)]
+    leaves = list(walked.gradients)
+    told["leaves"] = [{"name": names[leaf], "line": _made(leaf), "before": _before(walked, leaf)} for leaf in leaves]
+    told["steps"] = [
+        {
+            "name": link.name,
+            "operation": link.operation,
+            "line": link.line,
+            "arrives": _rows(link.arrives),
+            "leaves": [
+                {
+                    "name": name,
+                    "flow": f"{keys.get(target)} {keys.get(link.node)}",
+                    "leaf": leaves.index(target) if target in leaves else -1,
+                    **_rows(value),
+                }
+                for target, (name, value) in zip(link.targets, link.leaves, strict=True)
+            ],
+        }
+        for link in found.steps
+    ]
+    told["matrices"] = [
+        {"name": name, "columns": terminal.labels(name, rows.shape[1:]), **_rows(rows, ELEMENTS)}
+        for name, rows in found.jacobian
+        if rows.size <= ELEMENTS
+    ]
     return told
+
+
+def _made(leaf: Node) -> int | None:
+    """The line that made a leaf; None for one that was written since."""
+    found = statement(leaf.where) if leaf.operation is None else None
+    return None if found is None else found.line
+
+
+def _before(walked: Walked, leaf: Node) -> dict[str, Any] | None:
+    """What a leaf's `.grad` was before, None if there was none."""
+    before = walked.before.get(leaf)
+    return None if before is None or before.value is None else _rows(np.asarray(before.value)[None])
+
+
+def _rows(values: Array, shown: int = SHOWN) -> dict[str, Any]:
+    """Numbers for the page: a row for each direction of v, with the first numbers; a complex one is two."""
+    rows = values.reshape(len(values), -1)[:, :shown]
+    numbers = np.stack([rows.real, rows.imag], -1).reshape(len(rows), -1) if np.iscomplexobj(rows) else rows
+    return {
+        "shape": list(values.shape[1:]),
+        "complex": np.iscomplexobj(rows),
+        "rows": [[shortest(each) for each in row] for row in numbers],
+    }
 
 
 def _label(explanation: Explanation, number: int) -> tuple[str, int | None]:
@@ -139,36 +170,3 @@ def _label(explanation: Explanation, number: int) -> tuple[str, int | None]:
     if found is None:
         return f"{number + 1}", None
     return f"{number + 1}: line {found.line}, {found.text}", found.line
-
-
-def _steps(explanation: Explanation, walked: Walked, chain: Cotangents) -> list[dict[str, Any]]:
-    """The steps, each with the `.grad` of every leaf after it."""
-    grads: dict[Any, Any] = {}
-    names = explanation.names(walked)
-    for node in walked.gradients:
-        before = walked.before.get(node)
-        grads[node] = None if before is None or before.value is None else np.asarray(before.value)
-    steps = []
-    for link in chain:
-        for target, (_, value) in zip(link.targets, link.leaves, strict=True):
-            if target in grads:
-                grads[target] = value if grads[target] is None else grads[target] + value
-        steps.append(
-            {
-                "name": link.name,
-                "operation": link.operation,
-                "line": link.line,
-                "arrives": terminal.numbers(link.arrives),
-                "leaves": [[name, terminal.numbers(value)] for name, value in link.leaves],
-                "grads": {
-                    names[node]: "None" if each is None else terminal.numbers(each) for node, each in grads.items()
-                },
-            }
-        )
-    return steps
-
-
-def _plain(values: Any) -> Any:
-    """Nested lists of the shortest numbers that round to the values: 0.1 for a float32 0.1."""
-    array = np.asarray(values)
-    return shortest(array[()]) if array.ndim == 0 else [_plain(each) for each in array]

@@ -1,4 +1,4 @@
-"""The HTML page in a real browser: stepping through, editing v, reading the numbers."""
+"""The HTML page in a real browser: v is moved, and what follows it is compared with what jaxvjp computes for that v."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from test_source import run_lines
 
+import jaxvjp
 from jaxvjp.explain.page import page_of
 
 try:
@@ -21,10 +22,44 @@ LINES = """
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 with explain.recording() as story:
     h = x * 3
-    y = h ** 2
+    y = h ** 2 + x[0]
     y.backward(torch.tensor([1.0, 0.0]), retain_graph=True)
     y.backward(torch.tensor([1.0, 10.0]))
 """
+PROGRAMS = {
+    "views and writes": """
+x = torch.tensor([[1.0, 2.0], [0.5, -1.0]], requires_grad=True)
+h = x * 1
+h[0] = x[1].sin()
+h.t()[1] *= 2
+y = h.sum(0) * x[0, 1]
+""",
+    "a product of matrices, and two leaves": """
+x = torch.tensor([0.5, -1.0, 2.0], requires_grad=True)
+w = torch.tensor([[1.0, 2.0, 0.0], [0.5, -1.0, 3.0]], requires_grad=True)
+y = torch.tanh(w @ x) + w.detach()[:, 0]
+""",
+    "a loop, over one number": """
+x = torch.tensor([0.3, 0.1], requires_grad=True)
+h = x
+for i in range(4):
+    h = (h * x).cos()
+y = h.sum()
+""",
+    "complex numbers inside": """
+x = torch.tensor([1 + 2j, 0.5 - 1j], requires_grad=True)
+y = (x * x.conj()).real + (x ** 2).imag
+""",
+    "a complex result": """
+x = torch.tensor([1 + 2j, 0.5 - 1j], requires_grad=True)
+y = x ** 2 * (1 - 1j) + x.conj()
+""",
+    "of many elements": """
+x = torch.tensor([0.5, -1.0], requires_grad=True)
+y = (torch.arange(40.0)[:, None] * x).sin().sum(1)
+""",
+}
+WIDTHS = (360, 768, 1280)
 
 
 @pytest.fixture(scope="module")
@@ -43,23 +78,23 @@ def browser():
 
 
 @pytest.fixture(scope="module")
-def page(browser, tmp_path_factory):
+def saved(tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "lesson.html"
     explanation = run_lines(LINES)["story"]
     explanation.save(path)
+    return path, explanation
+
+
+@pytest.fixture
+def page(browser, saved):
+    browser.get(saved[0].as_uri())
+    yield browser, saved[1]
+    assert not [each for each in browser.get_log("browser") if each["level"] == "SEVERE"]
+
+
+def opened(browser, explanation, path):
+    explanation.save(path)
     browser.get(path.as_uri())
-    return browser, explanation, path
-
-
-def test_data_of_any_kind_goes_into_a_page(tmp_path):
-    lines = LINES.replace("h = x * 3", "h = x * 3  # no NaN, Infinity, </script> <!-- <script> \\u2028 STORY TITLE")
-    explanation = run_lines(lines.replace("[1.0, 10.0]", "[float('nan'), -float('inf')]"))["story"]
-    text = page_of(explanation)
-    (data,) = re.findall(r'<script id="story" type="application/json">(.*?)</script>', text, re.DOTALL)
-    story = json.loads(data, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
-    assert any("no NaN, Infinity, </script> <!-- <script>" in each["text"] for each in story["lines"])
-    assert story["walks"][1]["v"] == ["NaN", "-Infinity"]
-    assert "<" not in data
 
 
 def all_of(browser, selector):
@@ -70,17 +105,112 @@ def text_of(browser, selector):
     return browser.find_element("css selector", selector).text
 
 
-def test_the_page_needs_no_network_and_raises_nothing(page):
-    browser, _, path = page
-    text = path.read_text(encoding="utf-8")
-    urls = set(re.findall(r"https?://[\w./]+", text)) - {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
-    assert not urls
+def move(browser, v):
+    """Types the numbers of v."""
+    browser.execute_script(
+        """const fields = document.querySelectorAll('#sliders input[type="number"]');
+        arguments[0].forEach((each, k) => { fields[k].value = each; fields[k].dispatchEvent(new Event("input")); });""",
+        v,
+    )
+
+
+def numbers(text):
+    """The numbers in a text of the page, without their brackets."""
+    return np.array([complex(each) for each in re.sub(r"[\[\]]", " ", text).split()])
+
+
+def close(text, expected):
+    np.testing.assert_allclose(numbers(text), np.ravel(expected), rtol=2e-4, atol=1e-5)
+
+
+def steps(browser):
+    """What the page shows of each step: what arrives, what goes on; and of the leaves at the end."""
+    count = int(browser.find_element("id", "step").get_attribute("max")) + 1
+    read = "return [...document.querySelectorAll('#arrived table:%s td')].map(each => each.textContent)"
+    found = []
+    for number in range(count):
+        browser.execute_script(f"go({number})")
+        found.append(browser.execute_script(read % "first-child"))
+    return found, browser.execute_script(read % "last-child")
+
+
+def test_data_of_any_kind_goes_into_a_page(tmp_path):
+    lines = LINES.replace("h = x * 3", "h = x * 3  # no NaN, Infinity, </script> <!-- <script> \\u2028 STORY TITLE")
+    explanation = run_lines(lines.replace("[1.0, 10.0]", "[float('nan'), -float('inf')]"))["story"]
+    text = page_of(explanation)
+    (data,) = re.findall(r'<script id="story" type="application/json">(.*?)</script>', text, re.DOTALL)
+    story = json.loads(data, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+    assert any("no NaN, Infinity, </script> <!-- <script>" in each["text"] for each in story["lines"])
+    assert [each["value"] for each in story["walks"][1]["v"]] == ["NaN", "-Infinity"]
+    assert "<" not in data
+
+
+def test_the_page_needs_no_network(saved):
+    text = saved[0].read_text(encoding="utf-8")
+    assert not set(re.findall(r"https?://[\w./]+", text)) - {"http://www.w3.org/2000/svg"}
     assert "<link" not in text
-    assert not [each for each in browser.get_log("browser") if each["level"] == "SEVERE"]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_everything_follows_v(browser, tmp_path, name):
+    def explained(v):
+        return run_lines(f"{PROGRAMS[name]}\ne = explain(y, v)", v=v)
+
+    found = run_lines(PROGRAMS[name])
+    y, rng = found["y"].detach(), np.random.default_rng(0)
+    kind = complex if y.is_complex() else float
+    given = np.array(rng.uniform(-2, 2, y.shape).round(2) + (0.5j if kind is complex else 0), y.numpy().dtype)
+    opened(browser, explained(jaxvjp.tensor(given))["e"], tmp_path / "page.html")
+    for _ in range(2):
+        v = given
+        if y.numel() > 16:
+            assert text_of(browser, "#sliders label") == "all of v, times"
+            move(browser, [0.5])
+            v = v / 2
+        else:
+            v = np.array(rng.uniform(-2, 2, y.shape).round(2) + (1j if kind is complex else 0), given.dtype)
+            parts = [each for one in v.ravel() for each in ((one.real, one.imag) if kind is complex else (one,))]
+            move(browser, [float(each) for each in parts])
+        ran = explained(jaxvjp.tensor(v))
+        chain = ran["e"].cotangents()
+        shown, leaves = steps(browser)
+        assert len(shown) == len(chain) > 2
+        for texts, link in zip(shown, chain, strict=True):
+            for text, value in zip(texts, [link.arrives, *(each for _, each in link.leaves)], strict=True):
+                if "…" not in text:
+                    close(text, value)
+        ran["y"].backward(jaxvjp.tensor(v))
+        expected = {each: ran[each].grad.numpy() for each in ("x", "w") if each in ran}
+        for (leaf, grad), text in zip(expected.items(), leaves, strict=True):
+            close(text, grad)
+            product = all_of(browser, f'[data-product="{leaf}"]')
+            close(" ".join(each.text for each in product), grad)
+            assert f"{leaf}.grad = {text}" in text_of(browser, "#lines").replace("\n", " ")
+
+
+def test_a_slider_moves_the_product_the_steps_the_graph_and_the_program(page):
+    browser, explanation = page
+    browser.find_element("tag name", "body").send_keys("\ue004")  # Tab
+    first = browser.switch_to.active_element
+    assert first.get_attribute("aria-label") == "v for y[0]"  # the first place that the keyboard reaches
+    for _ in range(3):
+        first.send_keys("\ue014")  # arrow to the right: each is a twentieth of the range
+    v = [float(each.get_attribute("value")) for each in all_of(browser, "#sliders input[type=number]")]
+    assert v == [4, 10]
+    expected = np.array(v) @ explanation.jacobian()["x"]
+    close(" ".join(each.text for each in all_of(browser, '[data-product="x"]')), expected)
+    assert "v = [4 10]" in text_of(browser, "#lines")
+    assert "y ← [4 10]" in text_of(browser, "#program")
+    assert f"x.grad = [{19 + expected[0]:g} {expected[1]:g}]" in text_of(browser, "#program")
+    flows = [each.text for each in all_of(browser, "#graph text.flow")]
+    assert "[4 10]" in flows
+    assert "[24 120]" in flows  # into the square, 2 h v
+    assert "4 · row y[0] + 10 · row y[1]" in text_of(browser, "#picked")
+    assert all_of(browser, "#jacobian svg.arrows path.sum")[0].get_attribute("d").startswith("M100.0 100.0L")
 
 
 def test_choosing_a_line_shows_what_it_is(page):
-    browser, _, _ = page
+    browser, _ = page
     (button,) = [each for each in all_of(browser, "#lines button") if "h = x * 3" in each.text]
     button.send_keys("\n")  # as with the keyboard
     assert button.get_attribute("aria-pressed") == "true"
@@ -89,92 +219,114 @@ def test_choosing_a_line_shows_what_it_is(page):
     (backward,) = [each for each in all_of(browser, "#lines button") if "retain_graph=True" in each.text]
     backward.click()  # another backward than the one that is shown
     assert browser.find_element("id", "which").get_attribute("value") == "0"
-    assert [each.get_attribute("value") for each in all_of(browser, "#jacobian input")] == ["1", "0"]
-    all_of(browser, "#which option")[1].click()
+    assert [each.get_attribute("value") for each in all_of(browser, "#sliders input[type=number]")] == ["1", "0"]
+    assert "vᵀJ is the row y[0] of J" in text_of(browser, "#picked")
 
 
-def test_stepping_back_and_forth_shows_the_cotangents_and_the_gradient(page):
-    browser, explanation, _ = page
-    chain = explanation.cotangents()
+def test_stepping_back_and_forth_shows_the_gradient_and_hides_what_is_to_come(page):
+    browser, explanation = page
     back, on = (browser.find_element("id", each) for each in ("back", "on"))
     while back.is_enabled():
         back.click()
-    seen = []
-    for link in chain:
-        arrived = text_of(browser, "#arrived table")
+    assert "x [19 0]" in all_of(browser, "#arrived table")[1].text  # what the first backward left
+    assert len([each for each in all_of(browser, "#graph text.flow") if each.is_displayed()]) == 2
+    assert "h ←" not in text_of(browser, "#lines")
+    for link in explanation.cotangents():
         assert str(link.name) in text_of(browser, "#told")
-        assert all(name in arrived for name, _ in link.leaves)
-        seen.append(all_of(browser, "#arrived table")[1].text)
+        assert all(name in text_of(browser, "#arrived table") for name, _ in link.leaves)
         if on.is_enabled():
             on.click()
-    assert "x [18 0]" in seen[0]  # what the first backward left
-    assert "x [36 360]" in seen[-1]
-    body = browser.find_element("tag name", "body")
-    body.send_keys("\ue012")
-    assert "step 1 of 2" in text_of(browser, "#told")
-
-
-def test_editing_v_changes_the_product(page):
-    browser, explanation, _ = page
-    jacobian = explanation.jacobian()
-    fields = all_of(browser, "#jacobian input")
-    assert [float(each.get_attribute("value")) for each in fields] == [1.0, 10.0]
-    assert all(each.get_attribute("aria-label") == f"v for y[{place}]" for place, each in enumerate(fields))
-    for v in ([1.0, 10.0], [0.0, -2.0], [0.5, 0.25]):
-        for field, each in zip(fields, v, strict=True):
-            field.clear()
-            field.send_keys(str(each))
-        products = [float(each.text) for each in all_of(browser, '[data-product="x"]')]
-        np.testing.assert_allclose(products, np.array(v) @ jacobian["x"], rtol=1e-4)
+    assert "x [48 360]" in all_of(browser, "#arrived table")[1].text
+    browser.find_element("tag name", "body").send_keys("\ue012")
+    assert "step 3 of 4" in text_of(browser, "#told")
 
 
 def test_another_backward_can_be_chosen(page):
-    browser, _, _ = page
-    choice = browser.find_element("id", "which")
-    options = choice.find_elements("tag name", "option")
+    browser, _ = page
+    options = browser.find_element("id", "which").find_elements("tag name", "option")
     assert [each.text.split(":")[0] for each in options] == ["1", "2"]
     options[0].click()
-    assert [each.get_attribute("value") for each in all_of(browser, "#jacobian input")] == ["1", "0"]
-    options[1].click()
+    assert [each.get_attribute("value") for each in all_of(browser, "#sliders input[type=number]")] == ["1", "0"]
 
 
-def test_a_recording_without_a_backward_is_its_lines_alone(page, tmp_path):
-    browser, _, path = page
-    bare = tmp_path / "bare.html"
-    run_lines("with explain.recording() as story:\n    y = torch.tensor([1.0, 2.0]) * 2")["story"].save(bare)
-    browser.get(bare.as_uri())
+def test_what_hooks_computed_does_not_follow_v_and_says_so(browser, tmp_path):
+    found = run_lines("""
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        with explain.recording() as story:
+            h = x * 3
+            h.register_hook(lambda grad: grad.clamp(max=1.0))
+            y = h ** 2
+            y.backward(torch.tensor([1.0, 0.01]))
+    """)
+    opened(browser, found["story"], tmp_path / "page.html")
+    assert "do not follow the sliders" in text_of(browser, "#note")
+    close(steps(browser)[1][0], found["x"].grad.numpy())
+
+
+def test_long_data_is_folded(browser, tmp_path):
+    story = run_lines("""
+        with explain.recording() as story:
+            x = torch.tensor([[0.5, 0.25, 0.75]] * 10 + [[1.0, 2.0, 3.0]], requires_grad=True)
+            w = torch.tensor([float(i) for i in range(16)])
+            y = (x ** 2).sum() + w.sum()
+            y.backward()
+    """)["story"]
+    opened(browser, story, tmp_path / "page.html")
+    rows, numbers = all_of(browser, "#program .fold")
+    assert rows.text == "… 10 more rows"
+    assert "[1.0, 2.0, 3.0]])" not in text_of(browser, "#program")
+    rows.click()
+    assert "[1.0, 2.0, 3.0]])" in text_of(browser, "#program")
+    assert rows.get_attribute("aria-expanded") == "true"
+    assert numbers.text.endswith("… 16 numbers]")
+    numbers.click()
+    assert numbers.text.endswith("15.0]")
+
+
+def test_a_recording_without_a_backward_is_its_lines_alone(browser, tmp_path):
+    story = run_lines("with explain.recording() as story:\n    y = torch.tensor([1.0, 2.0]) * 2")["story"]
+    opened(browser, story, tmp_path / "bare.html")
     assert "y = jnp.array([1.0, 2.0]) * 2" in text_of(browser, "#program")
     assert not browser.find_element("id", "jacobian-head").is_displayed()
     (button,) = [each for each in all_of(browser, "#lines button") if each.is_enabled()]
     button.click()
     assert not [each for each in browser.get_log("browser") if each["level"] == "SEVERE"]
-    browser.get(path.as_uri())
 
 
-def test_it_fits_a_phone_and_reads_in_the_dark(page):
-    browser, _, _ = page
-    colours = set()
-    for scheme in ("light", "dark"):
-        browser.execute_cdp_cmd(
-            "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-        )
-        colours.add(browser.execute_script("return getComputedStyle(document.body).backgroundColor"))
-    assert len(colours) == 2
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride", {"width": 375, "height": 800, "deviceScaleFactor": 1, "mobile": True}
-    )
-    assert browser.execute_script("return document.documentElement.scrollWidth") <= 375
+@pytest.fixture
+def schemes(page):
+    """Shows the page in a width, in light and in dark."""
+    browser, _ = page
+
+    def shown(width):
+        size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 700}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        for scheme in ("light", "dark"):
+            emulated = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+            browser.execute_cdp_cmd("Emulation.setEmulatedMedia", emulated)
+            yield browser
+
+    yield shown
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 
-def test_a_screen_reader_finds_names_for_everything(page):
-    browser, _, _ = page
-    tree = browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})
-    interactive = [
-        each
-        for each in tree["nodes"]
-        if each.get("role", {}).get("value") in ("button", "slider", "spinbutton", "combobox", "table")
-        and not each["ignored"]
-    ]
-    assert len(interactive) >= 10
-    assert all(each.get("name", {}).get("value") for each in interactive), json.dumps(interactive)[:500]
+@pytest.mark.parametrize("width", WIDTHS)
+def test_it_fits_a_phone_and_a_desk_and_v_is_above_the_fold(schemes, width):
+    colours = set()
+    for browser in schemes(width):
+        colours.add(browser.execute_script("return getComputedStyle(document.body).backgroundColor"))
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+        for selector in ("#sliders label:last-child", '#jacobian [data-product="x"]'):
+            assert browser.find_element("css selector", selector).rect["y"] < 600
+    assert len(colours) == 2
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_axe_finds_nothing_that_is_not_accessible(schemes, width):
+    axe_of = pytest.importorskip("selenium_axe_python").Axe
+    for browser in schemes(width):
+        axe = axe_of(browser)
+        axe.inject()
+        wrong = axe.run()["violations"]
+        assert not wrong, axe.report(wrong)

@@ -1,0 +1,122 @@
+"""A backward pass for every v at once: `directed`.
+
+Cotangents are linear in v. So one of each is computed for every element of v, as if v were 1 there and 0 elsewhere; the
+cotangent of any v is their sum, each times its number in v. For a leaf these rows are the Jacobian.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from jaxvjp.core.record.graph import gradient_edges, reachable
+from jaxvjp.core.record.observers import Walked
+from jaxvjp.explain import terminal
+from jaxvjp.explain.chain import Cotangents
+from jaxvjp.explain.jacobian import single
+
+if TYPE_CHECKING:
+    from jaxvjp.explain.explanation import Explanation
+
+Array = np.ndarray[Any, Any]
+STEPS = 200
+"""A backward pass of more steps than this is not shown step by step."""
+ROWS = 16
+"""A v of more numbers than this is not moved in each of them, but scaled as a whole."""
+
+
+class Directed(NamedTuple):
+    """A backward pass for every v.
+
+    Attributes:
+        labels, values: what v is made of: a label and the number for each direction in which it can move.
+        steps: the steps; each cotangent has a dimension in front, the directions, or of 1 if `fixed`.
+        jacobian: for each leaf its name and the rows: the directions, then the leaf's shape.
+        note: what is to be said about the directions, or "".
+        fixed: whether the steps are those of the v that ran, and do not follow v.
+    """
+
+    labels: list[str]
+    values: list[float]
+    steps: Cotangents
+    jacobian: list[tuple[str, Array]]
+    note: str
+    fixed: bool
+
+
+def directed(explanation: Explanation, number: int, room: int) -> Directed:
+    """Backward pass `number` for every v, with at most `room` numbers; ValueError if it began at several tensors."""
+    walked = explanation.walks[number]
+    root, v = single(walked)
+    name = explanation.names(walked)[root]
+    with explanation.story.told():
+        nodes = [node for node in reachable([root], gradient_edges) if not node.is_leaf]
+    labels, values, directions = _elements(name, v)
+    if len(nodes) > STEPS:
+        note = f"This backward pass has {len(nodes)} steps, too many to step through."
+        return _fixed(explanation, number, labels, values, Cotangents(), note)
+    if explanation.hooked(walked) or any(node.python is not None or node.hooks for node in nodes):
+        note = "A hook or a Function of yours computed with the v that ran: the steps do not follow the sliders."
+        return _fixed(explanation, number, labels, values, explanation.cotangents(number, v[None]), note)
+    note = f"{name} has {v.size} elements, too many for a slider each: v is scaled as a whole."
+    if len(values) <= ROWS:
+        chain = explanation.cotangents(number, directions)
+        arrays = [each for link in chain for each in (link.arrives, *(value for _, value in link.leaves))]
+        if sum(each.size for each in arrays) > room:
+            note = "The steps have too many numbers for a slider for each element of v: v is scaled as a whole."
+        elif not all(np.isfinite(each).all() for each in arrays):
+            note = "Some derivatives are not finite: v is scaled as a whole."
+        else:
+            return Directed(labels, values, chain, _totals(explanation, walked, chain, directions), "", False)
+    chain = explanation.cotangents(number, v[None])
+    return Directed(["all of v, times"], [1.0], chain, _totals(explanation, walked, chain, v[None]), note, False)
+
+
+def _elements(name: str, v: Array) -> tuple[list[str], list[float], Array]:
+    """The directions of a v: one for each element, for a complex one two, its real and its imaginary part."""
+    labels = terminal.labels(name, v.shape)
+    flat = v.ravel()
+    ones = np.eye(v.size, dtype=v.dtype).reshape(v.size, *v.shape) if v.size <= ROWS else v[None]
+    if not np.iscomplexobj(v):
+        return labels, [float(each) for each in _numbers(flat)], ones
+    both = [f"{part} {label}" for label in labels for part in ("Re", "Im")]
+    values = [float(each) for number in flat for each in _numbers(np.array([number.real, number.imag]))]
+    return both, values, np.stack([ones, 1j * ones], 1).reshape(-1, *v.shape).astype(v.dtype)
+
+
+def _numbers(values: Array) -> list[Any]:
+    """Python's numbers with the fewest digits: 0.1 for a float32 0.1."""
+    return [float(str(each)) for each in values]
+
+
+def _fixed(
+    explanation: Explanation, number: int, labels: list[str], values: list[float], steps: Cotangents, note: str
+) -> Directed:
+    """A pass whose steps do not follow v; its Jacobian is that of the printed program, where there is one."""
+    try:
+        found = explanation.jacobian(number)
+    except ValueError:
+        return Directed([], [], steps, [], note, True)
+    ndim = found.v.ndim
+    rows = [(each.name, each.jacobian.reshape(-1, *each.jacobian.shape[ndim:])) for each in found.matrices]
+    return Directed(labels, values, steps, rows, note, True)
+
+
+def _totals(explanation: Explanation, walked: Walked, chain: Cotangents, directions: Array) -> list[tuple[str, Array]]:
+    """For each leaf the sum of all that goes on to it."""
+    names = explanation.names(walked)
+    totals = []
+    for leaf in walked.gradients:
+        parts: Sequence[Array] = [
+            value
+            for link in chain
+            for target, (_, value) in zip(link.targets, link.leaves, strict=True)
+            if target is leaf
+        ]
+        if leaf is walked.roots[0]:
+            parts = [*parts, directions]
+        none = np.zeros((len(directions), *leaf.aval.shape))
+        totals.append((names[leaf], np.asarray(sum(parts) if parts else none)))
+    return totals
