@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from jaxvjp.explain.explanation import Explanation
 
 Array = np.ndarray[Any, Any]
-STEPS = 200
+STEPS = 1000
 """A backward pass of more steps than this is not shown step by step."""
 ROWS = 16
 """A v of more numbers than this is not moved in each of them, but scaled as a whole."""

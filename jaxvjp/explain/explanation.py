@@ -158,10 +158,11 @@ class Explanation:
         place = next(place for place, each in enumerate(events) if each.what is walked)
         return {each.node: each.after for each in hooks_before(events, place)}
 
-    def picture(self, number: int = -1) -> Picture:
+    def picture(self, number: int = -1, fold: int | None = None) -> Picture:
         """The recorded graph of a backward pass, with its cotangents on the edges.
 
-        ValueError for a graph of more than 300 nodes.
+        With more than `fold` nodes, the operations of a loop or of a function are drawn as one box.
+        ValueError for a graph of more than 300 boxes.
         """
         walked = self._walk(number)
         with self.story.told():
@@ -174,7 +175,7 @@ class Explanation:
             def inputs(node: Node) -> Sequence[Any]:
                 return () if node.is_leaf and node.requires_grad else text.inputs(node)
 
-            return picture_of(list(walked.roots), inputs, text.label_of, numbers)
+            return picture_of(list(walked.roots), inputs, text.label_of, numbers, fold)
 
     def save(self, path: str | Path) -> None:
         """Writes one self-contained page to `path`, to step through the backward pass and change v."""

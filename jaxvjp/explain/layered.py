@@ -83,7 +83,7 @@ def drawn(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> str:
             back = [(x + 7, y) for x, y in reversed(points)]
             many = sum(bool(each.cotangent) for each in arrows if each.start == arrow.start) > 1
             (near_x, near_y), (far_x, far_y) = back[:2] if many else back[:-3:-1]  # at the end that is less crowded
-            at_x, at_y = near_x + (far_x - near_x) * 0.3 + 5, near_y + (far_y - near_y) * 0.3 + 4
+            at_x, at_y = near_x + (far_x - near_x) * 0.1 + 5, near_y + (far_y - near_y) * 0.25 + 4
             flow = f'data-flow="{arrow.start} {arrow.end}"'
             parts.append(
                 f'<path class="backward" {flow} d="{_curve(back)}" fill="none" stroke="{BACKWARD}" '

@@ -34,6 +34,8 @@ NUMBERS = 100_000
 """At most this many numbers of cotangents are in a page, shared equally among its backward passes."""
 SHOWN = 12
 """A cotangent of more elements than this is shown by its first ones."""
+FOLD = 60
+"""In a graph of more nodes than this the operations of a loop or a function are one box, and one step."""
 ELEMENTS = 400
 """A Jacobian of more numbers than this is not shown."""
 AROUND = 3
@@ -96,7 +98,7 @@ def _walk(explanation: Explanation, number: int, room: int) -> dict[str, Any]:
     told: dict[str, Any] = {"label": label, "line": line, "v": [], "steps": [], "leaves": [], "matrices": []}
     keys: dict[Node, str] = {}
     try:
-        picture = explanation.picture(number)
+        picture = explanation.picture(number, FOLD)
     except ValueError as error:
         told["picture"] = str(error)
     else:
@@ -114,15 +116,29 @@ def _walk(explanation: Explanation, number: int, room: int) -> dict[str, Any]:
     told["v"] = [{"name": name, "value": value} for name, value in zip(found.labels, found.values, strict=True)]
     leaves = list(walked.gradients)
     told["leaves"] = [{"name": names[leaf], "line": _made(leaf), "before": _before(walked, leaf)} for leaf in leaves]
+    numbered = {
+        target: place for place, target in enumerate({each: 0 for link in found.steps for each in link.targets})
+    }
+    told["folds"] = (
+        {}
+        if told.get("picture")
+        else {
+            box.key: f"{box.title} of {box.details[0]} ({box.details[-1]})"
+            for box in picture.boxes
+            if " operations" in box.details[-1]
+        }
+    )
     told["steps"] = [
         {
             "name": link.name,
             "operation": link.operation,
             "line": link.line,
+            "box": keys.get(link.node),
             "arrives": _rows(link.arrives),
             "leaves": [
                 {
                     "name": name,
+                    "to": numbered[target],
                     "flow": f"{keys.get(target)} {keys.get(link.node)}",
                     "leaf": leaves.index(target) if target in leaves else -1,
                     **_rows(value),

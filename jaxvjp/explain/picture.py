@@ -14,6 +14,7 @@ import numpy as np
 from jaxvjp.core.record.graph import Node, Number, reachable
 from jaxvjp.explain import terminal
 from jaxvjp.explain.chain import Cotangents
+from jaxvjp.explain.folding import Fold, folded
 from jaxvjp.explain.layered import drawn
 from jaxvjp.explain.names import statement
 from jaxvjp.ops.identity import detach, function_result, tuple_item
@@ -165,29 +166,81 @@ def picture_of(
     inputs: Callable[[Node], Iterable[Any]],
     called: Callable[[Node], str],
     cotangents: Cotangents | None,
+    fold: int | None = None,
 ) -> Picture:
     """The picture of the graph that leads to `roots`, with the cotangents of a backward pass if given.
 
-    ValueError for a graph of more than LARGEST nodes.
+    With more than `fold` nodes the operations of a loop, or of a function, are one box.
+    ValueError for a graph of more than LARGEST boxes.
     """
     nodes = [node for node in reachable(roots, inputs) if node.operation is not tuple_item]
-    if len(nodes) > LARGEST:
+    folds = folded([node for node in nodes if not _given(node)]) if fold is not None and len(nodes) > fold else []
+    inner = {node: each for each in folds if each.said for node in each.nodes}
+    read = [(each, node) for node in nodes for each in dict.fromkeys(_sources(inputs(node)))]
+    inner.update(_absorbed(nodes, read, inner))
+    if len({id(inner.get(node, node)) for node in nodes}) > LARGEST:
         raise ValueError(
             f"a graph of {len(nodes):,} nodes is too large to be drawn (the limit is {LARGEST})\n"
             "Explain a part of it, an earlier result or fewer steps; the printed program rolls what repeats into loops."
         )
-    keys = {node: f"n{place}" for place, node in enumerate(nodes)}
-    flows: dict[tuple[Node, Node], str] = {}
+    keys: dict[Node, str] = {}
+    boxes: list[Box] = []
+    for place, node in enumerate(nodes):
+        group = inner.get(node)
+        if group is not None and group.nodes[0] in keys:
+            keys[node] = keys[group.nodes[0]]
+        elif group is not None and node is not group.nodes[0]:
+            continue  # it was recorded before its group
+        else:
+            keys[node] = f"n{place}"
+            detached = node.operation is None and any(inputs(node))
+            boxes.append(
+                _box(node, keys[node], called(node), detached) if group is None else _folded(group, keys[node])
+            )
+    keys.update({node: keys[group.nodes[0]] for node, group in inner.items()})
+    flows: dict[tuple[str, str], list[tuple[Node, str]]] = {}
     for link in cotangents or ():
         for target, (_, value) in zip(link.targets, link.leaves, strict=True):
-            flows[target, link.node] = terminal.numbers(value) if value.size <= SMALL else f"{list(value.shape)}"
-    boxes = [_box(node, keys[node], called(node), node.operation is None and any(inputs(node))) for node in nodes]
-    arrows = []
+            text = terminal.numbers(value) if value.size <= SMALL else f"{list(value.shape)}"
+            flows.setdefault((keys[target], keys[link.node]), []).append((target, text))
+    arrows: dict[tuple[str, str], Arrow] = {}
+    for each, node in read:
+        ends = keys[each], keys[node]
+        if ends[0] == ends[1]:
+            continue
+        flow = flows.get(ends, [])
+        text = "" if not flow else flow[0][1] if len(flow) == 1 else f"{len(flow)} cotangents"
+        known = arrows.get(ends)
+        flowing = (each.requires_grad and node.requires_grad) or (known is not None and known.differentiable)
+        arrows[ends] = Arrow(*ends, flowing, text)
+    return Picture(boxes, list(arrows.values()), keys)
+
+
+def _given(node: Node) -> bool:
+    """Whether a node is no operation: a leaf or a constant."""
+    return node.operation is None or (node.is_leaf and node.requires_grad)
+
+
+def _absorbed(nodes: Sequence[Node], read: Sequence[tuple[Node, Node]], inner: dict[Node, Fold]) -> dict[Node, Fold]:
+    """The constants that are read by one fold only, and belong to it."""
+    readers: dict[Node, set[int]] = {}
+    folds = {id(fold): fold for fold in inner.values()}
+    for each, node in read:
+        readers.setdefault(each, set()).add(id(inner.get(node)))
+    found = {}
     for node in nodes:
-        for each in dict.fromkeys(_sources(inputs(node))):
-            flow = flows.get((each, node), "")
-            arrows.append(Arrow(keys[each], keys[node], each.requires_grad and node.requires_grad, flow))
-    return Picture(boxes, arrows, keys)
+        by = readers.get(node, set())
+        if node not in inner and _given(node) and not node.requires_grad and len(by) == 1 and by <= {*folds}:
+            found[node] = folds[next(iter(by))]
+    return found
+
+
+def _folded(fold: Fold, key: str) -> Box:
+    source = statement(fold.nodes[-1].where)
+    details = [fold.lines, f"{len(fold.nodes)} operations"]
+    return Box(
+        key, "operation", fold.said, [each for each in details if each], 0 if source is None else source.line, []
+    )
 
 
 def _sources(inputs: Iterable[Any]) -> Iterable[Node]:

@@ -263,6 +263,36 @@ def test_what_hooks_computed_does_not_follow_v_and_says_so(browser, tmp_path):
     close(steps(browser)[1][0], found["x"].grad.numpy())
 
 
+def test_many_operations_are_folded_by_loop_and_function(browser, tmp_path):
+    lines = """
+        w = torch.tensor([0.5, -0.2], requires_grad=True)
+        def last(x):
+            a = x.exp()
+            b = a * w
+            return b.sin()
+        with explain.recording() as story:
+            h = torch.ones(2)
+            for t in range(170):
+                h = torch.tanh(h * w)
+                h = h + 0.01 * t
+            y = last(h)
+            y.backward(torch.tensor([1.0, -0.5]))
+    """
+    found = run_lines(lines)
+    opened(browser, found["story"], tmp_path / "page.html")
+    assert len(found["story"].cotangents()) > 500
+    shown, leaves = steps(browser)
+    assert len(shown) == 2
+    close(leaves[0], found["w"].grad.numpy())
+    assert "through 170 rounds of lines 9 to 10 (" in text_of(browser, "#told")
+    boxes = [each.get_attribute("textContent") for each in all_of(browser, "#graph .node.operation")]
+    assert [box.partition("line")[0] for box in boxes] == ["170 rounds", "last()"]
+    browser.find_element("id", "whole").click()
+    assert "of 5" in text_of(browser, "#told")
+    move(browser, [2.0, -1.0])
+    close(text_of(browser, "#arrived table:last-child td"), 2 * found["w"].grad.numpy())
+
+
 def test_long_data_is_folded(browser, tmp_path):
     story = run_lines("""
         with explain.recording() as story:
