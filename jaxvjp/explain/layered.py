@@ -98,13 +98,14 @@ def drawn(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> str:
         x, y, lines = across[box.key], down[box.key] - height[box.key] / 2, texts[box.key]
         dashed = ' stroke-dasharray="4 3"' if "freed" in box.marks else ""
         words = "".join(
-            f'<tspan x="{x:.1f}" y="{y + LINE * (place + 1):.1f}">{escape(each)}</tspan>'
+            f'<text x="{x:.1f}" y="{y + LINE * (place + 1):.1f}" fill="#1b1f24" text-anchor="middle">'
+            f"{escape(each)}</text>"
             for place, each in enumerate(lines)
         )
         parts.append(
             f'<g class="node {box.kind} line-{box.line}"><rect x="{x - half[box.key]:.1f}" y="{y:.1f}" '
             f'width="{2 * half[box.key]:.1f}" height="{height[box.key]:.1f}" rx="{corner}" fill="{fill}" '
-            f'stroke="{line}"{dashed}/><text text-anchor="middle" fill="#1b1f24">{words}</text></g>'
+            f'stroke="{line}"{dashed}/>{words}</g>'
         )
     return "\n".join([*parts, *labels, "</svg>"])
 

@@ -127,9 +127,9 @@ def test_without_graphviz_the_graph_is_laid_out_by_ourselves(monkeypatch):
     _, explanation = explained([1.0, 2.0])
     picture = explanation.picture()
     svg = ElementTree.fromstring(picture.svg())
-    boxes = {each.get("class").split()[1]: each[0] for each in svg if each.get("class", "").startswith("node")}
-    assert sorted(boxes) == ["cut", "leaf", "operation"]
-    places = [tuple(float(each[0].get(key)) for key in ("x", "y", "width", "height")) for each in svg if len(each) == 2]
+    boxes = [each for each in svg if each.get("class", "").startswith("node")]
+    assert sorted({each.get("class").split()[1] for each in boxes}) == ["cut", "leaf", "operation"]
+    places = [tuple(float(each[0].get(key)) for key in ("x", "y", "width", "height")) for each in boxes]
     assert len(places) == 6
     for (x, y, width, height), (other, below, wide, high) in itertools.combinations(places, 2):
         assert x + width <= other or other + wide <= x or y + height <= below or below + high <= y  # apart
