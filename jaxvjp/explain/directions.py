@@ -36,6 +36,7 @@ class Directed(NamedTuple):
         jacobian: for each leaf its name and the rows: the directions, then the leaf's shape.
         note: what is to be said about the directions, or "".
         fixed: whether the steps are those of the v that ran, and do not follow v.
+        whole: whether the only direction is the v that ran.
     """
 
     labels: list[str]
@@ -43,7 +44,8 @@ class Directed(NamedTuple):
     steps: Cotangents
     jacobian: list[tuple[str, Array]]
     note: str
-    fixed: bool
+    fixed: bool = False
+    whole: bool = False
 
 
 def directed(explanation: Explanation, number: int, room: int) -> Directed:
@@ -69,9 +71,9 @@ def directed(explanation: Explanation, number: int, room: int) -> Directed:
         elif not all(np.isfinite(each).all() for each in arrays):
             note = "Some derivatives are not finite: v is scaled as a whole."
         else:
-            return Directed(labels, values, chain, _totals(explanation, walked, chain, directions), "", False)
+            return Directed(labels, values, chain, _totals(explanation, walked, chain, directions), "")
     chain = explanation.cotangents(number, v[None])
-    return Directed(["all of v, times"], [1.0], chain, _totals(explanation, walked, chain, v[None]), note, False)
+    return Directed(["all of v, times"], [1.0], chain, _totals(explanation, walked, chain, v[None]), note, whole=True)
 
 
 def _elements(name: str, v: Array) -> tuple[list[str], list[float], Array]:
@@ -98,10 +100,10 @@ def _fixed(
     try:
         found = explanation.jacobian(number)
     except ValueError:
-        return Directed([], [], steps, [], note, True)
+        return Directed([], [], steps, [], note, fixed=True)
     ndim = found.v.ndim
     rows = [(each.name, each.jacobian.reshape(-1, *each.jacobian.shape[ndim:])) for each in found.matrices]
-    return Directed(labels, values, steps, rows, note, True)
+    return Directed(labels, values, steps, rows, note, fixed=True)
 
 
 def _totals(explanation: Explanation, walked: Walked, chain: Cotangents, directions: Array) -> list[tuple[str, Array]]:

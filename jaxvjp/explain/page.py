@@ -109,7 +109,7 @@ def _walk(explanation: Explanation, number: int, room: int) -> dict[str, Any]:
         return {**told, "note": str(error)}
     root = walked.roots[0]
     names = explanation.names(walked)
-    told.update(root=names[root], shape=list(root.aval.shape), note=found.note, fixed=found.fixed)
+    told.update(root=names[root], shape=list(root.aval.shape), note=found.note, fixed=found.fixed, whole=found.whole)
     told["complex"] = any(
         np.iscomplexobj(each) for link in found.steps for each in (link.arrives, *dict(link.leaves).values())
     )

@@ -165,6 +165,7 @@ def test_everything_follows_v(browser, tmp_path, name):
         v = given
         if y.numel() > 16:
             assert text_of(browser, "#sliders label") == "all of v, times"
+            assert "for the v that ran" in text_of(browser, "#picked")
             move(browser, [0.5])
             v = v / 2
         else:
@@ -291,6 +292,23 @@ def test_many_operations_are_folded_by_loop_and_function(browser, tmp_path):
     assert "of 5" in text_of(browser, "#told")
     move(browser, [2.0, -1.0])
     close(text_of(browser, "#arrived table:last-child td"), 2 * found["w"].grad.numpy())
+
+
+def test_several_roots_and_derivatives_that_are_not_finite_are_said(browser, tmp_path):
+    story = run_lines("""
+        x = torch.tensor([0.0, 1.0], requires_grad=True)
+        with explain.recording() as story:
+            y = x.sqrt() * 1
+            torch.autograd.backward([x * 2, x * 3], [torch.ones(2), torch.ones(2)])
+            y.backward(torch.tensor([1.0, 2.0]))
+    """)["story"]
+    opened(browser, story, tmp_path / "page.html")
+    assert "not finite: v is scaled as a whole" in text_of(browser, "#note")
+    assert [each.text for each in all_of(browser, "[data-product]")] == ["Infinity", "1"]
+    all_of(browser, "#which option")[0].click()
+    assert "began at several tensors" in text_of(browser, "#note")
+    assert not all_of(browser, "#sliders input")
+    assert not [each for each in browser.get_log("browser") if each["level"] == "SEVERE"]
 
 
 def test_long_data_is_folded(browser, tmp_path):
