@@ -141,7 +141,7 @@ def _unscaled(scaled):
 
 def _i1e(input):
     result = scipy.i1e(input)
-    return rebind.function(result, jnp.where(result == 0, 0, result))  # at -0 torch's is 0
+    return rebind.function(result, jnp.where(input == 0, 0, result))  # at -0 torch's is 0
 
 
 def _reflected(function, mirrored):

@@ -43,6 +43,11 @@ def test_who_is_nearer() -> None:
     assert numbers.nearer(1.0, 2.0, None) == UNKNOWN
     assert mpmath.isnan(numbers.exactly("log", [-1.0]))
     assert numbers.exactly("fmod", [1.7976931348623157e308, 5e-324]) == 0
+    assert numbers.exactly("remainder", [-7.0, 3.0]) == 2
+    assert mpmath.isnan(numbers.exactly("igamma", [-1.0, 2.0]))
+    assert numbers.exactly("special.zeta", [1e308, 1.0]) == 1
+    assert numbers.exactly("lgamma", [-1e308]) == mpmath.inf
+    assert abs(numbers.exactly("special.log_ndtr", [33.3]) / -1.93050550592784e-243 - 1) < 1e-14
 
 
 @pytest.mark.long
@@ -52,6 +57,10 @@ def test_an_entry_of_the_database() -> None:
 
     ops = {op.name: op for op in database()}
     assert [numbers.elementwise(ops[name]) for name in ("neg", "add", "sum")] == [1, 2, 0]
+    assert not numbers.elementwise(ops["special.hermite_polynomial_h"])
+    assert not [
+        each for each in numbers.cases(ops["clamp_min"], "float32") if each.what == ZERO
+    ]  # torch's own, alone, are these
     assert not [each for each in numbers.cases(ops["neg"], "float32") if each.what != PAYLOAD]
     first, *_ = numbers.cases(ops["sinh"], "float64")  # where torch computes several at once, it overflows too early
     assert (first.what, first.nearer, first.operands) == (OVERFLOW, OURS, (709.9,))
