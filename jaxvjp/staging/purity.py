@@ -102,7 +102,11 @@ def package_named(variables: dict[str, Any]) -> str:
     package = "" if name.startswith(FOLLOWED) else name.partition(".")[0]
     if package.startswith("namedtuple_"):
         return "collections"
-    return "" if package == "jaxvjp" and not in_package(variables.get("__file__") or PACKAGE) else package
+    if package not in ("jaxvjp", "torch"):
+        return package
+    if in_package(variables.get("__file__") or (PACKAGE if package == "jaxvjp" else "")):
+        return "jaxvjp"  # also what `python -m jaxvjp run` puts in the place of torch's modules
+    return package.removeprefix("jaxvjp")  # our examples count as the user's code
 
 
 def ours(value: Any) -> bool:

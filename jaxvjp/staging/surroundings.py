@@ -187,7 +187,8 @@ class Surroundings:
         mark = (place.kind, id(place.container), place.key if type(place.key) is str else id(place.key))
         value = MISSING if mark in self._places else place.read()
         self._places.add(mark)
-        if value is MISSING or (type(place.container) is ModuleType and ours(place.container) and ours(value)):
+        in_our_module = issubclass(type(place.container), ModuleType) and ours(place.container)
+        if value is MISSING or (in_our_module and ours(value)):
             return
         self._check(value, "names", name)
         if not issubclass(type(value), Tensor):

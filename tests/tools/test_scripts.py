@@ -14,6 +14,7 @@ from oracle import live, needs_torch
 
 import jaxvjp
 from jaxvjp.__main__ import main
+from jaxvjp.staging.journal import Journal
 from jaxvjp.tools.scripts import names
 from jaxvjp.tools.scripts.check import names_used
 from jaxvjp.tools.scripts.run import run
@@ -104,6 +105,29 @@ def test_the_modules_of_optim_can_be_imported_from():
     assert AveragedModel is jaxvjp.optim.swa_utils.AveragedModel
     assert repr(required) == "<required parameter>"
     assert EPOCH_DEPRECATION_WARNING.startswith("The epoch parameter in `scheduler.step()` was not necessary")
+
+
+def test_a_step_of_a_script_is_staged_once(monkeypatch):
+    staged = []
+    monkeypatch.setattr(jaxvjp.staging, "Journal", lambda *given: staged.append(given) or Journal(*given))
+    with jaxvjp.as_torch():
+        import torch
+
+        weights = [torch.nn.Parameter(torch.ones(3, 3)), torch.ones(3, requires_grad=True)]
+
+        @torch.compile
+        def step(x):
+            loss = (torch.tanh(x @ weights[0]) * weights[1]).square().mean()
+            loss.backward()
+            with torch.no_grad():
+                for each in weights:
+                    each -= 0.1 * each.grad
+                    each.grad = None
+            return loss.detach()
+
+        losses = [step(torch.ones(2, 3)).item() for _ in range(5)]
+    assert len(staged) == 1
+    assert losses == sorted(losses, reverse=True)
 
 
 def test_what_was_there_comes_back_after_an_error():

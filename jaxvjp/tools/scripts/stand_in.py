@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from jaxvjp.tools.scripts.names import advice, counterpart, counterpart_name, covered, covers, is_module, torch_names
+from jaxvjp.types.user_code import PACKAGE
 
 SHOWN_AS_TORCHS = ("torch.Tensor", "torch.Size", "torch.dtype", "torch.device", "torch.nn.parameter.Parameter")
 """Classes that are printed with torch's name, as in `print(type(x))`."""
@@ -32,6 +33,7 @@ class StandIn(ModuleType):
     def __init__(self, name: str) -> None:
         super().__init__(name, f"jaxvjp in the place of {name}.")
         self.__path__: list[str] = []
+        self.__file__ = f"{PACKAGE}__init__.py"  # its names are code of this package
         self.__spec__ = ModuleSpec(name, None, is_package=True)
         if name == "torch":
             self.__version__ = f"{torch_names().version}+jaxvjp"
