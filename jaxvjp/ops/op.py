@@ -38,7 +38,7 @@ import jax
 from jaxvjp.ops.abstract_values import Aval as Aval
 from jaxvjp.ops.abstract_values import common_device as common_device
 from jaxvjp.ops.abstract_values import number_aval as number_aval
-from jaxvjp.ops.arguments import EITHER, KEPT, SCALAR, SPREAD, TENSOR, TENSORS, Kind
+from jaxvjp.ops.arguments import EITHER, KEPT, NEGATIVE_ZERO, SCALAR, SPREAD, TENSOR, TENSORS, Kind
 from jaxvjp.ops.layouts import CHANNELS, COLUMNS, CONTIGUOUS, ELEMENTWISE, LIKE, SAME, kept
 from jaxvjp.types.dtypes import bfloat16, dtype, float16, from_numpy
 from jaxvjp.types.meshes import OnMesh
@@ -288,6 +288,7 @@ class Op:
 
     def call(self, static: tuple[Any, ...], operands: Any) -> Any:
         """The function on arrays (or tracers), with `static` in the order of `statics`."""
+        static = tuple([-0.0 if each is NEGATIVE_ZERO else each for each in static])
         if self.rounds_once and any(each.dtype in SHORT for each in operands):
             numbers = Op.numbers_among(self, static, len(operands))
             return rounded_once(lambda *wide: Op._call(self, static, wide), operands, numbers)

@@ -117,7 +117,7 @@ def rewritten(tensor: Tensor, new: Node, count: int, where: UserLine) -> None:
                 versions.written(where)
             changed()
         elif count:
+            tensor.versions.count += count - 1  # before `write`, which notes the count in the node
             tensor.write(new)
-            tensor.versions.count += count - 1
         else:
             tensor._alias(counted=False).write(new)

@@ -6,8 +6,8 @@ The oracle is the same function, not staged, under torch.
 from __future__ import annotations
 
 import pytest
-from oracle import agreement_of, programs_of
-from steps import MANY, staged
+from oracle import agree, agreement_of, programs_of
+from steps import MANY, network, staged
 
 import jaxvjp
 
@@ -198,3 +198,23 @@ def test_a_compiled_function_is_one_node_and_one_dispatch_per_step():
             assert y.grad_fn.name() == "CompiledFunctionBackward"
             assert "jax.jit(" in str(jaxvjp.explain(model(jaxvjp.ones(3)).sum()))
             assert (jaxvjp.counters.compiles, jaxvjp.counters.dispatches) == (before[0], before[1] + 1)
+
+
+@pytest.mark.parametrize("calls", [1, 2, 3, 14])
+def test_what_a_staged_step_wrote_several_times_can_be_differentiated(calls):
+    def program(torch):
+        x, _, w = network(torch)
+
+        def step():
+            with torch.no_grad():
+                w.mul_(0.9).add_(1).sub_(0.5)
+
+        step = staged(torch, step)
+        for _ in range(calls):
+            step()
+        loss = (w @ w.t()).sum() + (x @ w).square().sum()
+        torch.zeros(1).add_(1)  # after a write to anything, a backward pass compares the counts of all
+        loss.backward()
+        return w, w.grad, w._version
+
+    agree(program)
