@@ -73,8 +73,8 @@ IMPURE = frozenset(["open", "input", "breakpoint", "globals", "now", "utcnow", "
 """Functions in those modules that are not pure."""
 OURS = frozenset(["jaxvjp", "jax", "jaxlib", "opt_einsum", "ml_dtypes", "importlib"])
 """Packages whose functions are never part of the user's program."""
-FOLLOWED = ("jaxvjp.nn.modules", "jaxvjp.nn.utils", "jaxvjp.optim")
-"""Packages of ours that have settings and state of the user's, such as a learning rate or `training`: followed as the
+FOLLOWED = ("jaxvjp.nn.modules.", "jaxvjp.nn.utils.", "jaxvjp.optim.")
+"""Modules of ours that have settings and state of the user's, such as a learning rate or `training`: followed as the
 user's own."""
 LIBRARIES = (sys.stdlib_module_names | {"numpy"}) - {"__main__"}
 """Packages whose functions are part of the user's program where its functions call them."""

@@ -482,3 +482,19 @@ def test_the_profiler_of_before_goes_on():
     finally:
         sys.setprofile(None)
     assert told
+
+
+def test_a_step_may_be_the_first_to_use_a_function_or_a_layer(monkeypatch):
+    for module, name in ((jaxvjp.nn.utils, "clip_grad_norm_"), (jaxvjp.nn.modules, "Tanh"), (jaxvjp.nn, "Tanh")):
+        getattr(module, name)
+        monkeypatch.delitem(vars(module), name, raising=False)  # as in a new process: `__getattr__` will import it
+    w = jaxvjp.ones(2, requires_grad=True)
+
+    @jaxvjp.jit
+    def step():
+        (jaxvjp.nn.Tanh()(w) ** 2).sum().backward()
+        norm = jaxvjp.nn.utils.clip_grad_norm_([w], 0.1)
+        w.grad = None
+        return norm
+
+    assert len({step().item() for _ in range(CALLS)}) == 1
