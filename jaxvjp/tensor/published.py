@@ -16,6 +16,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 PUBLISHED: dict[tuple[str, str], Callable[..., Any]] = {}
 """By place ("method", "function", "linalg", "nn.functional", ...) and name."""
 
+
+def published_at(place: str, name: str) -> Callable[..., Any]:
+    """The function there. A staged step compares every entry of a table that its code names, but not what we call."""
+    return PUBLISHED[place, name]
+
+
 WRITING_OUT: set[Callable[..., Any]] = set()
 """Functions that also take `out=`."""
 

@@ -10,7 +10,7 @@ from jaxvjp.nn import init, recurrence
 from jaxvjp.nn.modules.layer import Layer
 from jaxvjp.nn.packed_sequences import PackedSequence
 from jaxvjp.ops.neural.recurrence import GATES
-from jaxvjp.tensor.published import PUBLISHED
+from jaxvjp.tensor.published import published_at
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.user_code import warn_user
 
@@ -138,7 +138,7 @@ class RNNBase(Layer):
             if each.shape != shape:
                 word = f"hidden[{place}] size" if lstm else "hidden size"
                 raise RuntimeError(f"Expected {word} {shape}, got {list(each.shape)}")
-        network = PUBLISHED["function", self.mode.lower()]
+        network = published_at("function", self.mode.lower())
         hidden = tuple(state) if lstm else state[0]
         settings = (self._flat_weights, self.bias, self.num_layers, self.dropout, self.training, self.bidirectional)
         if packed:
@@ -246,7 +246,7 @@ class RNNCellBase(Layer):
         if not given:
             given = [zeros(input.size(0), self.hidden_size, dtype=input.dtype, device=input.device)] * (1 + lstm)
         weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
-        after = PUBLISHED["function", f"{self.kind}_cell"](input, tuple(given) if lstm else given[0], *weights)
+        after = published_at("function", f"{self.kind}_cell")(input, tuple(given) if lstm else given[0], *weights)
         if not alone:
             return after
         return tuple(each.squeeze(0) for each in after) if lstm else after.squeeze(0)
