@@ -294,7 +294,7 @@ class _Outputs:
         written = {id(each) for each, known in zip(raw, differentiable, strict=True) if known} & self.inputs
         for each in self.ctx._dirty:
             if id(each) not in written:  # `_written` counts that write itself
-                each.versions.written(None)
+                each.count_write(None)
         results: list[Any] = []
         for position, each in enumerate(raw):
             if not isinstance(each, Tensor):
@@ -350,7 +350,7 @@ class _Outputs:
         if marked and (tensor._unrecorded is None or not tensor._node.is_leaf):
             tensor._refuse("is being modified inplace")
         if marked or (tensor.is_leaf and tensor.requires_grad):
-            tensor.versions.written(None)  # `forward` has written; torch counts a write by the Function, too
+            tensor.count_write(None)  # `forward` has written; torch counts a write by the Function, too
             raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
         with tracking(True):
             tensor.check_writable()

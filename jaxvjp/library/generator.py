@@ -56,6 +56,8 @@ class Generator:
         """Starts over from `seed`; torch's generator takes its lowest 32 bits."""
         if not LEAST <= seed <= MOST:
             raise ValueError("Overflow when unpacking long long")
+        if staging().journal is not None:
+            staging().journal.refuse("seeds random numbers, from where each call would go on: seed outside of it")
         self._seed = seed & MOST
         self._draws = np.random.RandomState(seed & 0xFFFFFFFF)
         self._spare: float | None = None

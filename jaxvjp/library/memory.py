@@ -149,7 +149,7 @@ def set_(
         if further > 0 and shape != tuple(self.shape):
             memory = grown(memory, further)
         path = (strided_step(memory.contents, shape, strides, storage_offset),)
-    self.versions.written(given.node.where if isinstance(given, Tensor) else None)
+    self.count_write(given.node.where if isinstance(given, Tensor) else None)
     self.storage.version += 1  # so that views of it are computed anew
     shown = self.node
     if shown.requires_grad and shown.is_leaf:  # it becomes another leaf, with the same hooks

@@ -176,7 +176,7 @@ def _reshaped(self: Tensor, node: Node, path: tuple[Step, ...]) -> Tensor:
     """The tensor itself, which now shows `node` at another `path` of its storage."""
     shown = self.node
     leaf = shown.requires_grad and shown.is_leaf
-    self.versions.written(node.where)
+    self.count_write(node.where)
     if made_by(shown).retains:
         made_by(shown).retains, node.retains = False, True
     self.storage.version += 1  # views of it have a base of another shape now
@@ -292,7 +292,7 @@ def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: memory_for
     if begins + count <= whole:
         return as_strided_(self, shape, strides, begins)
     memory = grown(self.storage, begins + count - whole)
-    self.versions.written(memory.contents.where)
+    self.count_write(memory.contents.where)
     self.move(memory, (strided_step(memory.contents, shape, strides, begins),))
     return self
 

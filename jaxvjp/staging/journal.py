@@ -83,8 +83,11 @@ class Journal:
 
     def note_write(self, tensor: Tensor) -> None:
         """Notes that the storage of `tensor` is about to be written."""
-        storage, versions = tensor.storage, tensor.versions
-        self.contents.setdefault(storage, storage.contents)
+        self.contents.setdefault(tensor.storage, tensor.storage.contents)
+        self.note_count(tensor.versions)
+
+    def note_count(self, versions: Versions) -> None:
+        """Notes that a write in place is about to be counted."""
         self.counts.setdefault(versions, versions.count)
 
     def note_new_grad(self, tensor: Tensor) -> None:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any, NamedTuple
 
 from jaxvjp.core.record.blocks import restored
@@ -16,6 +16,7 @@ from jaxvjp.core.record.record import node_of_value
 from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.ops.op import Aval, Op
 from jaxvjp.tensor.tensor import Tensor, view, wrap
+from jaxvjp.tensor.view_steps import Step, Steps
 
 Result = Callable[[int, UserLine], Node]
 """A function that makes a new node for output number so-and-so of a program, made (as errors say) at a user's line."""
@@ -54,22 +55,26 @@ class Returned(NamedTuple):
     """One leaf of the step's result: the tensor at a `place` outside, the `grad` of the one at `owner`, the program's
     result number `output`, or a constant `value`.
 
-    `alias` makes another tensor on the storage of the one at `place`: a view, or what `detach()` gives.
+    `alias` makes another tensor on the storage of the one at `place`, or of the `leaf` of the result with that number:
+    a view, or what `detach()` gives.
 
-    `finished` is the `grad_fn` of a tensor whose graph was freed.
+    `finished` is the `grad_fn` of a tensor whose graph was freed. `tracked` says that it is a new leaf that requires a
+    gradient.
     """
 
     value: Any = None
     place: int | None = None
     alias: Callable[[Tensor], Tensor] | None = None
+    leaf: int | None = None
     owner: int | None = None
     output: int | None = None
     aval: Any = None
     where: UserLine = None
     finished: Finished | None = None
+    tracked: bool = False
 
     def made(self, result: Result, tensors: list[Tensor]) -> Any:
-        """The leaf, at a call with these tensors outside and these results of the program."""
+        """The leaf, at a call with these tensors outside and these results of the program; not an alias of a `leaf`."""
         if self.place is not None:
             tensor = tensors[self.place]
             return tensor if self.alias is None else self.alias(tensor)
@@ -78,30 +83,109 @@ class Returned(NamedTuple):
         if self.aval is None:
             return self.value
         if self.output is None:
-            return wrap(node_of_value(self.value, self.aval, where=self.where))
-        made = wrap(result(self.output, self.where))
+            made = wrap(node_of_value(self.value, self.aval, where=self.where))
+        else:
+            made = wrap(result(self.output, self.where))
+        if self.tracked:
+            made = made.detach()
+            made.requires_grad = True
         return made if self.finished is None else self.finished.made(made)
 
 
-def alias_as(like: Tensor) -> Callable[[Tensor], Tensor]:
-    """A function that makes an alias of a tensor in the way that `like` is one: a view or a `detach()`."""
-    of = like if like._base_tensor is None else like._base_tensor
-    tracked, counted, steps = of.requires_grad, of._versions is not None, like._steps
-
-    def alias(tensor: Tensor) -> Tensor:
-        base = tensor if tensor._base_tensor is None else tensor._base_tensor
-        if not tracked and (base.requires_grad or not steps):
-            base = base._alias(counted)
-        return view(base, *steps) if steps else base
-
-    return alias
+def leaves_made(returned: list[Returned], result: Result, tensors: list[Tensor]) -> list[Any]:
+    """All leaves of the step's result, at a call with these tensors outside and these results of the program."""
+    leaves: list[Any] = [each.made(result, tensors) if each.leaf is None else None for each in returned]
+    for at, each in enumerate(returned):
+        if each.leaf is not None and each.alias is not None:
+            leaves[at] = each.alias(leaves[each.leaf])
+    return leaves
 
 
-def unfinished(output: Node) -> bool:
-    """Whether a gradient of `output` could still be asked for."""
+def alias_as(like: Tensor, of: Tensor) -> Callable[[Tensor], Tensor] | None:
+    """A function that makes the same alias of another tensor as `like`, made in the step, is of `of`: a view, or what
+    `detach()` gives. None if `like` is no part of what `of`, or its base, shows.
+
+    For `like = of.t().detach()` it is `lambda tensor: tensor.t().detach()`.
+    """
+    if like is of:
+        return _itself
+    base, origin = like._base_tensor, of._base_tensor
+    if base is not None and not like.follows_base:  # one of them was given another shape in place, or other data
+        return None
+    if base is None:
+        if like.requires_grad and not like.is_leaf:  # written in place, it has a graph of its own
+            return None
+        extra = _steps_beyond(of.path, like.path)
+        if extra is None:
+            return _of_base(None if origin is None else alias_as(like, origin))
+        counted, leaf = like._versions is not None, like.requires_grad
+
+        def detached(tensor: Tensor) -> Tensor:
+            with tracking(False):
+                made = (view(tensor, *extra) if extra else tensor)._alias(counted)
+            if leaf:
+                made.requires_grad = True
+            return made
+
+        return detached
+    steps = like._steps if base is of else _steps_beyond(of._steps, like._steps) if base is origin else None
+    before = _itself if steps is not None else _of_base(_itself) if base is origin else alias_as(base, of)
+    through = of if steps is not None else base
+    tracked, flows = like._unrecorded is None, through.requires_grad and like.dtype.differentiable
+    if before is None or (tracked and (like.requires_grad, like.is_leaf) != (flows, not flows)):
+        return None  # for example, its gradient flows through another tensor
+    taken = like._steps if steps is None else steps
+
+    def viewed(tensor: Tensor) -> Tensor:
+        whole: Any = before(tensor)
+        with tracking(tracked):
+            return view(whole, *taken)
+
+    return viewed
+
+
+def _itself(tensor: Tensor) -> Tensor:
+    return tensor
+
+
+def _of_base(alias: Callable[[Tensor], Tensor] | None) -> Callable[[Tensor], Tensor] | None:
+    """`alias` of the base of a view."""
+    if alias is None:
+        return None
+
+    def of_base(tensor: Tensor) -> Tensor:
+        assert tensor._base_tensor is not None
+        base: Any = tensor._base_tensor
+        return alias(base)
+
+    return of_base
+
+
+def _steps_beyond(first: Steps, steps: Steps) -> Steps | None:
+    """The rest of `steps` after those of `first`; None if they do not begin with those."""
+    same = len(first) <= len(steps) and all(
+        a is b or (a.operation is b.operation and a.static == b.static and values_of(a) == values_of(b))
+        for a, b in zip(first, steps, strict=False)
+    )
+    return steps[len(first) :] if same else None
+
+
+def values_of(step: Step) -> list[Any]:
+    return [each.value for each in step.operands]
+
+
+def unfinished(output: Node, walked: Container[Node] = ()) -> bool:
+    """Whether a gradient of `output` could still be asked for: after a backward pass without `retain_graph` it cannot.
+
+    Such a pass frees the nodes that save something. Where none does, it is enough that the output is among those
+    `walked`: a gradient of `w.sum()` could be asked for twice, but after a staged step it is an error.
+    """
     if not output.requires_grad or output.is_leaf:
         return False
-    return not any(each.freed for each in reachable([output], gradient_edges) if not each.is_leaf)
+    behind = [each for each in reachable([output], gradient_edges) if not each.is_leaf]
+    if any(each.freed for each in behind):
+        return False
+    return output not in walked or any(each.operation is not None and each.operation.saves for each in behind)
 
 
 @restored

@@ -13,18 +13,28 @@ import numpy as np
 
 from jaxvjp.core.record.graph import Node, Number, reachable
 from jaxvjp.core.record.lifetime import forget
-from jaxvjp.core.record.record import node_of_value
+from jaxvjp.core.record.modes import tracking
+from jaxvjp.core.record.record import detached, node_of_value, record
 from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.loop_search import roll_loops
 from jaxvjp.core.run.plan import Plan, plan_of
 from jaxvjp.core.run.survey import survey
 from jaxvjp.core.run.values import operand_of
-from jaxvjp.ops.identity import detach, variable
+from jaxvjp.ops.identity import clone, detach, variable
 from jaxvjp.ops.op import Aval
 from jaxvjp.staging.graphs import Graph
 from jaxvjp.staging.journal import Journal
-from jaxvjp.staging.results import Finished, Result, Returned, Write, alias_as, rewritten, unfinished
+from jaxvjp.staging.results import (
+    Finished,
+    Result,
+    Returned,
+    Write,
+    alias_as,
+    leaves_made,
+    rewritten,
+    unfinished,
+)
 from jaxvjp.staging.seen import Place
 from jaxvjp.staging.surroundings import Surroundings
 from jaxvjp.tensor.tensor import Tensor, wrap
@@ -60,17 +70,20 @@ class Variant:
         first: the tensors outside at the first call.
         outside: the tensors that the step reads or changes.
         aliases: for each of them the place of the first that shares its storage.
+        tracked: for each output, whether the step differentiates through it.
         table: values of those nodes of the program that are constants, by number.
         reads: pairs of a place outside and the number of the program's node that takes its value.
         draws: functions that draw the random numbers of a call.
         drawn: pairs of an index into `draws` and the number of the node that takes these numbers.
         writes: storages with new contents after the step.
-        replaced: pairs of a place outside and the output that becomes its `data`.
+        replaced: for each tensor outside whose `data` the step sets, its place, the output, and how often the step wrote
+            to it in place.
         inspected: pairs of a place outside and a function that checks the values of the tensor there.
         inspected_draws: the same for the random numbers, with an index into `draws`.
         inspected_results: the same for outputs of the program.
         inspection, checks: the same where the program is recorded and not run: a `Graph` of the nodes to check, and the
             checks.
+        counted: for each tensor outside whose `_version` rises though nothing is written, its place and by how much.
         required: pairs of a place outside and its `requires_grad` after the step, where that changes.
         grads: for each `grad` that the step sets, the place outside, the output or None, and the line.
         returned: the leaves of the step's result.
@@ -89,6 +102,7 @@ class Variant:
         self._journal = journal
         self._places: dict[Tensor, int] = {}
         self._owners: dict[Tensor, Tensor] = {}
+        self._copies: dict[Node, Node] = {}
         leaves, self.structure = flattened(result)
         self.alone = len(leaves) == 1 and leaves[0] is result
         shown = {tensor: node for tensor, node in journal.nodes.items() if journal.older(node)}
@@ -97,10 +111,11 @@ class Variant:
         written = self._written(
             [*given, *shown, *graded, *[each for each in journal.grads.values() if each is not None]]
         )
+        before_written = {each for each, node in journal.contents.items() if journal.older(node)}
         replaced = [
             tensor
             for tensor, node in shown.items()
-            if tensor._base_tensor is None and tensor._storage not in journal.contents and not _same(tensor.node, node)
+            if tensor._base_tensor is None and tensor._storage not in before_written and not _same(tensor.node, node)
         ]
         for each, (storage, path, base, *_) in journal.places.items():
             if base is not None or each._path is not None or path is not None:
@@ -110,10 +125,20 @@ class Variant:
             if journal.refused is not None:
                 return
         own = set(written.values())
-        grads = {each: each._grad for each in graded if each._grad is None or each._grad not in own}
-        ends = [each for each in (*leaves, *replaced, *grads.values()) if isinstance(each, Tensor)]
+        grads = {
+            each: each._grad
+            for each in graded
+            if each._grad is None or (each._grad not in own and each._grad is not journal.grad_before(each))
+        }
+        for each, grad in grads.items():
+            if grad is not None and (grad.requires_grad or journal.older(journal.before(grad))):
+                what = "that requires a gradient" if grad.requires_grad else "that was there before, not a copy of it"
+                journal.refuse(f"gives a grad {what}", grad._node.where)
+                return
+        ends = [each for each in leaves if isinstance(each, Tensor)]
         outputs = [*map(self._node, ends), *map(self._contents, written.values())]
-        live = any(map(unfinished, outputs))
+        live = any(unfinished(each.node, journal.values) for each in ends) or any(map(unfinished, outputs))
+        outputs += [self._set(each) for each in (*replaced, *grads.values()) if each is not None]
         inner = [each for each in journal.inspections if not journal.older(each[0]) and each[0].inputs]
         if not live:
             outputs += [node for node, _ in inner]
@@ -141,12 +166,15 @@ class Variant:
         for each in (*graded, *journal.asked, *shown):
             if journal.older(journal.before(each)):
                 self._place(each)
+        noted = {each for each in journal.contents.values() if journal.older(each)}
         self.table: list[Any] = [None] * len(found.nodes)
         self.reads: list[tuple[int, int]] = []
         for number, node in enumerate(found.nodes):
             if node.value is not None:
                 tensor = None if isinstance(node, Number) else before.get(node, node.tensor)
                 if tensor is None or not journal.older(node):
+                    if node in noted:  # another call would find something else there
+                        journal.refuse("writes a part of what only a tensor had that is gone: `x = x.clone()`", node.where)
                     self.table[number] = node.value
                 else:
                     self.reads.append((self._place(tensor), number))
@@ -166,24 +194,33 @@ class Variant:
         ]
         self.inspected_results = [] if live else [(output[found.place_of[node]], check) for node, check in inner]
         self.writes = [self._write(each, output_of(self._contents(each))) for each in written.values()]
-        self.replaced = [(self._place(each), output_of(self._node(each))) for each in replaced]
+        self.replaced = [(self._place(each), output_of(self._set(each)), self._times(each)) for each in replaced]
+        counted = {each.versions for each in (*written.values(), *replaced)}
+        self.counted: list[tuple[int, int]] = []
+        for each, place in self._places.items():
+            if each.versions in journal.counts and each.versions not in counted:  # for example by `x.detach().t_()`
+                counted.add(each.versions)
+                self.counted.append((place, self._times(each)))
         self.required = [
             (self._place(each), each.requires_grad)
             for each, node in shown.items()
             if each.requires_grad is not node.requires_grad
         ]
         self.grads = [
-            (self._place(each), *((None, None) if grad is None else (output_of(self._node(grad)), grad.node.where)))
+            (self._place(each), *((None, None) if grad is None else (output_of(self._set(grad)), grad.node.where)))
             for each, grad in grads.items()
         ]
         owners = {grad: self._place(each) for each, grad in grads.items() if grad is not None}
         self.returned = [self._returned(each, owners, output) for each in leaves]
+        self._note_aliases_among(leaves)
         self.avals = [found.nodes[number].aval for number in self.plan.outputs]
+        ends_of_graph = [found.nodes[number] for number in self.plan.outputs]
+        self.tracked = [each.requires_grad and not each.is_leaf for each in ends_of_graph]
         self.graph = None
         if live:
             sources: dict[Any, Any] = {found.nodes[number]: (False, place) for place, number in self.reads}
             sources |= {found.nodes[number]: (True, place) for place, number in self.drawn}
-            self.graph = Graph([found.nodes[number] for number in self.plan.outputs], inside, sources)
+            self.graph = Graph(ends_of_graph, inside, sources)
             self.checks = [check for _, check in inner]
             wanted = [node for node, _ in inner]
             led = reachable(wanted, lambda node: () if journal.older(node) else node.inputs)
@@ -216,10 +253,23 @@ class Variant:
         return written
 
     def _write(self, tensor: Tensor, output: int) -> Write:
+        return Write(self._place(tensor), output, self._times(tensor), tensor.versions.where)
+
+    def _times(self, tensor: Tensor) -> int:
+        """How often the step wrote to a tensor in place."""
         count = tensor.versions.count
-        return Write(
-            self._place(tensor), output, count - self._journal.counts.get(tensor.versions, count), tensor.versions.where
-        )
+        return count - self._journal.counts.get(tensor.versions, count)
+
+    def _set(self, tensor: Tensor) -> Node:
+        """The node of a tensor that becomes the `data` or the `grad` of one outside. A constant of the step, such as
+        `torch.ones(3)`, is copied: so it is an output of the program as others are."""
+        node = self._node(tensor)
+        if node.inputs or self._journal.older(node):
+            return node
+        if node not in self._copies:
+            with tracking(False):
+                self._copies[node] = record(clone, (node,))
+        return self._copies[node]
 
     def _node(self, tensor: Tensor) -> Node:
         return self._journal.values.get(tensor.node, tensor.node)
@@ -258,18 +308,35 @@ class Variant:
         if leaf_ in owners:
             return Returned(owner=owners[leaf_])
         if leaf_._storage is not None:
-            shared = next((each for each in self._places if each._storage is leaf_._storage), None)
-            if shared is not None:
-                return Returned(place=self._places[shared], alias=alias_as(leaf_))
+            shared = [each for each in self._places if each._storage is leaf_._storage]
+            for each in shared:
+                alias = alias_as(leaf_, each)
+                if alias is not None:
+                    return Returned(place=self._places[each], alias=alias)
+            if shared:
+                what = "returns an alias of a tensor outside, of which it shows another part"
+                self._journal.refuse(what, leaf_.node.where)
         node = self._node(leaf_)
         number = self.recorded.place_of[node]
-        if number not in output:
-            return Returned(node.value, aval=node.aval, where=node.where)
         shown = leaf_.node
+        tracked = shown.requires_grad and shown.is_leaf
+        if number not in output:
+            return Returned(node.value, aval=node.aval, where=node.where, tracked=tracked)
         finished = None
-        if shown.requires_grad and not shown.is_leaf and not unfinished(shown):
+        if shown.requires_grad and not shown.is_leaf and not unfinished(shown, self._journal.values):
             finished = Finished(shown.operation, shown.static, shown.avals_read())
-        return Returned(output=output[number], aval=node.aval, where=shown.where, finished=finished)
+        return Returned(output=output[number], aval=node.aval, where=shown.where, finished=finished, tracked=tracked)
+
+    def _note_aliases_among(self, leaves: list[Any]) -> None:
+        """Has leaves of the result that are made anew, such as `y` and `y.t()`, share their memory at each call."""
+        whole: dict[Any, int] = {}
+        made = [at for at, each in enumerate(self.returned) if each.output is not None]
+        for at in sorted(made, key=lambda at: (leaves[at]._base_tensor is not None, bool(leaves[at].path))):
+            storage = leaves[at]._storage
+            if storage is not None and whole.setdefault(storage, at) != at:
+                alias = alias_as(leaves[at], leaves[whole[storage]])
+                if alias is not None:
+                    self.returned[at] = Returned(leaf=whole[storage], alias=alias)
 
     def tensors(self, arguments: list[Any]) -> list[Tensor] | None:
         """The tensors outside at this call; None if a property of one, or anything around, has changed."""
@@ -317,7 +384,8 @@ class Variant:
             if node.value is not None:
                 root.value = node.value
                 forget(root)
-        del self.recorded, self._journal, self._places, self._owners, self._found  # they keep computed values alive
+        # They keep computed values alive.
+        del self.recorded, self._journal, self._places, self._owners, self._copies, self._found
 
     def run(self, tensors: list[Tensor]) -> Any:
         """Runs the program on the tensors outside, changes them as the step did, and returns the step's result."""
@@ -330,15 +398,17 @@ class Variant:
         except BaseException:  # an interrupt is raised when all are changed
             self._change(tensors, result)
             raise
-        leaves = [each.made(result, tensors) for each in self.returned]
-        return unflattened(self.structure, leaves)
+        return unflattened(self.structure, leaves_made(self.returned, result, tensors))
 
     def _change(self, tensors: list[Tensor], result: Result) -> None:
         """Changes the tensors outside as the step did."""
         for write in self.writes:
             rewritten(tensors[write.place], result(write.output, write.where), write.times, write.where)
-        for place, at in self.replaced:
+        for place, at, times in self.replaced:
+            tensors[place].versions.count += times
             tensors[place].data = wrap(result(at, None))
+        for place, times in self.counted:
+            tensors[place].versions.count += times
         for place, requires_grad in self.required:
             tensors[place].requires_grad = requires_grad
         for place, output, where in self.grads:
@@ -382,6 +452,8 @@ class Variant:
 
         def result(output: int, where: UserLine) -> Node:
             node = nodes[output]
+            if not self.tracked[output]:  # it was made under `no_grad`, or detached, or is a leaf
+                return detached(node)
             return Node(node.operation, node.static, node.inputs, node.aval, node.requires_grad, where=where)
 
         return result
@@ -421,7 +493,7 @@ def _check_graph(outputs: list[Node], inside: list[Node], journal: Journal, step
         journal.refuse(
             "sets gradients and gives a tensor whose gradient could still be asked for: return `y.detach()`, or do one "
             "of the two outside",
-            next(filter(unfinished, outputs)).where,
+            next((each.where for each in outputs if unfinished(each)), None),
         )
     for node in inside:
         if not journal.older(node) and (node.stands_alone or node.hooks or node.retains):

@@ -83,7 +83,13 @@ def warm(variant: Variant, tensors: list[Tensor], arguments: list[Any], structur
     step does something rare.
     """
     dispatches = variant.plan.dispatches
-    if variant.calls < HOT or not 1 <= len(dispatches) <= MOST_DISPATCHES or variant.replaced or variant.required:
+    if (
+        variant.calls < HOT
+        or not 1 <= len(dispatches) <= MOST_DISPATCHES
+        or variant.replaced
+        or variant.required
+        or variant.counted
+    ):
         return None
     mode = grad_mode()
     if mode.inference or mode.autocast or any(each.hooks or each.aval.device is not None for each in variant.outside):
@@ -92,7 +98,7 @@ def warm(variant: Variant, tensors: list[Tensor], arguments: list[Any], structur
         return None
     if not pays(variant.spent, len(dispatches), sum(each.executable.program.weight for each in dispatches)):
         return None
-    if variant.graph is not None or any(each.alias is not None for each in variant.returned):
+    if variant.graph is not None or any(each.alias is not None or each.tracked for each in variant.returned):
         return None
     if any(tensors[write.place].path for write in variant.writes):
         return None

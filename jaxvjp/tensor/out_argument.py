@@ -206,7 +206,7 @@ def write_out(target: Tensor, result: Tensor, told: str = RESIZED) -> Tensor:
         target.move(target.storage, (step,))
         target.write(node)
     else:
-        target.versions.written(node.where)
+        target.count_write(node.where)
         target.data = wrap(node)
     return target
 

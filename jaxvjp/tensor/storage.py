@@ -335,6 +335,12 @@ class Stored(Holder):
         """The view steps from the whole storage to this tensor."""
         return self._steps if self._path is None else self._path
 
+    def count_write(self, where: UserLine) -> None:
+        """Counts a write in place by the user's line `where` that changes no contents, such as `x.t_()`."""
+        if staging().journal is not None:
+            staging().journal.note_count(self.versions)
+        self.versions.written(where)
+
     @property
     def follows_base(self) -> bool:
         """Whether it is a view that shows part of what its base shows. `x.data = ...` on one of them ends that."""

@@ -353,7 +353,10 @@ class Tensor(Methods):
         node = self.node
         plain = detached(node)
         if plain is node and not counted:  # one node cannot have two counts of writes
-            plain = record(alias, (node,)) if node.value is None else node_of_value(node.value, node.aval)
+            if node.value is None or staging().journal is not None:  # a staged step reads the value of each call
+                plain = record(alias, (node,))
+            else:
+                plain = node_of_value(node.value, node.aval)
         made = wrap_unlinked(plain)
         if plain is not node:
             plain.inference = node.inference
