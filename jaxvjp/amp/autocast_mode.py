@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from jaxvjp.core.record.modes import changed, grad_mode
+from jaxvjp.core.record.modes import count_change, grad_mode
 from jaxvjp.tensor.autocasting import DEFAULTS, begin_autocasting, cast_if_eligible
 from jaxvjp.types import devices
 from jaxvjp.types.devices import device
@@ -48,12 +48,12 @@ class autocast:  # noqa: N801 - torch's name
         if self._enabled:
             begin_autocasting(self.device)
         mode.autocast = _within(mode.autocast, self.device, self.fast_dtype if self._enabled else None)
-        changed()
+        count_change()
         return self
 
     def __exit__(self, *_: object) -> None:
         grad_mode().autocast = self._before.pop()
-        changed()
+        count_change()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function in this mode."""
@@ -149,12 +149,12 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Ca
     def within(context: Any, *arguments: Any, **named: Any) -> Any:
         mode = grad_mode()
         before, mode.autocast = mode.autocast, context._autocast
-        changed()
+        count_change()
         try:
             return bwd(context, *arguments, **named)
         finally:
             grad_mode().autocast = before
-            changed()
+            count_change()
 
     return within
 

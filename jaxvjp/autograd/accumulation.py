@@ -107,7 +107,7 @@ def accumulated(
     Where a leaf has hooks, those after accumulation are called here as well, and no tensors are returned.
     """
     with accumulation:
-        request = None if left_lazy(create_graph) else request_of(roots, cotangents, targets, _added_to)
+        request = None if left_lazy(create_graph) else request_of(roots, cotangents, targets, _grad_node_of)
         recalled = None if request is None else request.recalled()
         if recalled is not None:
             receivers, waiting = [], {}
@@ -127,7 +127,7 @@ def accumulated(
         return receivers, recalled.walked, recalled.met
     short_pieces = request is not None and request.runs_in_short_pieces()
     # If the walk can be remembered, hooks of leaves are called after it, and are no part of it.
-    later = request is not None and request.regular
+    later = request is not None and request.may_be_remembered
     found = walk_back(
         roots, cotangents, targets, create_graph, short_pieces=short_pieces, leaf_hooks=not later, accumulating=True
     )
@@ -192,7 +192,7 @@ def _before_accumulation(gradients: dict[Node, Node]) -> dict[Node, Node]:
 NO_GRAD_YET, NO_RECEIVER = "fresh", "nobody"
 
 
-def _added_to(node: Node) -> Node | str:
+def _grad_node_of(node: Node) -> Node | str:
     """What the gradient of a leaf is added to: its tensor's `grad`, NO_GRAD_YET if it has none, NO_RECEIVER if its
     tensor is gone."""
     receiver: Stored | None = node.tensor
@@ -205,7 +205,7 @@ def _summed(gradients: dict[Node, Node]) -> dict[Node, Node]:
     """The new `grad` of each node's tensor, if the tensor still exists."""
     sums: dict[Node, Node] = {}
     for node, gradient in gradients.items():
-        into = _added_to(node)
+        into = _grad_node_of(node)
         if isinstance(into, Node):
             sums[node] = record(add, (into, gradient))
             if sums[node].aval.shape != into.aval.shape:  # `data` of another shape was set
@@ -255,9 +255,9 @@ def _compute(
     """
     if request is None:
         if staging().journal is not None:
-            staging().journal.values.update(found.values)
+            staging().journal.values.update(found.value_nodes)
         return
-    shown = {root: value for root, value in found.values.items() if root.held}
+    shown = {root: value for root, value in found.value_nodes.items() if root.held}
     computed = evaluate([*results.values(), *retained, *shown.values()], short_pieces)
     for root, value in shown.items():
         root.value = value.value

@@ -25,7 +25,7 @@ from jaxvjp.core.record.graph import gradient_edges, leaf_identity_of
 from jaxvjp.core.record.lifetime import original_of
 from jaxvjp.core.record.modes import grad_mode
 from jaxvjp.core.record.record import items
-from jaxvjp.core.record.saves import saved_places, shows_overwritten
+from jaxvjp.core.record.saves import saved_positions, shows_overwritten
 from jaxvjp.core.record.steps import Cotangents, StepHooks, hook_of_level
 from jaxvjp.ops.arguments import KEPT, SCALAR
 from jaxvjp.ops.identity import rebind
@@ -151,34 +151,34 @@ class Node(metaclass=ABCMeta):  # noqa: B024 - for `register`
                 return self._saved(wanted)
         if operation is not None and name.startswith("_raw_saved_") and self._node.python is None:
             wanted = name.removeprefix("_raw_saved_").replace("self", "input")
-            for place in saved_places(self._node):
-                if place in self._places(wanted):
-                    return SavedTensor.of_step(self._node, place)
+            for position in saved_positions(self._node):
+                if position in self._positions(wanted):
+                    return SavedTensor.of_step(self._node, position)
         raise AttributeError(f"'{self._node.gradient_name}' object has no attribute '{name}'")
 
-    def _places(self, name: str) -> Sequence[int | None]:
+    def _positions(self, name: str) -> Sequence[int | None]:
         """Which operands of the step have this name; None stands for its result."""
         node, operation = self._node, self._node.operation
         if name == "result" or operation is None:
             return [None]
-        places: Sequence[int] = operation.places(name, node.static, len(node.inputs))
-        return places
+        positions: Sequence[int] = operation.positions(name, node.static, len(node.inputs))
+        return positions
 
     def _saved(self, name: str) -> Tensor | None:
         """The operand or result that torch would have saved under this name; None if its backward does not need it."""
         node = self._node
         if node.freed:
             raise RuntimeError(FREED)
-        for place in saved_places(node):
-            saved = node if place is None else node.inputs[place]
-            if place not in self._places(name) or not isinstance(saved, Recorded):
+        for position in saved_positions(node):
+            saved = node if position is None else node.inputs[position]
+            if position not in self._positions(name) or not isinstance(saved, Recorded):
                 continue
-            if shows_overwritten(saved) is not None and not (place == 0 and node.in_place):
+            if shows_overwritten(saved) is not None and not (position == 0 and node.in_place):
                 raise changed_error(node, saved)
-            unpacked: Tensor | None = None if node.packed is None else node.packed.shown(place)
+            unpacked: Tensor | None = None if node.packed is None else node.packed.shown(position)
             if unpacked is not None:
                 return unpacked
-            if place is not None:
+            if position is not None:
                 return shown(saved)
             return wrap_unlinked(node) if node.tensor is None else aliased(node.tensor, node)
         return None

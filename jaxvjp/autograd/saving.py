@@ -17,7 +17,7 @@ from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import grad_mode, tracking
 from jaxvjp.core.record.promotion import converted
 from jaxvjp.core.record.record import record
-from jaxvjp.core.record.saves import saved_places
+from jaxvjp.core.record.saves import saved_positions
 from jaxvjp.core.record.versions import next_serial
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.library.creation import tensor
@@ -51,11 +51,11 @@ class saved_tensors_hooks:  # noqa: N801 - torch's name
     def __exit__(self, *_: object) -> None:
         grad_mode().saving = _entered.outer.pop()
 
-    def __call__(self, node: Node, places: Sequence[int | None] | None = None) -> _Kept:
-        """Packs what a node saves (`core.modes.GradMode.saving`), or its operands of these places."""
+    def __call__(self, node: Node, positions: Sequence[int | None] | None = None) -> _Kept:
+        """Packs what a node saves (`core.modes.GradMode.saving`), or its operands of these positions."""
         kept = _Kept()
-        for place in saved_places(node) if places is None else places:
-            kept.keep(self, node, place)
+        for position in saved_positions(node) if positions is None else positions:
+            kept.keep(self, node, position)
         return kept
 
     def packed(self, node: Node) -> Any:
@@ -116,17 +116,17 @@ class _Kept:
     def __init__(self) -> None:
         self.kept: dict[int | None, tuple[Node, saved_tensors_hooks, Any]] = {}
 
-    def keep(self, hooks: saved_tensors_hooks, node: Node, place: int | None) -> None:
-        """Packs the operand of `node` of that place, or with None its result."""
-        saved = node if place is None else node.inputs[place]
+    def keep(self, hooks: saved_tensors_hooks, node: Node, position: int | None) -> None:
+        """Packs the operand of `node` of that position, or with None its result."""
+        saved = node if position is None else node.inputs[position]
         if isinstance(saved, Node) and type(saved.aval) is Aval:
-            self.kept[place] = saved, hooks, hooks.packed(saved)
+            self.kept[position] = saved, hooks, hooks.packed(saved)
 
     def __call__(self, create_graph: bool) -> dict[int, Node]:
         replaced: dict[int, Node] = {}
-        for place, (node, hooks, kept) in self.kept.items():
+        for position, (node, hooks, kept) in self.kept.items():
             unpacked = hooks.unpacked(kept)
-            if place is None:
+            if position is None:
                 _check_unchanged(node, unpacked)
                 continue
             if unpacked.shape != node.aval.shape:
@@ -135,15 +135,15 @@ class _Kept:
                     f"{list(node.aval.shape)}\nIt has to return what `pack_hook` was given, or a tensor like it."
                 )
             fitting = converted(unpacked.node, node.aval.dtype)
-            replaced[place] = record(rebind, (node, fitting)) if create_graph else fitting
+            replaced[position] = record(rebind, (node, fitting)) if create_graph else fitting
         return replaced
 
-    def shown(self, place: int | None) -> Tensor | None:
-        """What the unpack hook makes, now, of what was saved, the operand of that place or the result; None without
+    def shown(self, position: int | None) -> Tensor | None:
+        """What the unpack hook makes, now, of what was saved, the operand of that position or the result; None without
         hooks."""
-        if place not in self.kept:
+        if position not in self.kept:
             return None
-        node, hooks, kept = self.kept[place]
+        node, hooks, kept = self.kept[position]
         with tracking(True):
             return wrap(record(rebind, (node, hooks.unpacked(kept).node)))
 
@@ -167,13 +167,13 @@ class SavedTensor:
         return saved
 
     @classmethod
-    def of_step(cls, node: Node, place: int | None) -> SavedTensor:
-        """The operand of that place of a node, or its result."""
+    def of_step(cls, node: Node, position: int | None) -> SavedTensor:
+        """The operand of that position of a node, or its result."""
 
         def register(hooks: saved_tensors_hooks) -> None:
             kept: Any = node.packed if node.packed is not None else _Kept()
-            check_hooks_settable(node.freed, True, place in kept.kept)
-            kept.keep(hooks, node, place)
+            check_hooks_settable(node.freed, True, position in kept.kept)
+            kept.keep(hooks, node, position)
             node.packed = kept
 
         return cls.of(register)

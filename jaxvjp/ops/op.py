@@ -148,8 +148,9 @@ class Op:
     `function` takes arrays and statics, and gives an array or a tuple of arrays; it is pure and traceable.
     """
 
-    whole_walks = ""
-    """What a backward pass to certain inputs, and not to all leaves, is refused with where it goes through this op."""
+    refuses_inputs_error = ""
+    """The error of a backward pass through this op that asks for certain inputs (`backward(inputs=...)`, `grad`) and not
+    for all leaves. "" for all ops but one: the reentrant checkpoint, which as in torch takes only the latter."""
 
     def __init__(
         self,
@@ -322,7 +323,7 @@ class Op:
                 form.append(())
         return tuple(flat), tuple(form)
 
-    def places(self, name: str, static: tuple[Any, ...], count: int) -> range:
+    def positions(self, name: str, static: tuple[Any, ...], count: int) -> range:
         """The positions of the operand `name` among the `count` inputs of a node."""
         if "*" + name in self.operands:
             return range(self.operands.index("*" + name), count)
@@ -337,8 +338,8 @@ class Op:
         """What each of the `count` inputs of a node may be."""
         roles = [""] * count
         for name, role in zip(self.operands, self.roles, strict=True):
-            for place in self.places(name.lstrip("*"), static, count):
-                roles[place] = role
+            for position in self.positions(name.lstrip("*"), static, count):
+                roles[position] = role
         return roles
 
     def numbers_among(self, static: tuple[Any, ...], count: int) -> list[bool]:
@@ -449,8 +450,8 @@ def traced(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) -> t
     64-bit types are enabled meanwhile, as torch's integers have 64 bits.
 
     Many functions of `jax.numpy` are jitted, and JAX keeps the jaxpr of each, for each shape, in a cache without bound.
-    So an op in whose first jaxpr there is no loop is traced with `disable_jit` from then on. That is faster, too: a step
-    of shapes that were never seen takes three quarters of the time.
+    So an op in whose first jaxpr there is no loop is traced with `disable_jit` from then on. That is faster, too: a
+    step of shapes that were never seen takes three quarters of the time.
     """
     make = jax.make_jaxpr(lambda *operands: operation.call(static, operands), return_shape=True)
     structs = [each.struct for each in avals]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.modes import changed, staging
+from jaxvjp.core.record.modes import count_change, staging
 from jaxvjp.core.record.user_lines import UserLine, located, user_line
 from jaxvjp.core.record.versions import Versions, next_serial
 from jaxvjp.core.run.evaluation import evaluate
@@ -180,4 +180,4 @@ class Journal:
             versions.count = count
         for tensor, grad in self.grads.items():
             tensor._grad = grad
-        changed()
+        count_change()

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from jaxvjp.core.record.blocks import restored
 from jaxvjp.core.record.graph import Node, gradient_edges, reachable
 from jaxvjp.core.record.lifetime import NodesMet, TensorsBehind
-from jaxvjp.core.record.modes import changed, tracking
+from jaxvjp.core.record.modes import count_change, tracking
 from jaxvjp.core.record.record import node_of_value
 from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.ops.op import Aval, Op
@@ -199,7 +199,7 @@ def rewritten(tensor: Tensor, new: Node, count: int, where: UserLine) -> None:
             storage.version += 1
             for _ in range(count):
                 versions.written(where)
-            changed()
+            count_change()
         elif count:
             tensor.versions.count += count - 1  # before `write`, which notes the count in the node
             tensor.write(new)

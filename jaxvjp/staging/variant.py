@@ -12,7 +12,7 @@ from weakref import ref
 import numpy as np
 
 from jaxvjp.core.record.graph import Node, Number, reachable
-from jaxvjp.core.record.lifetime import forget
+from jaxvjp.core.record.lifetime import drop_inputs_if_done
 from jaxvjp.core.record.modes import tracking
 from jaxvjp.core.record.record import detached, node_of_value, record
 from jaxvjp.core.record.user_lines import UserLine
@@ -379,11 +379,11 @@ class Variant:
         for place in self.plan.outputs:
             node = self.recorded.nodes[place]
             node.value = values[place]
-            forget(node)
+            drop_inputs_if_done(node)
         for root, node in self._journal.values.items():
             if node.value is not None:
                 root.value = node.value
-                forget(root)
+                drop_inputs_if_done(root)
         # They keep computed values alive.
         del self.recorded, self._journal, self._places, self._owners, self._copies, self._found
 

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxvjp.core.record.modes import changed, changes, grad_mode, thread_modes
+from jaxvjp.core.record.modes import changes, count_change, grad_mode, thread_modes
 from jaxvjp.core.record.observers import observers
 from jaxvjp.core.record.record import node_of_value
 from jaxvjp.core.run.choosing import HOT, Apart
@@ -140,7 +140,7 @@ NAMES = {
     "thread_modes": thread_modes,
     "modes_unchanged": modes_unchanged,
     "MISS": Miss,
-    "changed": changed,
+    "count_change": count_change,
     "changes": changes,
     "counters": counters,
     "leaf": node_of_value,
@@ -312,7 +312,7 @@ class _Writer:
                 made = self._fresh(f"r{self.variant.plan.outputs[output]}", self.variant.outside[place].aval, where)
                 yield f"t{place}._grad = g{place} = {made}"
         if self.variant.writes or self.variant.grads:
-            yield "changed()"
+            yield "count_change()"
 
     def _as_before(self) -> bool:
         """Whether the step leaves every checked property of the tensors outside as it was: no two share a storage, and

@@ -16,10 +16,10 @@ from collections.abc import Callable
 from copy import copy
 from typing import Any
 
-from jaxvjp.core.record.collector import collected
+from jaxvjp.core.record.collector import let_collector_visit
 from jaxvjp.core.record.graph import Holder, LeafIdentity, Node, hold, leaf_identity_of
 from jaxvjp.core.record.lifetime import original_of
-from jaxvjp.core.record.modes import changed, grad_mode, staging, tracking, transforming
+from jaxvjp.core.record.modes import count_change, grad_mode, staging, tracking, transforming
 from jaxvjp.core.record.observers import GradSet, observers, tell
 from jaxvjp.core.record.record import constant, detached, node_of_value, record, variable_of
 from jaxvjp.core.record.user_lines import UserLine
@@ -167,7 +167,7 @@ class Stored(Holder):
         return made_by(self.node)
 
     def _show(self, node: Node) -> None:
-        changed()
+        count_change()
         if staging().journal is not None:
             staging().journal.note_node(self)
         old = self._node
@@ -306,7 +306,7 @@ class Stored(Holder):
         if leaf_.hooks is not None or leaf_.step_hooks is not None:  # to an empty dict more hooks may be added
             node.special = True
         if node.special or leaf_.tensor is not None:
-            collected(node, node.inputs)
+            let_collector_visit(node, node.inputs)
         return node
 
     def _take_grad(self, value: Any) -> None:
@@ -314,7 +314,7 @@ class Stored(Holder):
         if staging().journal is not None:
             staging().journal.note_new_grad(self)
         self._grad = value
-        changed()
+        count_change()
         if observers.listening:
             tell(GradSet(self, None if value is None else value.node))
 
@@ -322,7 +322,7 @@ class Stored(Holder):
     def storage(self) -> Storage:
         if self._storage is None:
             self._storage = new_storage(self._node)
-            changed()
+            count_change()
         return self._storage
 
     @property

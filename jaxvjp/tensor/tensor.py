@@ -15,7 +15,7 @@ import jax
 import numpy as np
 
 from jaxvjp.core.record.graph import Node, hold, leaf_identity_of
-from jaxvjp.core.record.modes import changed, grad_mode, staging, transforming
+from jaxvjp.core.record.modes import count_change, grad_mode, staging, transforming
 from jaxvjp.core.record.record import detached, node_of_value, record
 from jaxvjp.core.record.steps import hook_of_level
 from jaxvjp.core.record.versions import OwnVersions, Versions, next_serial
@@ -416,7 +416,7 @@ class Tensor(Methods):
         if self._after_accumulation is None:
             self._after_accumulation = {}
             leaf_identity_of(self.node).tensor = self
-            changed()
+            count_change()
         return RemovableHandle(self._after_accumulation, hook)
 
     def retain_grad(self) -> None:

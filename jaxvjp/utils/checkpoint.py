@@ -96,7 +96,7 @@ def checkpointed_reentrant(*leaves: Any, program: Program, policy: str | None) -
     return checkpointed.function(*leaves, program=program, policy=policy)  # type: ignore[no-any-return]
 
 
-checkpointed_reentrant.whole_walks = (
+checkpointed_reentrant.refuses_inputs_error = (
     "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` parameter to "
     ".backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without passing "
     "the `inputs` argument."

@@ -73,15 +73,15 @@ class WalkResult(NamedTuple):
     Attributes:
         gradients: maps each leaf or target that was reached to its cotangent.
         retained: maps each intermediate node with `retain_grad` to its cotangent.
-        values: maps each root that had no value to a node with that value. It is a primal output of the pullback: the
-            loss comes from the same program as the gradients.
+        value_nodes: maps each root that had no value to a node with that value. It is a primal output of the pullback:
+            the loss comes from the same program as the gradients.
         operations: the nodes that the walk went through, for `release`.
         met: all nodes that the roots lead to.
     """
 
     gradients: dict[Node, Node]
     retained: dict[Node, Node]
-    values: dict[Node, Node]
+    value_nodes: dict[Node, Node]
     operations: list[Node]
     met: NodesMet = NodesMet([])
 
@@ -116,8 +116,8 @@ def walk_back(
     nodes = _needed(reached, targets, current_of)
     operations = _passed_through(nodes, targets, accumulating)
     for node in () if targets is None else operations:
-        if node.operation is not None and node.operation.whole_walks:
-            raise RuntimeError(node.operation.whole_walks)
+        if node.operation is not None and node.operation.refuses_inputs_error:
+            raise RuntimeError(node.operation.refuses_inputs_error)
     freed = max([at for at, node in enumerate(operations) if node.freed], default=-1)
     check_unchanged(operations[freed + 1 :])  # of two errors, torch raises that of the node recorded last
     if freed >= 0:
@@ -285,7 +285,7 @@ class Walk:
         for root, cotangent in zip(roots, cotangents, strict=True):
             self.arrive(root, cotangent)
         shown = set(roots)
-        values: dict[Node, Node] = {}
+        value_nodes: dict[Node, Node] = {}
         before_hooks: dict[Node, Node] = {}
         for segment in reversed(self.segments()):
             for node in segment:
@@ -301,7 +301,7 @@ class Walk:
             outputs = [node for node in segment if node in self.arrived]
             for node, primal in self.pull(segment, outputs, [self.arrived[node] for node in outputs]):
                 if node in shown and node.value is None:
-                    values[node] = primal
+                    value_nodes[node] = primal
         ends = [node for node in self.ends() if node not in self.current_of]
         if self.leaf_hooks:
             for node in ends:
@@ -313,7 +313,7 @@ class Walk:
         current = {node: self.current_of.get(node, node) for node in wanted}
         gradients = {node: before_hooks.get(at, self.arrived[at]) for node, at in current.items() if at in self.arrived}
         retained = {node: self.arrived[node] for node in self.nodes if node.retains and node in self.arrived}
-        return WalkResult(gradients, retained, values, self.operations)
+        return WalkResult(gradients, retained, value_nodes, self.operations)
 
     def ends(self) -> list[Node]:
         """The nodes where the walk ends, in torch's order: first those whose cotangent is complete first."""
@@ -334,9 +334,10 @@ class Walk:
             return wanted or anomaly.enabled or (self.create_graph and node.held)
 
         def kind(node: Node) -> tuple[bool, Any]:
-            first, place = whole(node), node.device
+            first, device = whole(node), node.device
             alone = first.special and node in inside and first.stands_alone
-            return alone, (None if place is None else program_place(place), self.create_graph and self.ends_graph(node))
+            shared = None if device is None else program_place(device)
+            return alone, (shared, self.create_graph and self.ends_graph(node))
 
         nodes, inside = self.operations, set(self.operations)
         if len(nodes) > PIECE and not self.short_pieces:  # count operations without a gradient, too, as `plan_of` will
@@ -366,7 +367,7 @@ class Walk:
     def ends_graph(self, node: Node) -> bool:
         """Whether the cotangents of `node` cannot be differentiated again: those of a reentrant checkpoint."""
         operation = whole(node).operation
-        return operation is not None and bool(operation.whole_walks)
+        return operation is not None and bool(operation.refuses_inputs_error)
 
     def call_hooks(self, node: Node) -> None:
         """Replaces what has arrived at a node by what its tensor hooks return for it."""
@@ -386,7 +387,7 @@ class Walk:
     ) -> Iterable[tuple[Node, Node]]:
         """Records the pullback of a segment; pairs of each output and the node of its primal output.
 
-        `unpacked` maps places of operands of a single node to what saved-tensor hooks returned for them.
+        `unpacked` maps positions of operands of a single node to what saved-tensor hooks returned for them.
         """
         inside = set(segment)
         cut_off = {whole(each) for each in segment} - inside
@@ -400,12 +401,12 @@ class Walk:
         if not wrt:
             return ()  # it ends at a node whose own cotangent was asked for
         create_graph = self.create_graph and not self.ends_graph(segment[0])
-        primals, pulled = record_pullback(program, operands, wrt, cotangents, create_graph, self.batch)
+        output_nodes, pulled = record_pullback(program, operands, wrt, cotangents, create_graph, self.batch)
         if observers.listening and create_graph:
             tell(Pulled(outputs, pulled))
         for position, result in zip(wrt, pulled, strict=True):
             self.arrive(leaves[position], result)
-        return zip(outputs, primals, strict=True)
+        return zip(outputs, output_nodes, strict=True)
 
 
 def _frozen(
@@ -421,12 +422,12 @@ def _frozen(
         return program, leaves, leaves
     node = segment[0]
     inputs = node.inputs
-    apart = {place: copy(inputs[place]) for place in unpacked}
-    node.inputs = tuple([apart.get(place, each) for place, each in enumerate(inputs)])
+    apart = {position: copy(inputs[position]) for position in unpacked}
+    node.inputs = tuple([apart.get(position, each) for position, each in enumerate(inputs)])
     try:
         program, leaves = freeze(segment, outputs)
     finally:
         node.inputs = inputs
-    behind = {stands: inputs[place] for place, stands in apart.items()}
-    values = {apart[place]: each for place, each in unpacked.items()}
+    behind = {stands: inputs[position] for position, stands in apart.items()}
+    values = {apart[position]: each for position, each in unpacked.items()}
     return program, [behind.get(each, each) for each in leaves], [values.get(each, each) for each in leaves]

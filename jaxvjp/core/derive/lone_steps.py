@@ -77,7 +77,7 @@ def _pull_alone(
     settled, walk.arrived = walk.arrived, {}
     unpacked = node.packed(walk.create_graph) if node.packed is not None else {}
     if unpacked and observers.listening:
-        tell(Unpacked(node, {node.inputs[place]: each for place, each in unpacked.items()}))
+        tell(Unpacked(node, {node.inputs[position]: each for position, each in unpacked.items()}))
     pairs = [(each, v) for each, v in zip(outputs, cotangents, strict=True) if each is not None and v is not None]
     if pairs:  # there are none, if a hook has returned None
         walk.pull(segment, [each for each, _ in pairs], [v for _, v in pairs], unpacked)

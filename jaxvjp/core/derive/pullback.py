@@ -67,29 +67,31 @@ def record_pullback(
     depends on. For y = 2x + w² the cotangent of x is 2: to differentiate that is an error, as in torch, and not zero.
     """
     operands = (*arguments, *cotangents)
-    primals = tuple([each.aval.shaped(each.aval.shape[len(batch) :]) for each in cotangents])
+    output_avals = tuple([each.aval.shaped(each.aval.shape[len(batch) :]) for each in cotangents])
 
     def apply(positions: Positions, edges: tuple[Node, ...]) -> list[Node]:
-        pulled = [arguments[position].aval for position in positions]
-        avals = (*primals, *[each.shaped((*batch, *each.shape)) for each in pulled])
+        cotangent_avals = [arguments[position].aval for position in positions]
+        avals = (*output_avals, *[each.shaped((*batch, *each.shape)) for each in cotangent_avals])
         static = (program, positions, len(batch))
         node = Node(pullback, static, operands, avals, requires_grad=bool(edges))
         node.edges = edges
         saving = grad_mode().saving
         if edges and saving is not None:
-            node.packed = saving(node, [place for place, each in enumerate(operands) if each.aval.dtype.differentiable])
+            node.packed = saving(
+                node, [position for position, each in enumerate(operands) if each.aval.dtype.differentiable]
+            )
         return items(node)
 
     if not create_graph:
         results = apply(tuple(wrt), ())
-        return results[: len(primals)], results[len(primals) :]
+        return results[: len(output_avals)], results[len(output_avals) :]
     of_argument: dict[int, Node] = {}
     outputs: list[Node] = []
     groups = grouped(wrt, dependences(program, tuple(wrt)), operands, lambda each: tracks((each,)))
     for edges, positions in groups.items():
         results = apply(tuple(positions), edges)
-        outputs = results[: len(primals)]
-        of_argument.update(zip(positions, results[len(primals) :], strict=True))
+        outputs = results[: len(output_avals)]
+        of_argument.update(zip(positions, results[len(output_avals) :], strict=True))
     return outputs, [of_argument[position] for position in wrt]
 
 

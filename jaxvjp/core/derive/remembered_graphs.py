@@ -87,7 +87,7 @@ def differentiable_gradients(
 
 def _recreated(request: BackwardRequest) -> WalkResult | None:
     """Records a remembered walk again; None if there is none. RuntimeError where a saved tensor was written since."""
-    created: WalkNodes | None = memory.get(request.survey.key) if request.regular else None
+    created: WalkNodes | None = memory.get(request.survey.key) if request.may_be_remembered else None
     if created is None:
         return None
     nodes = request.survey.nodes
@@ -108,7 +108,7 @@ def _recreated(request: BackwardRequest) -> WalkResult | None:
 
 def _learn(request: BackwardRequest, walk: WalkResult, begin: int) -> None:
     """Remembers the nodes of `walk`, which are those with a `serial` from `begin` on, if all come from this graph."""
-    if not request.regular:
+    if not request.may_be_remembered:
         return
     found = _recorded_since(walk.gradients.values(), begin)
     constants, place_of = places_with(request.survey, found)

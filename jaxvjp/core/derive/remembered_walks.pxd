@@ -2,7 +2,7 @@
 from jaxvjp.core.record.modes cimport GradMode, Staging, Transforming, grad_mode, staging, transforming
 from jaxvjp.core.run.evaluation cimport operands_of
 from jaxvjp.core.record.graph cimport Node, Number
-from jaxvjp.core.record.lifetime cimport NodesMet, forget
+from jaxvjp.core.record.lifetime cimport NodesMet, drop_inputs_if_done
 from jaxvjp.core.record.record cimport node_of_value
 from jaxvjp.core.record.user_lines cimport user_line
 from jaxvjp.core.run.plan cimport Plan
@@ -19,4 +19,4 @@ cdef class RecalledGradients:
 
 cdef class BackwardRequest:
     cdef public Survey survey
-    cdef public bint regular
+    cdef public bint may_be_remembered

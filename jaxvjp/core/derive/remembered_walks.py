@@ -14,7 +14,7 @@ from jaxvjp.core.derive.anomaly import anomaly
 from jaxvjp.core.derive.engine import WalkResult
 from jaxvjp.core.derive.saved import check_unchanged
 from jaxvjp.core.record.graph import Node, Number
-from jaxvjp.core.record.lifetime import NodesMet, forget
+from jaxvjp.core.record.lifetime import NodesMet, drop_inputs_if_done
 from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.record import node_of_value
 from jaxvjp.core.record.user_lines import user_line
@@ -60,7 +60,7 @@ class RecalledGradients:
     """What `BackwardRequest.recalled` found.
 
     Attributes:
-        gradients: pairs of a leaf or target and its gradient, or the sum of `grad` and that (`added_to`).
+        gradients: pairs of a leaf or target and its gradient, or the sum of `grad` and that (`grad_node_of`).
         walked: the operations that the gradients went through.
         met: all nodes that the roots lead to.
     """
@@ -79,23 +79,23 @@ class BackwardRequest:
 
     Attributes:
         survey: that of its graph.
-        regular: whether a plan may be remembered for graphs of that structure.
+        may_be_remembered: whether a plan may be remembered for graphs of that structure.
     """
 
-    def __init__(self, found: Survey, regular: bool) -> None:
+    def __init__(self, found: Survey, may_be_remembered: bool) -> None:
         self.survey = found
-        self.regular = regular
+        self.may_be_remembered = may_be_remembered
 
     def runs_in_short_pieces(self) -> bool:
         """Whether the graph is to run in short pieces; counts that it does (`plan.choose_short_pieces`)."""
-        return self.regular and choose_short_pieces(self.survey)
+        return self.may_be_remembered and choose_short_pieces(self.survey)
 
     def recalled(self) -> RecalledGradients | None:
         """The computed gradients, if such a walk is remembered; None if not.
 
         RuntimeError where a saved tensor was written in place since.
         """
-        remembered: WalkPlan | None = memory.get(self.survey.key) if self.regular else None
+        remembered: WalkPlan | None = memory.get(self.survey.key) if self.may_be_remembered else None
         if remembered is None:
             return None
         nodes = self.survey.nodes
@@ -110,7 +110,7 @@ class BackwardRequest:
                 deferred.plans[node] = remembered.plan
             else:
                 node.value = values[place]
-                forget(node)
+                drop_inputs_if_done(node)
         where = user_line()
         gradients = []
         for at, place, aval in remembered.gradients:
@@ -119,14 +119,14 @@ class BackwardRequest:
 
     def learn(self, walk: WalkResult, results: dict[Node, Node], computed: Sequence[tuple[Survey, Plan]]) -> None:
         """Remembers the plan that was run for `walk`, if one evaluation gave all `results` from this graph alone."""
-        if not self.regular or len(computed) != 1:
+        if not self.may_be_remembered or len(computed) != 1:
             return
         ((inner, plan),) = computed
         constants, place_of = places_with(self.survey, inner.operations)
         if any(each not in place_of for each in inner.nodes):
             return  # a value came from elsewhere: a hook may use a tensor that it keeps
         outputs = {inner.nodes[each] for each in plan.outputs}
-        values = {**{node: node for node in outputs if node in self.survey.place_of}, **walk.values}
+        values = {**{node: node for node in outputs if node in self.survey.place_of}, **walk.value_nodes}
         if not outputs.issuperset(results.values()) or any(
             each not in self.survey.place_of for each in walk.operations
         ):
@@ -148,14 +148,15 @@ def request_of(
     roots: Sequence[Node],
     cotangents: Sequence[Node | None],
     targets: Sequence[Node] | None,
-    added_to: Callable[[Node], Node | str] | None = None,
+    grad_node_of: Callable[[Node], Node | str] | None = None,
     batch: tuple[int, ...] = (),
     create_graph: bool = False,
 ) -> BackwardRequest:
     """Surveys the graph that a backward pass goes through; computes what waited (`deferred`, `heavy`) first.
 
-    `roots`, `cotangents`, `targets`, `batch` and `create_graph` are the arguments of `engine.walk_back`. `added_to` is
-    called with a leaf; it returns the node that the gradient will be added to, or a word if there is none.
+    `roots`, `cotangents`, `targets`, `batch` and `create_graph` are the arguments of `engine.walk_back`.
+    `grad_node_of` is called with a leaf; it returns the node that the gradient will be added to, or a word if there is
+    none.
     """
     if not create_graph:
         deferred.settle()
@@ -167,17 +168,17 @@ def request_of(
         if each is not None:
             start.append(each)
     if targets is not None:
-        sums = [] if added_to is None else [added_to(each) for each in targets]
+        sums = [] if grad_node_of is None else [grad_node_of(each) for each in targets]
         start += [*targets, *[each for each in sums if isinstance(each, Node)]]
         asked += [len(targets), *["node" if isinstance(each, Node) else each for each in sums]]
-        added_to = None
+        grad_node_of = None
     if len(set(start)) < len(start):  # a node that is there twice has one place in the survey
         asked += [start.index(each) for each in start]
-    found = survey(start, (), asked, added_to, True, create_graph)
+    found = survey(start, (), asked, grad_node_of, True, create_graph)
     transform = transforming()
     # Inside a transform nothing is computed, so there is no plan; with `create_graph` none is needed.
     apart = transform.forward or (transform.depth and not create_graph)
-    return BackwardRequest(found, found.regular and not (anomaly.enabled or apart))
+    return BackwardRequest(found, found.key_is_complete and not (anomaly.enabled or apart))
 
 
 def places_with(found: Survey, recorded: Sequence[Node]) -> tuple[list[Number], dict[Any, int]]:

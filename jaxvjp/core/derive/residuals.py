@@ -41,7 +41,7 @@ def _written_since(read: Node, node: Node) -> bool:
 
 @lru_cache(maxsize=PROGRAM_CACHE)
 def _residuals(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...], tracked: Positions) -> frozenset[int]:
-    """The places of the operands that are saved as they are, if the derivative with respect to `tracked` reads them."""
+    """The positions of operands that are saved as they are, if the derivative with respect to `tracked` reads them."""
     results = abstract(operation, static, avals)
     equations = [(operation, static, tuple(range(-1, -1 - len(avals), -1)))]
     equations += [(tuple_item, (number,), (0,)) for number in range(len(results))]
@@ -52,10 +52,10 @@ def _residuals(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...], 
 
 
 def _kept(operation: Op, static: tuple[Any, ...], count: int) -> set[int]:
-    """The places of the operands that some operation saves as they are, among `count` of them."""
+    """The positions of the operands that some operation saves as they are, among `count` of them."""
     if not (static and type(static[0]) is Program):
         named = [name for name, _ in operation.saves if name not in ("result", "residuals")]
-        return {at for name in named for at in operation.places(name, static, count)}
+        return {at for name in named for at in operation.positions(name, static, count)}
     if operation not in (pullback, jvp, vmap):
         return set(range(count))  # a checkpoint saves its arguments
     program: Program = static[0]

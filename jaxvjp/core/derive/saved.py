@@ -11,11 +11,11 @@ from collections.abc import Iterable, Sequence
 from jaxvjp.core.derive.anomaly import blame
 from jaxvjp.core.derive.residuals import overwritten_residual
 from jaxvjp.core.record.graph import Node, Number, ends_here, is_held
-from jaxvjp.core.record.lifetime import NodesMet, TensorsBehind, copy_without_inputs, forget
+from jaxvjp.core.record.lifetime import NodesMet, TensorsBehind, copy_without_inputs, drop_inputs_if_done
 from jaxvjp.core.record.modes import grad_mode, transforming
 from jaxvjp.core.record.observers import Released, observers, tell
 from jaxvjp.core.record.record import leave_recorded_uncollected
-from jaxvjp.core.record.saves import changed_in_place, saved_places, shows_overwritten
+from jaxvjp.core.record.saves import changed_in_place, saved_positions, shows_overwritten
 from jaxvjp.core.record.user_lines import located, loop_around, user_line
 from jaxvjp.core.record.versions import Versions
 from jaxvjp.ops.pointwise import cast
@@ -36,7 +36,7 @@ def check_unchanged(operations: Sequence[Node]) -> None:
     block = grad_mode().mutation
     node: Node
     for node in operations:
-        if node.special and node.mutation is not None and node.mutation != block and saved_places(node):
+        if node.special and node.mutation is not None and node.mutation != block and saved_positions(node):
             raise AssertionError(
                 "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was "
                 "originally recorded."
@@ -46,8 +46,8 @@ def check_unchanged(operations: Sequence[Node]) -> None:
     first = min([node.serial for node in operations])
     if Versions.last_detach > first:
         for node in operations:
-            for place in saved_places(node):  # no generator: Cython has none in such a function
-                if place is not None and node.inputs[place].detached_in_place:
+            for position in saved_positions(node):  # no generator: Cython has none in such a function
+                if position is not None and node.inputs[position].detached_in_place:
                     blame(node)
                     raise RuntimeError(
                         "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is "
@@ -87,7 +87,7 @@ def release(operations: Iterable[Node], met: NodesMet) -> None:
         elif node.operation is not None and node.operation.saves:
             node.freed = node.special = True
             if node.value is not None:
-                forget(node)
+                drop_inputs_if_done(node)
             continue
         if node.value is not None and is_held(node):
             to_strip.append(node)

@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from jaxvjp.core.record.modes import changed, grad_mode, thread_modes
+from jaxvjp.core.record.modes import count_change, grad_mode, thread_modes
 from jaxvjp.types.compiled import CYTHONIZED
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -77,4 +77,4 @@ class Block:
         state = self._state()
         for name, value in zip(self._settings, values, strict=True):
             setattr(state, name, value)
-        changed()
+        count_change()

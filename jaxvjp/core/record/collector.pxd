@@ -7,5 +7,5 @@ cdef extern from "Python.h":
     int PyObject_GC_IsTracked(object)
 
 cpdef object leave_uncollected(object part)
-cpdef object collected(object node, tuple inputs)
+cpdef object let_collector_visit(object node, tuple inputs)
 cpdef object uncollected_ref(object target)

@@ -18,7 +18,7 @@ def leave_uncollected(part: Any) -> None:
         PyObject_GC_UnTrack(part)  # type: ignore[name-defined]  # noqa: F821 - see collector.pxd
 
 
-def collected(node: Any, inputs: tuple[Any, ...]) -> None:
+def let_collector_visit(node: Any, inputs: tuple[Any, ...]) -> None:
     """Has the collector visit a node that it was spared (`record.leave_recorded_uncollected`), and its inputs."""
     if CYTHONIZED:
         for each in (node, inputs):

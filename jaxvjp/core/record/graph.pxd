@@ -1,8 +1,8 @@
 # What C knows of nodes: their attributes, each at its place and not in a dict. It must name all that graph.py sets.
 cimport cython
 
-from jaxvjp.core.record.collector cimport collected, leave_uncollected, uncollected_ref
-from jaxvjp.core.record.modes cimport GradMode, Staging, Transforming, changed, grad_mode, staging, transforming
+from jaxvjp.core.record.collector cimport let_collector_visit, leave_uncollected, uncollected_ref
+from jaxvjp.core.record.modes cimport GradMode, Staging, Transforming, count_change, grad_mode, staging, transforming
 from jaxvjp.core.record.user_lines cimport user_line
 
 cdef class Number:

@@ -19,8 +19,8 @@ from weakref import ref
 import jax
 import numpy as np
 
-from jaxvjp.core.record.collector import collected, leave_uncollected, uncollected_ref
-from jaxvjp.core.record.modes import GradMode, changed, grad_mode
+from jaxvjp.core.record.collector import leave_uncollected, let_collector_visit, uncollected_ref
+from jaxvjp.core.record.modes import GradMode, count_change, grad_mode
 from jaxvjp.core.record.steps import Hook, Packed, PythonBackward, StepHooks
 from jaxvjp.core.record.user_lines import Location, UserLine, located, user_line
 from jaxvjp.core.record.versions import Versions, next_serial
@@ -76,8 +76,8 @@ def rare(hidden: str, default: Any = None) -> Any:
     def assign(node: Node, value: Any) -> None:
         if value is not default:
             node.special = True
-            collected(node, node.inputs)
-        changed()
+            let_collector_visit(node, node.inputs)
+        count_change()
         setattr(node, hidden, value)
 
     return property(attrgetter(hidden), assign)
@@ -92,8 +92,8 @@ def hooks_of_leaf_or_node(name: str) -> Any:
 
     def assign(node: Node, value: Any) -> None:
         node.special = True
-        collected(node, node.inputs)
-        changed()
+        let_collector_visit(node, node.inputs)
+        count_change()
         if ends_here(node):
             setattr(leaf_identity_of(node), name, value)
         else:
@@ -141,7 +141,7 @@ class Node:
             read, but nothing recorded that has a gradient (`record.tracks`).
         retaken: of a view that was taken again after its base was written, from how many view ops; else 0.
 
-        input_avals: the avals of the inputs, after `lifetime.forget` has dropped the inputs.
+        input_avals: the avals of the inputs, after `lifetime.drop_inputs_if_done` has dropped the inputs.
         passed: of a freed node that has dropped its inputs, which tensors it may have been computed from.
         original: of the copy that `saved.release` makes of a step, without its inputs, weakly the original.
     """
@@ -241,7 +241,7 @@ class Node:
         return re.sub(r"Backward0?(?=\d*$)", "", self.qualified_name)
 
     def avals_read(self) -> tuple[Aval, ...]:
-        """The avals of the inputs, also after `lifetime.forget` has dropped those; `gradient_name` needs them."""
+        """The avals of the inputs, also after those were dropped (`lifetime`); `gradient_name` needs them."""
         return tuple([each.aval for each in self.inputs]) if self.input_avals is None else self.input_avals
 
     @property
@@ -313,7 +313,7 @@ class LeafIdentity:
 
 def leaf_identity_of(node: Node) -> LeafIdentity:
     """The `LeafIdentity` of a leaf's node, made when it is first needed."""
-    collected(node, node.inputs)
+    let_collector_visit(node, node.inputs)
     if node.leaf is None:
         node.leaf = LeafIdentity()
     return node.leaf

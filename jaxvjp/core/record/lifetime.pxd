@@ -6,7 +6,7 @@ from jaxvjp.core.record.graph cimport Node, ends_here, gradient_edges, new_node
 from jaxvjp.core.record.modes cimport Transforming, transforming
 from jaxvjp.core.record.saves cimport count_writes
 
-cpdef object forget(Node node)
+cpdef object drop_inputs_if_done(Node node)
 @cython.locals(copy=Node)
 cpdef Node copy_without_inputs(Node node, object passed)
 @cython.locals(node=Node)

@@ -1,8 +1,8 @@
 """The life of a node, once it is recorded: when it drops its inputs, and with them what only they held.
 
 * `record` makes it, with inputs and without a value.
-* `evaluation`, or a walk that is remembered, sets `value` and calls `forget`: if no gradient can flow through the node,
-  it drops its inputs, and with them what only they held.
+* `evaluation`, or a walk that is remembered, sets `value` and calls `drop_inputs_if_done`: if no gradient can flow
+  through the node, it drops its inputs, and with them what only they held.
 * A `backward` without `retain_graph` calls `saved.release`. A node whose op saves tensors is `freed`, as in torch: a
   second backward raises an error. Once it has a value it drops its inputs; `passed` tells which tensors they may have
   come from.
@@ -23,7 +23,7 @@ from jaxvjp.core.record.saves import count_writes
 from jaxvjp.ops.identity import rebind
 
 
-def forget(node: Node) -> None:
+def drop_inputs_if_done(node: Node) -> None:
     """Drops the inputs, if the value is known and no gradient can flow through here any more: saves memory."""
     if node.value is not None and (node.freed or ends_here(node)) and not transforming().forward:
         if node.freed:
@@ -69,17 +69,17 @@ class NodesMet:
         self.onward = [] if onward is None else onward
 
     def ways(self) -> list[list[int]]:
-        """For each node the places in `nodes` of those that it passes cotangents to."""
+        """For each node the indices in `nodes` of those that it passes cotangents to."""
         if not self.onward:
-            place = {node: at for at, node in enumerate(self.nodes)}
+            index_of = {node: at for at, node in enumerate(self.nodes)}
             for node in self.nodes:
                 behind = gradient_edges(node) if type(node) is Node else []
-                self.onward.append([place[each] for each in behind if each in place])
+                self.onward.append([index_of[each] for each in behind if each in index_of])
         return self.onward
 
 
 def noted(nodes: list[Any], holders: dict[int, Any], earlier: dict[int, TensorsBehind]) -> list[int]:
-    """The serials of `nodes`; by their places, puts what `TensorsBehind` keeps of them into `holders` and `earlier`."""
+    """The serials of `nodes`; by index, puts what `TensorsBehind` keeps of them into `holders` and `earlier`."""
     serials: list[int] = []
     for each in nodes:
         serial = 0
@@ -98,7 +98,7 @@ class TensorsBehind:
     """Which tensors are behind a freed node that has dropped its inputs, of those that the freeing pass met."""
 
     def __init__(self, met: NodesMet) -> None:
-        # By place, and only where there are any: of 10,000 nodes few have a tensor that is still there.
+        # By index, and only where there are any: of 10,000 nodes few have a tensor that is still there.
         self.holders: dict[int, Any] = {}
         self.earlier: dict[int, TensorsBehind] = {}
         self.serials = noted(met.nodes, self.holders, self.earlier)
@@ -106,14 +106,14 @@ class TensorsBehind:
 
     def behind(self, serial: int) -> list[Any]:
         """Weak references to the tensors behind the node with this number."""
-        pending = [place for place, each in enumerate(self.serials) if each == serial]
+        pending = [index for index, each in enumerate(self.serials) if each == serial]
         found: list[Any] = []
         seen = set(pending)
-        for place in pending:  # `pending` grows while the loop runs
-            found += [self.holders[place]] if place in self.holders else []
-            found += self.earlier[place].behind(self.serials[place]) if place in self.earlier else []
-            pending += [each for each in self.onward[place] if each not in seen]
-            seen.update(self.onward[place])
+        for index in pending:  # `pending` grows while the loop runs
+            found += [self.holders[index]] if index in self.holders else []
+            found += self.earlier[index].behind(self.serials[index]) if index in self.earlier else []
+            pending += [each for each in self.onward[index] if each not in seen]
+            seen.update(self.onward[index])
         return found
 
     def leads(self, node: Node, targets: Iterable[Node]) -> bool:

@@ -34,7 +34,7 @@ cdef class ThreadModes:
 cdef ThreadModes _last
 cdef unsigned long long _number
 
-cpdef changed()
+cpdef count_change()
 cpdef ThreadModes thread_modes()
 cpdef GradMode grad_mode()
 cpdef Transforming transforming()

@@ -1,7 +1,7 @@
 """The modes of a thread: whether it records gradients (`no_grad`), is inside `func.grad` or `vmap`, stages a step.
 
-`grad_mode()`, `transforming()` and `staging()` give those of the current thread. `changed()` counts each change of a
-mode and of a tensor, so that `staging` can tell by one comparison that nothing has changed since it looked.
+`grad_mode()`, `transforming()` and `staging()` give those of the current thread. `count_change()` counts each change of
+a mode and of a tensor, so that `staging` can tell by one comparison that nothing has changed since it looked.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ changes = Changes()
 dtypes.REMEMBERED.append(changes)
 
 
-def changed() -> None:
+def count_change() -> None:
     """Counts a change."""
     those: Changes = changes
     those.count += 1
@@ -42,7 +42,7 @@ class Counted:
     """Base class of modes: setting an attribute counts as a change."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        changed()
+        count_change()
         if CYTHONIZED:
             PyObject_GenericSetAttr(self, name, value)  # type: ignore[name-defined]  # noqa: F821 - see modes.pxd
         else:
@@ -129,7 +129,7 @@ class ThreadModes:
         """Has them be as they were `noted`."""
         for mode, before in zip((self.grad_mode, self.transforming), noted, strict=True):
             vars(mode).update(before)
-        changed()
+        count_change()
 
 
 class _Threads(threading.local):
@@ -183,8 +183,8 @@ class tracking:  # noqa: N801 - reads as a word: `with tracking(False):`
         now = grad_mode()
         self.before = now.enabled
         now.enabled = self.enabled
-        changed()  # the compiled form sets `enabled` in C, without `Counted.__setattr__`
+        count_change()  # the compiled form sets `enabled` in C, without `Counted.__setattr__`
 
     def __exit__(self, *_: object) -> None:
         grad_mode().enabled = self.before
-        changed()
+        count_change()

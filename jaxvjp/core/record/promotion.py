@@ -98,11 +98,11 @@ def promoted_by_role(promotion: str, operands: Sequence[Any], roles: Sequence[st
     rest = iter(promoted(promotion, taking))
     result: list[Any] = [next(rest) if role not in (SCALAR, KEPT) else None for role in roles]
     common = next(each.aval.dtype for each in (*result, *operands) if each is not None)
-    for place, each in enumerate(operands):
+    for position, each in enumerate(operands):
         if type(each) is Node:
-            result[place] = result[place] or each
-        elif result[place] is None:
-            result[place] = _beside(each, common)
+            result[position] = result[position] or each
+        elif result[position] is None:
+            result[position] = _beside(each, common)
     return tuple(result)
 
 
@@ -119,14 +119,14 @@ def as_computed(
     if not (short or operation.mixed):
         return taken
     result = list(taken)
-    places = zip(operation.roles_of(static, len(taken)), operation.numbers_among(static, len(taken)), strict=True)
-    for place, (role, opmath) in enumerate(places):
-        each = taken[place]
+    positions = zip(operation.roles_of(static, len(taken)), operation.numbers_among(static, len(taken)), strict=True)
+    for position, (role, opmath) in enumerate(positions):
+        each = taken[position]
         if short and opmath:
-            if type(each) is Number and (place or operation is mul):  # to torch `2 * x` is `x.mul(2)`
-                result[place] = each = Number(each.value, float32)
-            elif place and type(each) is Node and not each.aval.shape and given[place].aval.dtype is not common:
-                result[place] = each = converted(given[place], float32)
+            if type(each) is Number and (position or operation is mul):  # to torch `2 * x` is `x.mul(2)`
+                result[position] = each = Number(each.value, float32)
+            elif position and type(each) is Node and not each.aval.shape and given[position].aval.dtype is not common:
+                result[position] = each = converted(given[position], float32)
         checked = role == SCALAR or (short and operation.numbers == CHECKED)
         if checked and type(each) is Number and each.aval.dtype.category == FLOATING:
             fitted(each.value, each.aval.dtype)

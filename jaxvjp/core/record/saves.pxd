@@ -4,7 +4,7 @@ cimport cython
 from jaxvjp.core.record.graph cimport Node, Number, gradient_edges
 from jaxvjp.core.record.modes cimport Transforming, transforming
 
-cpdef list saved_places(Node node)
+cpdef list saved_positions(Node node)
 cpdef list saved_inputs(Node node)
 cpdef object check_savable(object saved, object inputs=*)
 @cython.locals(several=Node)

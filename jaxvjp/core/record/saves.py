@@ -19,23 +19,23 @@ SAME_MEMORY = frozenset((detach, variable, placed, transform_argument, dual, pri
 """Ops, besides views, whose result shows the memory of their operand."""
 
 
-def saved_places(node: Node) -> list[int | None]:
-    """What torch would have saved for the backward step of `node`: the places among `inputs`; None means its result."""
+def saved_positions(node: Node) -> list[int | None]:
+    """What torch would have saved for the backward step of `node`: positions among `inputs`; None means its result."""
     operation = node.operation
     if operation is None:
         return []
-    places: list[int | None] = []
+    positions: list[int | None] = []
     for name, needed_for in operation.saves:
         count = len(node.inputs)
         if needed_for is not None:
-            wanted = [node.inputs[place] for place in operation.places(needed_for, node.static, count)]
+            wanted = [node.inputs[position] for position in operation.positions(needed_for, node.static, count)]
             if not [each for each in wanted if isinstance(each, Node) and each.requires_grad and not each.lost]:
                 continue
         if name == "result":
-            places.append(None)
+            positions.append(None)
         elif name != "residuals":
-            places += operation.places(name, node.static, count)
-    return list(dict.fromkeys(places))
+            positions += operation.positions(name, node.static, count)
+    return list(dict.fromkeys(positions))
 
 
 def saved_inputs(node: Node) -> list[Node | Number]:
@@ -43,7 +43,7 @@ def saved_inputs(node: Node) -> list[Node | Number]:
     assert node.operation is not None
     if "residuals" in [name for name, _ in node.operation.saves]:
         return list(node.inputs)
-    return [node.inputs[place] for place in saved_places(node) if place is not None]
+    return [node.inputs[position] for position in saved_positions(node) if position is not None]
 
 
 def check_savable(saved: Iterable[Node | Number], inputs: Iterable[Node | Number] = ()) -> None:
@@ -72,10 +72,10 @@ def _lead_to_a_leaf(inputs: Iterable[Node | Number]) -> bool:
 
 def changed_in_place(node: Node) -> Node | None:
     """What torch would have saved for the backward step of `node` and was written in place since, or None."""
-    for place in () if node.packed else saved_places(node):
-        if place == 0 and node.in_place:
+    for position in () if node.packed else saved_positions(node):
+        if position == 0 and node.in_place:
             continue
-        saved = node if place is None else node.inputs[place]
+        saved = node if position is None else node.inputs[position]
         if isinstance(saved, Node) and shows_overwritten(saved) is not None:
             return saved
     if node.operation is tuple_item and node.inputs:

@@ -41,17 +41,17 @@ class Packed(Protocol):
     """What saved-tensor hooks made of the tensors that a node saves."""
 
     def __call__(self, create_graph: bool) -> dict[int, Node]:
-        """Calls the unpack hook: maps the place of each saved operand to the node to use instead."""
+        """Calls the unpack hook: maps the position of each saved operand to the node to use instead."""
 
-    def shown(self, place: int | None) -> Any:
-        """The tensor that the unpack hook makes of the operand of that place, or, with None, of the result."""
+    def shown(self, position: int | None) -> Any:
+        """The tensor that the unpack hook makes of the operand of that position, or, with None, of the result."""
 
 
 class SavingHooks(Protocol):
     """A pair of saved-tensor hooks: called with a node it packs all that the node saves (or the operands of the given
-    places), `packed` packs one tensor."""
+    positions), `packed` packs one tensor."""
 
-    def __call__(self, node: Node, places: Sequence[int | None] | None = None) -> Packed: ...
+    def __call__(self, node: Node, positions: Sequence[int | None] | None = None) -> Packed: ...
 
     def packed(self, node: Node) -> Any: ...
 

@@ -64,16 +64,16 @@ def set_choosing(enabled: bool) -> None:
 
 
 class OutputGroups(NamedTuple):
-    """The places of a program's outputs in two groups.
+    """A program's outputs, by their numbers, in two groups.
 
     A program that holds a pullback returns gradients and, as `jax.vjp` does, primal outputs, such as the loss.
 
     Attributes:
-        primals: the places of primal outputs of a pullback: the user may never look at them.
-        others: all other places.
+        primal_outputs: the primal outputs of a pullback: the user may never look at them.
+        others: all others: the gradients.
     """
 
-    primals: tuple[int, ...]
+    primal_outputs: tuple[int, ...]
     others: tuple[int, ...]
 
 
@@ -81,7 +81,7 @@ ONE_GROUP = OutputGroups((), ())
 
 
 class Apart:
-    """One program compiled as two: `others` gives the gradients, `primals` the primal outputs (see `OutputGroups`).
+    """One program compiled as two: `others` gives the gradients, `primal_outputs` the rest (see `OutputGroups`).
 
     Both compute what they have in common. A backward pass whose loss nobody reads calls `others` alone.
     """
@@ -89,19 +89,19 @@ class Apart:
     def __init__(self, run: Compiled, groups: OutputGroups, compiler: Compiler) -> None:
         self.groups = groups
         self.others = compiler(partial(run, outputs=groups.others))
-        self.primals = compiler(partial(run, outputs=groups.primals))
+        self.primal_outputs = compiler(partial(run, outputs=groups.primal_outputs))
 
     def __call__(self, *operands: Any) -> list[Any]:
         results = self.gradients_only(*operands)
-        for place, result in zip(self.groups.primals, self.primals(*operands), strict=True):
-            results[place] = result
+        for number, result in zip(self.groups.primal_outputs, self.primal_outputs(*operands), strict=True):
+            results[number] = result
         return results
 
     def gradients_only(self, *operands: Any) -> list[Any]:
-        """The outputs, with None in the places of `groups.primals`."""
-        results: list[Any] = [None] * (len(self.groups.primals) + len(self.groups.others))
-        for place, result in zip(self.groups.others, self.others(*operands), strict=True):
-            results[place] = result
+        """The outputs, with None for `groups.primal_outputs`."""
+        results: list[Any] = [None] * (len(self.groups.primal_outputs) + len(self.groups.others))
+        for number, result in zip(self.groups.others, self.others(*operands), strict=True):
+            results[number] = result
         return results
 
 
@@ -380,12 +380,13 @@ def _finished(arrays: Sequence[Any]) -> Sequence[Any]:
 
 def output_groups(program: Program) -> OutputGroups:
     """Finds the outputs of `program` that are primal outputs of a pullback in it."""
-    primals = []
-    for place, each in enumerate(program.outputs):
+    primal_outputs = []
+    for number, each in enumerate(program.outputs):
         if each >= 0:
             operation, static, inputs = program.equations[each]
             source = program.equations[inputs[0]] if operation is tuple_item and inputs[0] >= 0 else None
             # An op that carries a program, such as `pullback`, returns the outputs of that program first.
             if source is not None and source[0].carries_program and static[0] < len(source[1][0].outputs):
-                primals.append(place)
-    return OutputGroups(tuple(primals), tuple(place for place in range(len(program.outputs)) if place not in primals))
+                primal_outputs.append(number)
+    others = tuple(number for number in range(len(program.outputs)) if number not in primal_outputs)
+    return OutputGroups(tuple(primal_outputs), others)

@@ -36,7 +36,7 @@ from jaxvjp.core.run.choosing import (
     with_settings,
 )
 from jaxvjp.core.run.interpreter import Interpreter
-from jaxvjp.core.run.program import Program, place_of_program, replay
+from jaxvjp.core.run.program import Program, device_of_program, replay
 from jaxvjp.core.run.tiers import Compiled, Waiting
 from jaxvjp.ops.identity import redistributed
 from jaxvjp.types.devices import META, NO_DATA, jax_device
@@ -117,21 +117,21 @@ class Executable:
         usual = together(self.traced, ONE_GROUP)
         self.call: Compiled = Waiting(self, Trial(self, usual) if Choosing.enabled else usual, self._switch_to)
         self.device: Any = None
-        place = place_of_program(program)
-        if place is META:
+        device = device_of_program(program)
+        if device is META:
             self.call = lambda *_: [NO_DATA] * len(program.outputs)
-        elif type(place) is OnMesh:
-            self.device = place.replicated.sharding
-            self.call = self._first(_on_mesh(place, program, self.arrays, usual))
-        elif place is not None:  # a program that reads no array, but for numbers, would run elsewhere
-            self.device = jax_device(place)
+        elif type(device) is OnMesh:
+            self.device = device.replicated.sharding
+            self.call = self._first(_on_mesh(device, program, self.arrays, usual))
+        elif device is not None:  # a program that reads no array, but for numbers, would run elsewhere
+            self.device = jax_device(device)
             # It does not wait: NumPy would run it on the CPU.
             self.call = self._first(_on_device(self.device, usual))
         self.deferring: Compiled | None = None
         self.where: UserLine = None
 
     def traced(self, *operands: Any, outputs: tuple[int, ...] | None = None) -> tuple[Any, ...]:
-        """What `jax.jit` traces: the program, or of its outputs only those at the places `outputs`."""
+        """What `jax.jit` traces: the program, or of its outputs only those with the numbers `outputs`."""
         counters.compiles += 1
         results = self.run(*operands)
         return results if outputs is None else tuple([results[each] for each in outputs])
@@ -189,7 +189,7 @@ class Executable:
     def with_constants(self, arrays: Sequence[Any], packs: Sequence[Any], donated: tuple[int, ...] = ()) -> Compiled:
         """Compiles, at once, a function of arrays like `arrays` alone. The numbers in `packs` become constants in it.
 
-        Calls of it need no `enable_x64` around them. A call may overwrite the arrays at the places `donated`.
+        Calls of it need no `enable_x64` around them. A call may overwrite the arrays `donated`, by their positions.
         """
 
         def run(*operands: Any, outputs: tuple[int, ...] | None = None) -> Any:
@@ -209,21 +209,21 @@ class Executable:
         if isinstance(self.call, Waiting) and self.call.calls == 0 and self.program.weight > QUICK:
             self.call.eagerly = True
 
-    def packed(self, place: int, numbers: list[Any], own: Any) -> Any:
-        """`numbers` as the array for the pack at `place`. If the last call had the same, it stays on the device."""
-        known, array = self.repeated[place]
+    def packed(self, pack: int, numbers: list[Any], own: Any) -> Any:
+        """`numbers` as the array for the pack of this number. If the last call had the same, it stays on the device."""
+        known, array = self.repeated[pack]
         told: Any = numbers
         if 0 in numbers or own in COMPLEX:  # 0.0 == -0.0, but 1 / 0.0 != 1 / -0.0: compare bit by bit
             told = packed_numbers(numbers, own).tobytes()
         if known != told:
-            self.repeated[place] = (told, None)
+            self.repeated[pack] = (told, None)
             return packed_numbers(numbers, own)
         if array is None and isinstance(self.device, NamedSharding) and jax.process_count() > 1:
             return packed_numbers(numbers, own)  # JAX would compare it in all processes
         if array is None:
             with jax.enable_x64(True):
                 array = jax.device_put(packed_numbers(numbers, own), self.device)
-            self.repeated[place] = (told, array)
+            self.repeated[pack] = (told, array)
         return array
 
     def take(self, compiled: Compiled, choice: Choice) -> None:
@@ -233,7 +233,7 @@ class Executable:
             self.deferring = compiled.gradients_only
 
 
-def _on_mesh(place: OnMesh, program: Program, arrays: list[int], compiled: Compiled) -> Compiled:
+def _on_mesh(mesh: OnMesh, program: Program, arrays: list[int], compiled: Compiled) -> Compiled:
     """`compiled` for a program on a mesh, which may have operands and results at home."""
     at_home = [at for at, position in enumerate(arrays) if program.arguments[position].device is None]
     moves = [program.equations[each] for each in program.outputs if each >= 0]
@@ -242,14 +242,14 @@ def _on_mesh(place: OnMesh, program: Program, arrays: list[int], compiled: Compi
     def call(*operands: Any) -> Sequence[Any]:
         given = list(operands)
         for at in at_home:
-            if not (isinstance(given[at], np.ndarray) or place.holds(given[at])):
-                given[at] = place.home(given[at]) if given[at].sharding.num_devices > 1 else np.asarray(given[at])
+            if not (isinstance(given[at], np.ndarray) or mesh.holds(given[at])):
+                given[at] = mesh.home(given[at]) if given[at].sharding.num_devices > 1 else np.asarray(given[at])
         numbers = given[len(arrays) :]
         if (at_home or numbers) and jax.process_count() > 1:
             _check_alike([*[given[at] for at in at_home], *numbers])
         results = list(compiled(*given))
         for at in home:
-            results[at] = place.home(results[at])
+            results[at] = mesh.home(results[at])
         return results
 
     return call

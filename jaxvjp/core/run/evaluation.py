@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary, ref
 import jax
 
 from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.lifetime import forget
+from jaxvjp.core.record.lifetime import drop_inputs_if_done
 from jaxvjp.core.record.modes import staging, transforming
 from jaxvjp.core.run.loop_search import roll_loops
 from jaxvjp.core.run.memory import Memory
@@ -44,7 +44,7 @@ def evaluate(wanted: Iterable[Node], short_pieces: bool | None = None) -> list[t
     if not nodes:
         return []
     if deferred.plans:
-        deferred.wanted(nodes)
+        deferred.include_from_now_on(nodes)
     if staging().journal is not None:
         staging().journal.refuse("reads the value of a tensor")
     if transforming().pure:  # inside of a function that JAX traces: what does not depend on its arguments
@@ -52,8 +52,8 @@ def evaluate(wanted: Iterable[Node], short_pieces: bool | None = None) -> list[t
             return _evaluate(nodes, short_pieces)
     if Elsewhere.used:  # no program spans two devices, and a node without a value is computed on its own device
         ran = []
-        for place in {program_place(node.device) for node in nodes}:
-            ran += _evaluate([node for node in nodes if program_place(node.device) == place], short_pieces)
+        for device in {program_place(node.device) for node in nodes}:
+            ran += _evaluate([node for node in nodes if program_place(node.device) == device], short_pieces)
         return ran
     return _evaluate(nodes, short_pieces)
 
@@ -71,7 +71,7 @@ def _evaluate(nodes: list[Node], short_pieces: bool | None) -> list[tuple[Survey
     for place in plan.outputs:
         node = found.nodes[place]
         node.value = values[place]
-        forget(node)
+        drop_inputs_if_done(node)
     return [] if short_pieces else [(found, plan)]
 
 
@@ -105,7 +105,7 @@ class Deferred(threading.local):
     def __init__(self) -> None:
         self.plans: WeakKeyDictionary[Node, Plan] = WeakKeyDictionary()
 
-    def wanted(self, nodes: Iterable[Node]) -> None:
+    def include_from_now_on(self, nodes: Iterable[Node]) -> None:
         """Has the plans that left out one of `nodes` compute it from now on."""
         for node in nodes:
             plan = self.plans.pop(node, None)

@@ -27,8 +27,8 @@ class Recompile(NamedTuple):
     change: str
 
     def __str__(self) -> str:
-        place = "a program" if self.line is None else f"{self.line.filename}:{self.line.number}"
-        return f"{place} was compiled again ({self.operations} operations): {self.change}"
+        stands = "a program" if self.line is None else f"{self.line.filename}:{self.line.number}"
+        return f"{stands} was compiled again ({self.operations} operations): {self.change}"
 
 
 class History:
@@ -113,5 +113,5 @@ def _described(programs: Iterable[tuple[UserLine, Executable]]) -> Iterable[str]
         line = located(where)
         choice = executable.choice
         timed = ", ".join(f"{name} {each * 1e6:.0f} µs" for name, each in choice.seconds.items())
-        place = "?" if line is None else f"{line.filename}:{line.number}"
-        yield f"{place}: {executable.program.weight} operations, compiled {choice}" + (f" ({timed})" if timed else "")
+        stands = "?" if line is None else f"{line.filename}:{line.number}"
+        yield f"{stands}: {executable.program.weight} operations, compiled {choice}" + (f" ({timed})" if timed else "")

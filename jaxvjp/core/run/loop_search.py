@@ -19,7 +19,7 @@ import numpy as np
 
 from jaxvjp.core.run.compiled_loop import Body, looped
 from jaxvjp.core.run.plan import Dispatch, Plan, with_last_reads
-from jaxvjp.core.run.program import Program, intern, place_of_program
+from jaxvjp.core.run.program import Program, device_of_program, intern
 from jaxvjp.ops.op import Aval
 from jaxvjp.types.meshes import Meshes, OnMesh
 
@@ -185,18 +185,18 @@ class LoopSearch:
 
     def search(self) -> None:
         """Finds the loops, the first first, and of each the shortest rounds."""
-        place = 0
-        while place < len(self.dispatches):
-            found = next(filter(None, (self._loop(place, period) for period in range(1, PERIOD + 1))), None)
+        start = 0
+        while start < len(self.dispatches):
+            found = next(filter(None, (self._loop(start, period) for period in range(1, PERIOD + 1))), None)
             if found is None:
-                self.single.append(self.dispatches[place])
-                place += 1
+                self.single.append(self.dispatches[start])
+                start += 1
                 continue
             for output in range(len(found.rounds[0].gives)):
                 for number, each in enumerate(found.stacked(output)):
                     self.entry_of.setdefault(each, {})[Stack(len(self.loops), output)] = number
             self.loops.append(found)
-            place = found.end
+            start = found.end
 
     def _loop(self, start: int, period: int) -> FoundLoop | None:
         """The loop that begins at dispatch `start` and has `period` dispatches in a round; None if there is none."""
@@ -267,12 +267,12 @@ class LoopSearch:
                     stacks[role.stack.loop][role.stack.output] = aval
         read = self.places_read_outside()
         dispatches: list[Dispatch] = []
-        place = 0
+        start = 0
         for found, program, kept in zip(self.loops, programs, stacks, strict=True):
-            dispatches += self.dispatches[place : found.start]
+            dispatches += self.dispatches[start : found.start]
             dispatches.append(self._dispatch(found, program, kept, read))
-            place = found.end
-        return Plan(with_last_reads([*dispatches, *self.dispatches[place:]], self.outputs), self.outputs)
+            start = found.end
+        return Plan(with_last_reads([*dispatches, *self.dispatches[start:]], self.outputs), self.outputs)
 
     def _dispatch(self, found: FoundLoop, program: Program, kept: dict[int, Aval], read: set[int]) -> Dispatch:
         """The one dispatch of a loop."""
@@ -311,7 +311,7 @@ class LoopSearch:
 def roll_loops(plan: Plan) -> Plan:
     """`plan` with one dispatch for each loop, which gives the same results."""
     cuts: set[int] = set()
-    if Meshes.used and any(type(place_of_program(each.executable.program)) is OnMesh for each in plan.dispatches):
+    if Meshes.used and any(type(device_of_program(each.executable.program)) is OnMesh for each in plan.dispatches):
         return plan
     for _ in range(ATTEMPTS):
         search = LoopSearch(plan, cuts)

@@ -84,7 +84,7 @@ def _stretches(nodes: Iterable[Node], ends_piece: Callable[[Node], bool]) -> lis
 def _cut_into_rounds(nodes: Iterable[Node]) -> list[list[Node]]:
     """`nodes` cut before each node whose line has come already: there the next round of the user's loop begins."""
     result: list[list[Node]] = []
-    places: dict[Any, int] = {}  # where each node of the last round was recorded
+    starts: dict[Any, int] = {}  # where each node of the last round was recorded
     total = 0
     node: Node
     for node in nodes:
@@ -92,16 +92,16 @@ def _cut_into_rounds(nodes: Iterable[Node]) -> list[list[Node]]:
         if weight or not result:
             # Not `where` itself: Python's hash of a code object reads all of the code.
             line = None if node.where is None else (id(node.where[0]), node.where[1])
-            before = places.get(line)
+            before = starts.get(line)
             if not result or total + weight > SHORT_PIECE:
                 result.append([])
-                places, total = {}, 0
+                starts, total = {}, 0
             elif before is not None:
                 if before:  # the nodes before the loop become a round of their own
                     result[-1:] = [result[-1][:before], result[-1][before:]]
                 result.append([])
-                places, total = {}, 0
-            places[line] = len(result[-1])
+                starts, total = {}, 0
+            starts[line] = len(result[-1])
         result[-1].append(node)
         total += weight
     return result
@@ -114,36 +114,36 @@ def _grouped(found: list[list[Node]]) -> Iterator[list[list[Node]]]:
 
     An op that carries a program, such as a pullback, is a piece of its own: its program was a piece of the graph.
     """
-    place = 0
+    start = 0
     lines = [[node.where for node in each] for each in found]
     weights = [sum([weight_of(node) for node in each]) for each in found]
-    while place < len(found):
-        alike = _alike(lines, place)
-        weight = weights[place]
+    while start < len(found):
+        alike = _alike(lines, start)
+        weight = weights[start]
         taken = 1
-        if _carries_program(found[place]):
+        if _carries_program(found[start]):
             pass
         elif alike > 1:
             while 2 * taken <= alike and 2 * taken * weight <= SHORT_PIECE:
                 taken *= 2
         else:
-            for other in range(place + 1, len(found)):
+            for other in range(start + 1, len(found)):
                 weight += weights[other]
                 if weight > SHORT_PIECE or _carries_program(found[other]) or _alike(lines, other) > 1:
                     break
                 taken += 1
-        yield found[place : place + taken]
-        place += taken
+        yield found[start : start + taken]
+        start += taken
 
 
 def _carries_program(round_: list[Node]) -> bool:
     return any(node.operation is not None and node.operation.carries_program for node in round_)
 
 
-def _alike(lines: list[list[Any]], place: int) -> int:
-    """How many rounds, from that at `place` on, were recorded by the same lines."""
+def _alike(lines: list[list[Any]], start: int) -> int:
+    """How many rounds, from that at `start` on, were recorded by the same lines."""
     count = 1
-    while place + count < len(lines) and count < SHORT_PIECE and lines[place + count] == lines[place]:
+    while start + count < len(lines) and count < SHORT_PIECE and lines[start + count] == lines[start]:
         count += 1
     return count
 

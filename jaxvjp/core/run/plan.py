@@ -142,7 +142,7 @@ def with_last_reads(dispatches: Sequence[Dispatch], outputs: Iterable[int]) -> t
 
 
 def plan_of(found: Survey, short_pieces: bool = False) -> Plan:
-    """The plan for a survey that is not `differentiated`: pullbacks are nodes in it. See `choose_short_pieces`."""
+    """The plan for a survey without `walks_behind_values`: pullbacks are nodes in it. See `choose_short_pieces`."""
     place_of = found.place_of
     kept = {found.nodes[each] for each in found.kept}
     pieces = in_pieces(sorted(found.operations, key=recording_order), short_pieces=short_pieces)

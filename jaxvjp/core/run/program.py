@@ -89,7 +89,7 @@ def freeze(nodes: Iterable[Node], outputs: Sequence[Node]) -> tuple[Program, lis
         weight += weight_of(node) if operation.carries_program else 1
     if Meshes.used:
         mesh = mesh_among(
-            [each.aval.device for each in arguments] + [place_within(each[0], each[1]) for each in equations]
+            [each.aval.device for each in arguments] + [mesh_within(each[0], each[1]) for each in equations]
         )
         if mesh is not None:
             _read_off_pullbacks(position_of, equations)
@@ -124,21 +124,21 @@ def replay(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
 
 
 @lru_cache(maxsize=PROGRAM_CACHE)
-def place_of_program(program: Program) -> Any:
+def device_of_program(program: Program) -> Any:
     """Where a program runs, as an aval says it: the mesh if one is involved, else the first device that is not home."""
-    places = [each.device for each in program.arguments]
-    mesh = mesh_among(places) or mesh_among([place_within(each[0], each[1]) for each in program.equations])
-    return mesh or next((each for each in places if each is not None), None)
+    devices = [each.device for each in program.arguments]
+    mesh = mesh_among(devices) or mesh_among([mesh_within(each[0], each[1]) for each in program.equations])
+    return mesh or next((each for each in devices if each is not None), None)
 
 
-def place_within(operation: Any, static: tuple[Any, ...]) -> OnMesh | None:
+def mesh_within(operation: Any, static: tuple[Any, ...]) -> OnMesh | None:
     """The mesh that an operation works on, as it moves something there or carries a program that does."""
     if operation.moves:
         over: OnMesh = static[1]
         return over
     if not operation.carries_program:
         return None
-    return mesh_among([place_of_program(each) for each in static if type(each) is Program])
+    return mesh_among([device_of_program(each) for each in static if type(each) is Program])
 
 
 def _read_off_pullbacks(position_of: dict[Any, int], equations: list[Equation]) -> None:
@@ -160,11 +160,11 @@ def _read_off_pullbacks(position_of: dict[Any, int], equations: list[Equation]) 
             for inner, own, reads in program.equations:
                 operands = tuple([outside[each] if each >= 0 else inputs[-1 - each] for each in reads])
                 outside.append(seen.get((inner, own, operands)))
-            for place, each in enumerate(program.outputs):
+            for number, each in enumerate(program.outputs):
                 same = outside[each] if each >= 0 else None
                 if same is not None:
                     now[same] = len(made)
-                    made.append((tuple_item, (place,), (now[at],)))
+                    made.append((tuple_item, (number,), (now[at],)))
     equations[:] = made
     position_of.update({node: now[each] for node, each in position_of.items() if each >= 0})
 
@@ -172,10 +172,10 @@ def _read_off_pullbacks(position_of: dict[Any, int], equations: list[Equation]) 
 def _lay_out(outputs: Sequence[Node], position_of: dict[Any, int], equations: list[Equation], mesh: OnMesh) -> None:
     """Adds equations that lay outputs out over the mesh as their avals say. One that is at home, each device gets."""
     for each in outputs:
-        place = each.device
+        device = each.device
         at = position_of.get(each, -1)
         if at < 0 or equations[at][0] is redistributed or type(each.aval) is tuple:
             continue
-        if place is None or (type(place) is OnMesh and place.spec is not None):
+        if device is None or (type(device) is OnMesh and device.spec is not None):
             position_of[each] = len(equations)
-            equations.append((redistributed, (place, mesh.replicated if place is None else place), (at,)))
+            equations.append((redistributed, (device, mesh.replicated if device is None else device), (at,)))

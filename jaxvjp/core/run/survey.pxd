@@ -5,7 +5,7 @@ cdef class Survey:
     cdef public list nodes, operations, kept
     cdef public dict place_of
     cdef public tuple key
-    cdef public bint regular
+    cdef public bint key_is_complete
 
-cdef bint _note_leaf(Node node, object added_to, list nodes, dict place_of, list key)
-cpdef Survey survey(object start, object wanted, object question=*, object added_to=*, bint differentiated=*, bint create_graph=*)
+cdef bint _note_leaf(Node node, object grad_node_of, list nodes, dict place_of, list key)
+cpdef Survey survey(object start, object wanted, object key_prefix=*, object grad_node_of=*, bint walks_behind_values=*, bint create_graph=*)

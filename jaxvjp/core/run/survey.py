@@ -27,15 +27,15 @@ class Survey:
         place_of: the place of each node and number.
         operations: the nodes that have to be computed or differentiated. The others are leaves.
         kept: the places of the operations whose values are to be kept.
-        key: equal for graphs of equal structure of which the same values are kept. It begins with the question. Then
-            come the nodes in the order of their places: of an operation the op, its static arguments, the places that
-            it reads, of a special one the places of its `edges`, and a mark (`KEPT` and others); of a leaf or number
-            its aval. A leaf that a gradient arrives at adds whether it has hooks, if it is special, and the place of
-            what its gradient will be added to, or a word.
-        regular: whether the key tells all that matters, so that one plan computes all graphs of that key. Not so, if a
-            node has something that the key does not tell (`_tells_all`), such as a Python step; has hooks, unless it
-            is a leaf and `added_to` is given; or passes a gradient to the old node of a leaf that was written since
-            (`stale`): that gradient belongs to the node which its tensor shows now.
+        key: equal for graphs of equal structure of which the same values are kept. First `key_prefix`. Then the nodes
+            in the order of their places: of an operation the op, its static arguments, the places that it reads, of a
+            special one the places of its `edges`, and a mark (`KEPT` and others); of a leaf or number its aval. A leaf
+            that a gradient arrives at adds whether it has hooks, if it is special, and the place of what its gradient
+            will be added to, or a word.
+        key_is_complete: whether the key tells all that matters, so that one plan computes all graphs of that key. It
+            does not, if a node has something that the key leaves out (`_tells_all`), such as a Python step; has hooks,
+            unless it is a leaf and `grad_node_of` is given; or passes a gradient to the old node of a leaf that was
+            written since (`stale`): that gradient belongs to the node which its tensor shows now.
     """
 
     def __init__(
@@ -45,22 +45,22 @@ class Survey:
         operations: list[Node],
         kept: list[int],
         key: tuple[Any, ...],
-        regular: bool,
+        key_is_complete: bool,
     ) -> None:
         self.nodes = nodes
         self.place_of = place_of
         self.operations = operations
         self.kept = kept
         self.key = key
-        self.regular = regular
+        self.key_is_complete = key_is_complete
 
 
 def survey(
     start: Iterable[Node],
     wanted: Iterable[Node],
-    question: Iterable[Any] = (),
-    added_to: Callable[[Node], Node | str] | None = None,
-    differentiated: bool = False,
+    key_prefix: Iterable[Any] = (),
+    grad_node_of: Callable[[Node], Node | str] | None = None,
+    walks_behind_values: bool = False,
     create_graph: bool = False,
 ) -> Survey:
     """Surveys the nodes that `start` is computed from, back to nodes that have values.
@@ -68,10 +68,10 @@ def survey(
     Args:
         start: the nodes to begin at.
         wanted: those whose values are to be kept, besides those of nodes that the user holds.
-        question: more to put into the key.
-        added_to: called for each leaf that requires a gradient. It returns the node that its gradient will be added to,
-            which then belongs to the graph, or a word that goes into the key.
-        differentiated: whether to walk on, also behind nodes that have values, as far as a gradient flows.
+        key_prefix: more to put into the key.
+        grad_node_of: called for each leaf that requires a gradient. It returns the node that its gradient will be added
+            to, which then belongs to the graph, or a word that goes into the key.
+        walks_behind_values: whether to walk on, also behind nodes that have values, as far as a gradient flows.
         create_graph: whether the key also tells which nodes the user holds: a pullback is cut there (`engine`).
     """
     sought = set(wanted)
@@ -79,8 +79,8 @@ def survey(
     place_of: dict[Any, int] = {node: place for place, node in enumerate(nodes)}
     operations: list[Node] = []
     kept: list[int] = []
-    key: list[Any] = [*question]
-    regular = True
+    key: list[Any] = [*key_prefix]
+    key_is_complete = True
     stale: set[Node] = set()
     for place, found in enumerate(nodes):  # `nodes` grows while the loop runs
         if type(found) is Number:
@@ -88,7 +88,7 @@ def survey(
             continue
         node: Node = found
         operation = node.operation
-        tracked = differentiated and node.requires_grad
+        tracked = walks_behind_values and node.requires_grad
         if operation is not None and (node.value is None or (tracked and operation is not variable)):
             operations.append(node)
             key.append(operation)
@@ -100,7 +100,7 @@ def survey(
                     nodes.append(each)
                 key.append(read)
             if node.special:
-                regular = regular and (operation is variable or not node.hooks) and _tells_all(node)
+                key_is_complete = key_is_complete and (operation is variable or not node.hooks) and _tells_all(node)
                 key.append(None if node.edges is None else tuple([place_of.get(each) for each in node.edges]))
             if node.value is None and (is_held(node) or node in sought):
                 kept.append(place)
@@ -116,26 +116,26 @@ def survey(
         if tracked:  # a leaf that a gradient arrives at
             if node.stale:
                 stale.add(node)
-            regular = _note_leaf(node, added_to, nodes, place_of, key) and regular
-    if stale and regular:  # `w -= 0.1 * g` reads the old w as well, and passes no gradient to it
-        regular = not _read_for_a_gradient(operations, stale)
-    return Survey(nodes, place_of, operations, kept, tuple(key), regular)
+            key_is_complete = _note_leaf(node, grad_node_of, nodes, place_of, key) and key_is_complete
+    if stale and key_is_complete:  # `w -= 0.1 * g` reads the old w as well, and passes no gradient to it
+        key_is_complete = not _read_for_a_gradient(operations, stale)
+    return Survey(nodes, place_of, operations, kept, tuple(key), key_is_complete)
 
 
 def _note_leaf(
     node: Node,
-    added_to: Callable[[Node], Node | str] | None,
+    grad_node_of: Callable[[Node], Node | str] | None,
     nodes: list[Any],
     place_of: dict[Any, int],
     key: list[Any],
 ) -> bool:
     """Adds to the key what matters of a leaf that a gradient arrives at; whether that is all that matters."""
-    regular = True
+    key_is_complete = True
     hooked = node.special and node.hooks
     if node.special:
-        regular = _tells_all(node) and not (hooked and added_to is None)
+        key_is_complete = _tells_all(node) and not (hooked and grad_node_of is None)
         key.append(bool(hooked))
-    into = "" if added_to is None or hooked else added_to(node)
+    into = "" if grad_node_of is None or hooked else grad_node_of(node)
     if type(into) is Node:
         if into not in place_of:
             place_of[into] = len(nodes)
@@ -143,7 +143,7 @@ def _note_leaf(
         key.append(place_of[into])
     else:
         key.append(into)
-    return regular
+    return key_is_complete
 
 
 def _tells_all(node: Node) -> bool:

@@ -27,7 +27,7 @@ class Transfer:
     lifted = False
 
     def __init__(self, source: Node) -> None:
-        self.place = source.device
+        self.device = source.device
         self.inputs: Sequence[Node] = [source] if source.requires_grad else []
         self.operands: list[Node | None] = [source] if transforming().forward else []
         self.output: ref[Node] | None = None
@@ -41,24 +41,24 @@ class Transfer:
         return [None if each is None or moved_to is None else moved(each, moved_to.device) for each in tangents]
 
     def __call__(self, cotangents: list[Node | None], create_graph: bool) -> list[Node | None]:
-        return [None if each is None else moved(each, self.place) for each in cotangents]
+        return [None if each is None else moved(each, self.device) for each in cotangents]
 
     def free(self) -> None:
         """It saved nothing."""
 
 
-def moved(node: Node, place: Place) -> Node:
-    """`node`'s value on the device `place`, as a node through which gradients flow; `node`, if it is there."""
+def moved(node: Node, device: Place) -> Node:
+    """`node`'s value on `device`, as a node through which gradients flow; `node`, if it is there."""
     here = node.device
-    if here is place or (type(here) is OnMesh and place is here.anywhere):
+    if here is device or (type(here) is OnMesh and device is here.anywhere):
         return node
-    mesh = mesh_among((place, here))
-    if mesh is not None and meet(here, place) and (len(Meshes.used) == 1 or None not in (here, place)):
-        return record(redistributed, (node,), (place, mesh if place is mesh else mesh.replicated))
+    mesh = mesh_among((device, here))
+    if mesh is not None and meet(here, device) and (len(Meshes.used) == 1 or None not in (here, device)):
+        return record(redistributed, (node,), (device, mesh if device is mesh else mesh.replicated))
     if staging().journal is not None:
         staging().journal.refuse("moves a tensor to another device")
     evaluate((node,))
-    value = node_of_value(put(node.value, place), node.aval.on(place))
+    value = node_of_value(put(node.value, device), node.aval.on(device))
     tracked = grad_mode().enabled and node.requires_grad
     if not (tracked or transforming().forward):
         return value
@@ -69,8 +69,8 @@ def moved(node: Node, place: Place) -> Node:
     return shown
 
 
-def on_device(operands: Sequence[Any], place: Place) -> list[Any]:
-    """`operands`, with every node among them moved to the device `place`, but those that an operation there takes."""
+def on_device(operands: Sequence[Any], device: Place) -> list[Any]:
+    """`operands`, with every node among them moved to `device`, but those that an operation there takes."""
     return [
-        moved(each, place) if isinstance(each, Node) and not meet(each.device, place) else each for each in operands
+        moved(each, device) if isinstance(each, Node) and not meet(each.device, device) else each for each in operands
     ]
