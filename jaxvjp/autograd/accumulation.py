@@ -125,6 +125,18 @@ def accumulated(
             _receive_in_turn(order, early, waiting, recalled.met)
             receivers = []
         return receivers, recalled.walked, recalled.met
+    return _walked(request, roots, cotangents, targets, create_graph)
+
+
+def _walked(
+    request: BackwardRequest | None,
+    roots: list[Node],
+    cotangents: list[Node | None],
+    targets: list[Node] | None,
+    create_graph: bool,
+) -> tuple[list[tuple[Tensor, Node]], list[Node], NodesMet]:
+    """`accumulated` where no such walk is remembered: records the gradients and the sums, computes all, remembers the
+    plan, and then changes each `grad`."""
     short_pieces = request is not None and request.runs_in_short_pieces()
     # If the walk can be remembered, hooks of leaves are called after it, and are no part of it.
     later = request is not None and request.may_be_remembered
@@ -141,15 +153,23 @@ def accumulated(
         _compute(request, found, {node: results[node] for node in order if node in results}, short_pieces)
         received = {node: (receiver_of[node], gradients[node]) for node in sums}
         if observers.listening:
-            arrived, added = (
-                {node: each[node] for node in sorted(each, key=recording_order)} for each in (gradients, sums)
-            )
-            tell(Walked(roots, cotangents, arrived, _shown_grads(added), added, 0, create_graph))
+            _tell_walked(roots, cotangents, gradients, sums, create_graph)
         _receive_all([(receiver_of[node], sum_) for node, sum_ in sums.items()], create_graph)
     if waiting:
         _receive_in_turn(order, received, waiting, found.met)
         return [], found.operations, found.met
     return [received[node] for node in order if node in received], found.operations, found.met
+
+
+def _tell_walked(
+    roots: list[Node],
+    cotangents: list[Node | None],
+    gradients: dict[Node, Node],
+    sums: dict[Node, Node],
+    create_graph: bool,
+) -> None:
+    arrived, added = ({node: each[node] for node in sorted(each, key=recording_order)} for each in (gradients, sums))
+    tell(Walked(roots, cotangents, arrived, _shown_grads(added), added, 0, create_graph))
 
 
 def _receive_in_turn(
@@ -233,6 +253,8 @@ def _receive_all(received: list[tuple[Tensor, Node]], create_graph: bool) -> Non
 
 
 def _receive(receiver: Stored, gradient: Node, create_graph: bool) -> None:
+    """Makes `gradient`, which is the sum already, the `grad` of `receiver`: as a new tensor, or if there is one that
+    was given by an earlier backward pass, in place, as torch does."""
     if receiver._grad is None or create_graph or not ends_here(receiver._node):  # what is retained is a new sum
         if gradient.aval.strides != receiver._node.aval.strides and gradient.holder is None:
             gradient.aval = receiver._node.aval  # torch lays a new `grad` out as its tensor

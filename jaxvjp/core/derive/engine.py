@@ -115,14 +115,7 @@ def walk_back(
     reached, current_of = _reachable_from(roots)
     nodes = _needed(reached, targets, current_of)
     operations = _passed_through(nodes, targets, accumulating)
-    for node in () if targets is None else operations:
-        if node.operation is not None and node.operation.refuses_inputs_error:
-            raise RuntimeError(node.operation.refuses_inputs_error)
-    freed = max([at for at, node in enumerate(operations) if node.freed], default=-1)
-    check_unchanged(operations[freed + 1 :])  # of two errors, torch raises that of the node recorded last
-    if freed >= 0:
-        blame(operations[freed])
-        raise freed_error(operations[freed])
+    _check_passable(operations, targets)
     _fill_lost_originals(reached)
     with tracking(create_graph):
         given = [constant(1, root.aval) if each is None else each for root, each in zip(roots, cotangents, strict=True)]
@@ -130,10 +123,26 @@ def walk_back(
         return walk.run(roots, given)._replace(met=NodesMet(reached))
 
 
-def _fill_lost_originals(reached: list[Node]) -> None:
-    """Gives NaN as value to each copy without inputs whose original is gone, with the inputs to compute it from.
+def _check_passable(operations: Sequence[Node], targets: Sequence[Node] | None) -> None:
+    """RuntimeError where a walk must not go through one of `operations`, in torch's order: of two nodes that are freed,
+    or saved what was written since, it names the one recorded last."""
+    if targets is not None:
+        for node in operations:
+            if node.operation is not None and node.operation.refuses_inputs_error:  # a reentrant checkpoint
+                raise RuntimeError(node.operation.refuses_inputs_error)
+    freed = max([at for at, node in enumerate(operations) if node.freed], default=-1)
+    check_unchanged(operations[freed + 1 :])
+    if freed >= 0:
+        blame(operations[freed])
+        raise freed_error(operations[freed])
 
-    What reads it saves nothing, so no derivative depends on the number.
+
+def _fill_lost_originals(reached: list[Node]) -> None:
+    """Gives NaN as value to each stripped copy whose original is freed and gone.
+
+    A copy by `lifetime.copy_without_inputs` stands for its original. Once that is gone, nothing is left to compute the
+    value from, and a program that contains the copy needs some. What reads it saves nothing (or it would have been
+    freed as well, and the walk refused), so no derivative depends on the number.
     """
     for node in reached:
         if node.value is None and node.original is not None and whole(node).freed and type(node.aval) is Aval:
@@ -299,9 +308,13 @@ class Walk:
                 take_step(self, segment)
                 continue
             outputs = [node for node in segment if node in self.arrived]
-            for node, primal in self.pull(segment, outputs, [self.arrived[node] for node in outputs]):
+            for node, value_node in self.pull(segment, outputs, [self.arrived[node] for node in outputs]):
                 if node in shown and node.value is None:
-                    value_nodes[node] = primal
+                    value_nodes[node] = value_node
+        return self._result(before_hooks, value_nodes)
+
+    def _result(self, before_hooks: dict[Node, Node], value_nodes: dict[Node, Node]) -> WalkResult:
+        """Calls the hooks of leaves, and gathers what arrived at leaves or targets."""
         ends = [node for node in self.ends() if node not in self.current_of]
         if self.leaf_hooks:
             for node in ends:
@@ -340,7 +353,9 @@ class Walk:
             return alone, (shared, self.create_graph and self.ends_graph(node))
 
         nodes, inside = self.operations, set(self.operations)
-        if len(nodes) > PIECE and not self.short_pieces:  # count operations without a gradient, too, as `plan_of` will
+        if len(nodes) > PIECE and not self.short_pieces:
+            # The programs that the segments become will also have the operations without a gradient that have no value
+            # yet: `plan_of` cuts by the number of all, so that is counted here, too.
             nodes = reachable(nodes, lambda node: [each for each in node.inputs if not _is_there(each)])
         segments: list[list[Node]] = []
         steps: dict[PythonBackward, list[Node]] = {}
@@ -385,7 +400,7 @@ class Walk:
         cotangents: list[Node],
         unpacked: Mapping[int, Node] = MappingProxyType({}),
     ) -> Iterable[tuple[Node, Node]]:
-        """Records the pullback of a segment; pairs of each output and the node of its primal output.
+        """Records the pullback of a segment; pairs of each output and a node that has its value.
 
         `unpacked` maps positions of operands of a single node to what saved-tensor hooks returned for them.
         """
@@ -396,6 +411,7 @@ class Walk:
         if self.stopped:
             inside = set(segment)
             segment = reachable(outputs, lambda node: [each for each in node.inputs if each in inside])
+        # `leaves`: the nodes that cotangents arrive at. `operands`: those with their values, usually the same.
         program, leaves, operands = _frozen(segment, outputs, unpacked)
         wrt = [position for position, each in enumerate(leaves) if each in self.on_the_way]
         if not wrt:
@@ -412,7 +428,8 @@ class Walk:
 def _frozen(
     segment: Sequence[Node], outputs: list[Node], unpacked: Mapping[int, Node]
 ) -> tuple[Program, list[Node | Number], list[Node | Number]]:
-    """The program of a segment, its arguments, and the nodes that have their values: with `unpacked` others.
+    """The program of a segment, the leaves that its arguments are, and the nodes that have their values: the same, but
+    with `unpacked` what a hook gave.
 
     What is read twice, `a * a`, has then two arguments, which hooks may give other values: while the node is frozen it
     has copies as inputs.

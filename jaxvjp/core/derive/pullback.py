@@ -33,6 +33,8 @@ def function_of(program: Program, arguments: Sequence[Any], wrt: Positions) -> t
     return primal, [arguments[position] for position in wrt]
 
 
+# It saves "residuals": those of its operands that its own derivative reads. Only a trace tells which these are
+# (`derive.residuals`); where that would take too long, all operands are taken for them.
 @op(saves="residuals", public="", grad_fn="PullbackBackward0")
 def pullback(*operands: Any, program: Program, wrt: Positions, batched: int) -> tuple[Any, ...]:
     """The outputs of `program`, then the cotangents of its arguments `wrt`.

@@ -31,6 +31,7 @@ FREED = (
 def check_unchanged(operations: Sequence[Node]) -> None:
     """RuntimeError where a saved tensor of one of `operations` was written or detached in place since.
 
+    If all were recorded after the last write to any memory, nothing has to be looked at.
     AssertionError, as in torch, where one was recorded in a block of `allow_mutation_on_saved_tensors` that is over.
     """
     block = grad_mode().mutation
@@ -45,14 +46,7 @@ def check_unchanged(operations: Sequence[Node]) -> None:
         return
     first = min([node.serial for node in operations])
     if Versions.last_detach > first:
-        for node in operations:
-            for position in saved_positions(node):  # no generator: Cython has none in such a function
-                if position is not None and node.inputs[position].detached_in_place:
-                    blame(node)
-                    raise RuntimeError(
-                        "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is "
-                        "not supported, please use out-of-place `.detach()` instead"
-                    )
+        _check_undetached(operations)
     if Versions.last_write <= first:
         return
     for node in reversed(operations):
@@ -64,6 +58,18 @@ def check_unchanged(operations: Sequence[Node]) -> None:
         if changed is not None:
             blame(node)
             raise changed_error(node, changed)
+
+
+def _check_undetached(operations: Sequence[Node]) -> None:
+    node: Node
+    for node in operations:
+        for position in saved_positions(node):
+            if position is not None and node.inputs[position].detached_in_place:
+                blame(node)
+                raise RuntimeError(
+                    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not "
+                    "supported, please use out-of-place `.detach()` instead"
+                )
 
 
 def release(operations: Iterable[Node], met: NodesMet) -> None:
@@ -91,9 +97,15 @@ def release(operations: Iterable[Node], met: NodesMet) -> None:
             continue
         if node.value is not None and is_held(node):
             to_strip.append(node)
-    if transforming().forward:
-        return
+    if not transforming().forward:
+        _strip(to_strip, passed)
+
+
+def _strip(to_strip: list[Node], passed: TensorsBehind | None) -> None:
+    """Gives these nodes, as inputs, copies of the nodes behind them that have no values and, if they are freed, no
+    inputs; the copies of others get such inputs in turn."""
     stripped: dict[Node, Node] = {}
+    node: Node
     while to_strip:
         node = to_strip.pop()
         inputs: list[Node | Number] = []

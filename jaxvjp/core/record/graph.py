@@ -71,7 +71,11 @@ class Number:
 
 
 def rare(hidden: str, default: Any = None) -> Any:
-    """A property of `Node` that few nodes have, kept in the attribute `hidden`. Setting it also sets `node.special`."""
+    """A property of `Node` that few nodes have, kept in the attribute `hidden`.
+
+    Setting it also sets `node.special`, has Python's garbage collector visit the node, which may be in a cycle now, and
+    is counted, for `staging`, as a change of a tensor.
+    """
 
     def assign(node: Node, value: Any) -> None:
         if value is not default:
@@ -105,76 +109,78 @@ def hooks_of_leaf_or_node(name: str) -> Any:
 class Node:
     """One recorded operation, or a leaf.
 
-    Three properties have twins, functions that are calls in C where this is compiled, as properties are not: `is_leaf`
-    and `ends_here`, `held` and `is_held`, `hooks` and `hooks_of`. What walks over many nodes uses the functions.
-
-    Attributes:
+    Attributes, of which these eight are enough at first (the others stand below, by who reads them):
         operation, static, inputs: the op, its static arguments such as `dim`, its operands. Given data has no op.
         aval: the abstract value: shape, dtype, device. A tuple of them where the op returns several arrays.
         value: the value (see `Value`) once it has been computed or given; None before.
         requires_grad: whether a cotangent may flow to it.
         serial: its number in the order of recording; the inputs of a node have smaller ones.
-        where: the user's line that recorded it, as `user_lines.user_line` gives it.
-        holder: a weak reference to the Tensor that shows this node to the user.
-        in_place: whether it was recorded by an in-place operation, whose first input is the value before.
-        inference: whether it was recorded in inference mode, and so must not be saved for a gradient.
-        detached_in_place: whether its tensor left it by `detach_()`: a backward step that has saved it raises an error.
-        freed: whether a backward pass without `retain_graph` has been through it.
-
-        special: whether any attribute of this group was ever set, or the node is freed, or a copy with an `original`,
-            or of a leaf with hooks. `survey` then looks whether its key tells all about the node; if it does not, no
-            plan is remembered for the graph.
-        edges: the nodes to which it passes cotangents, where those are not all of `inputs`.
-        python: the Python code that is its backward step, instead of `jax.vjp` of the op.
-        hooks: those of `Tensor.register_hook`, by a number that is in the handle.
-        step_hooks: those of `grad_fn.register_hook` and `grad_fn.register_prehook`.
-        packed: what saved-tensor hooks made of the tensors that torch would have saved.
-        retains: whether its tensor keeps the gradient in `grad` although it is no leaf (`retain_grad`).
-        mutation: of what was recorded inside `allow_mutation_on_saved_tensors`, the serial that names the block
-            (`GradMode.mutation`).
-
-        versions, version: the count of in-place writes to the memory that it shows, and what that was when it began to
-            show it. None, until somebody needs the count.
-        leaf: the `LeafIdentity` of a leaf that requires a gradient and was written or has hooks.
-        stale: whether it is a leaf that was written since: its tensor shows another node.
-        outdated: whether its tensor is a view that torch does not take again after its base was written: it may be
-            read, but nothing recorded that has a gradient (`record.tracks`).
-        retaken: of a view that was taken again after its base was written, from how many view ops; else 0.
-
-        input_avals: the avals of the inputs, after `lifetime.drop_inputs_if_done` has dropped the inputs.
-        passed: of a freed node that has dropped its inputs, which tensors it may have been computed from.
-        original: of the copy that `saved.release` makes of a step, without its inputs, weakly the original.
+        freed: whether a backward pass without `retain_graph` went through it, and its op saves tensors.
     """
 
+    freed: bool
+
+    # The user's line and tensor, for errors and to tell what must be kept.
+    #   where: the line that recorded it, as `user_lines.user_line` gives it.
+    #   holder: a weak reference to the Tensor that shows this node to the user.
+    holder: ref[Any] | None
+
+    # A backward step that is not just `jax.vjp` of the op: `derive.engine` and `derive.lone_steps`.
+    #   edges: the nodes to which it passes cotangents, where those are not all of `inputs`.
+    #   python: the Python code that is its backward step.
+    #   hooks: those of `Tensor.register_hook`, by a number that is in the handle.
+    #   step_hooks: those of `grad_fn.register_hook` and `grad_fn.register_prehook`.
+    #   packed: what saved-tensor hooks made of the tensors that torch would have saved.
+    #   retains: whether its tensor keeps the gradient in `grad` although it is no leaf (`retain_grad`).
+    #   special: whether one of these six, or `mutation`, was ever set; or the node is freed, or is a copy with an
+    #       `original`, or shows a leaf that has hooks. `survey` tests it first, and then looks whether its key tells
+    #       all about the node; if it does not, no plan is remembered for the graph.
     edges: tuple[Node, ...] | None = rare("_edges")
     python: PythonBackward | None = rare("_python")
     hooks: dict[int, Hook] | None = hooks_of_leaf_or_node("hooks")
-    packed: Packed | None = rare("_packed")
     step_hooks: StepHooks | None = hooks_of_leaf_or_node("step_hooks")
+    packed: Packed | None = rare("_packed")
     retains: bool = rare("_retains", False)
-    mutation: int | None = rare("_mutation")
-    # The rest of what few nodes have: see UNLESS_SET.
     special: bool
-    freed: bool
+    _python: PythonBackward | None
+    _hooks: dict[int, Hook] | None
+    _step_hooks: StepHooks | None
+    _packed: Packed | None
+    _retains: bool
+
+    # Writes in place, by torch's rules: `saves`, `derive.saved`, `tensor.storage`.
+    #   in_place: whether it was recorded by an in-place operation, whose first input is the value before.
+    #   versions, version: the count of in-place writes to the memory that it shows, and what that was when it began to
+    #       show it. None, until somebody needs the count.
+    #   leaf: the `LeafIdentity` of a leaf that requires a gradient and was written or has hooks.
+    #   stale: whether it is a leaf that was written since: its tensor shows another node.
+    #   outdated: whether its tensor is a view that torch does not take again after its base was written: it may be
+    #       read, but nothing recorded that has a gradient (`record.tracks`).
+    #   retaken: of a view that was taken again after its base was written, from how many view ops; else 0.
+    #   detached_in_place: whether its tensor left it by `detach_()`: a backward step that has saved it raises an error.
     in_place: bool
-    inference: bool
-    detached_in_place: bool
+    versions: Versions | None
+    version: int
+    leaf: LeafIdentity | None
     stale: bool
     outdated: bool
     retaken: int
-    version: int
-    value: Value | None
-    holder: ref[Any] | None
-    passed: TensorsBehind | None
+    detached_in_place: bool
+
+    # The modes that it was recorded in: `saves`, `derive.saved`.
+    #   inference: whether in inference mode; it must not be saved for a gradient.
+    #   mutation: of what was recorded inside `allow_mutation_on_saved_tensors`, the serial that names the block
+    #       (`GradMode.mutation`).
+    inference: bool
+    mutation: int | None = rare("_mutation")
+
+    # After it has dropped its inputs: `lifetime`, `derive.saved`.
+    #   input_avals: the avals of the inputs.
+    #   passed: of a freed node, which tensors it may have been computed from.
+    #   original: of a copy without inputs, which `saved.release` makes of a step, weakly the original.
     input_avals: tuple[Aval, ...] | None
-    versions: Versions | None
-    leaf: LeafIdentity | None
+    passed: TensorsBehind | None
     original: ref[Node] | None
-    _python: PythonBackward | None
-    _hooks: dict[int, Hook] | None
-    _packed: Packed | None
-    _step_hooks: StepHooks | None
-    _retains: bool
 
     def __init__(
         self,
@@ -197,6 +203,9 @@ class Node:
         mode = grad_mode()
         if mode.inference or mode.mutation is not None:
             _note_mode(self, mode)
+
+    # `is_leaf`, `held` and `hooks` have twins, `ends_here`, `is_held` and `hooks_of`: functions, which are calls in C
+    # where this is compiled, as properties are not. What walks over many nodes uses the functions.
 
     @property
     def is_leaf(self) -> bool:
@@ -270,7 +279,8 @@ class Node:
 
     @property
     def stands_alone(self) -> bool:
-        """Whether its backward step cannot be part of a longer `jax.vjp`: it is Python code or has hooks."""
+        """Whether its backward step cannot be part of a longer `jax.vjp`: it is Python code, or has hooks of the step
+        or of saved tensors. Hooks of its tensor do not matter here: they only end a segment (`derive.engine`)."""
         return not (self.python is None and self.step_hooks is None and self.packed is None)
 
     @property
@@ -362,8 +372,8 @@ UNLESS_SET = {
     "retaken": 0,
     "version": 0,
 }
-"""Attributes that few nodes set, with the value that all others have. They are attributes of the class: setting them on
-each node would double the time to record one. The compiled form has them in each node (`graph.pxd`)."""
+"""What a new node does not set, with the value that it has until somebody does. These are attributes of the class:
+setting them on each node would double the time to record one. The compiled form has them in each node (`graph.pxd`)."""
 if not CYTHONIZED:
     for _name, _value in UNLESS_SET.items():
         setattr(Node, _name, _value)

@@ -3,7 +3,8 @@
 What is called, `Executable.call`, changes over time:
 
 1. `tiers.Waiting` runs the program in NumPy until compiling it pays.
-2. `choosing.Trial` compiles it with `jax.jit`, and times the calls.
+2. `choosing.Trial` has it compiled by `jax.jit`, which `choosing.together` calls on `Executable.traced`, and times the
+   calls.
 3. If it is called often, `choosing` finds out how to compile it best; from then on that function is called.
 
 Programs on a mesh or on a device other than JAX's default begin compiled by `jax.jit`, and those on the device "meta"
@@ -53,7 +54,7 @@ class Counters:
 
     Attributes:
         compiles: how often `jax.jit` traced a program.
-        dispatches: how often a compiled program was called.
+        dispatches: how often an `Executable` was called, be it compiled or still run by NumPy.
         donated: how many arrays were donated to those calls (`donate_argnums`), which may overwrite them.
     """
 
@@ -118,17 +119,22 @@ class Executable:
         self.call: Compiled = Waiting(self, Trial(self, usual) if Choosing.enabled else usual, self._switch_to)
         self.device: Any = None
         device = device_of_program(program)
-        if device is META:
-            self.call = lambda *_: [NO_DATA] * len(program.outputs)
-        elif type(device) is OnMesh:
-            self.device = device.replicated.sharding
-            self.call = self._first(_on_mesh(device, program, self.arrays, usual))
-        elif device is not None:  # a program that reads no array, but for numbers, would run elsewhere
-            self.device = jax_device(device)
-            # It does not wait: NumPy would run it on the CPU.
-            self.call = self._first(_on_device(self.device, usual))
+        if device is not None:
+            self._call_on(device, usual)
         self.deferring: Compiled | None = None
         self.where: UserLine = None
+
+    def _call_on(self, device: Any, usual: Compiled) -> None:
+        """Sets `call` and `device` of a program that does not run on JAX's default device. It does not wait in NumPy,
+        which would run it on the CPU."""
+        if device is META:
+            self.call = lambda *_: [NO_DATA] * len(self.program.outputs)
+        elif type(device) is OnMesh:
+            self.device = device.replicated.sharding
+            self.call = self._first(_on_mesh(device, self.program, self.arrays, usual))
+        else:  # a program that reads no array, but for numbers, would run elsewhere
+            self.device = jax_device(device)
+            self.call = self._first(_on_device(self.device, usual))
 
     def traced(self, *operands: Any, outputs: tuple[int, ...] | None = None) -> tuple[Any, ...]:
         """What `jax.jit` traces: the program, or of its outputs only those with the numbers `outputs`."""

@@ -1,10 +1,16 @@
 """Computes the values of nodes: `evaluate([node])` sets `node.value`.
 
 It surveys the part of the graph that has no values yet, makes a plan for it or finds the plan of an equal graph, and
-calls the programs of the plan.
+runs the plan. Nothing is computed before somebody asks. Who asks:
 
-Two kinds of values wait until the next backward pass, or until somebody reads them: those that are `deferred`, such as
-the loss, and `heavy` leaves that were written.
+* whoever reads a value: `y.tolist()`, `print(y)`, `if y > 0:` (`Tensor._known`); an op whose errors depend on values,
+  such as an index out of range (`tensor.apply.inspect`); a move to another device (`transfer`);
+* a backward pass: for the gradients, and for the roots, whose values the same programs give
+  (`autograd.accumulation._compute`; from the second time on `remembered_walks` runs the plan that was found here);
+* the next backward pass, before all else: for what waits and is still held. That is what the last one left out, such as
+  a loss that nobody read (`Deferred`), and large leaves that were written (`Heavy`);
+* each 2,039th operation without a gradient: so a graph of them that nobody reads does not grow for ever
+  (`tensor.apply.limit_untracked_graph`).
 """
 
 from __future__ import annotations
@@ -31,11 +37,11 @@ plans: Memory[Plan] = Memory()
 
 
 def evaluate(wanted: Iterable[Node], short_pieces: bool | None = None) -> list[tuple[Survey, Plan]]:
-    """Sets the `value` of every node of `wanted` that has none, with one compiled program for all of them if it can.
+    """Sets the `value` of every node of `wanted` that has none, by one call of one `Executable` if it can.
 
-    Nodes on the way that the user still holds get their values, too. A long graph runs in pieces; in `short_pieces`
-    and without its plan being remembered, if few graphs of this structure have come before. None:
-    `choose_short_pieces` decides.
+    Nodes on the way that the user still holds get their values, too. A long graph is several calls; in `short_pieces`,
+    and without its plan being remembered, if few graphs of this structure have come before (None:
+    `choose_short_pieces` decides).
 
     Returns the survey of the graph, as it was before, and the plan that was run: one pair for each device, and none for
     what ran in short pieces.

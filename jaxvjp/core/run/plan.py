@@ -1,4 +1,4 @@
-"""Plans how to compute a graph: which compiled programs to call, on which values, in which order.
+"""Plans how to compute a graph: which programs to call, on which values, in which order.
 
 `plan_of` makes the `Plan` of a graph that was looked over (`survey`). Callers keep it in a `Memory` under the survey's
 key. It reads and writes a list of values by the places of nodes in the survey.
@@ -33,9 +33,9 @@ def choose_short_pieces(found: Survey) -> bool:
     another length.
 
     If programs are compiled at once, a structure runs in short pieces once. If they run in NumPy first, it does so up
-    to n times, at most `MOST_SHORT_RUNS`, where n is the number of long structures seen so far: where there are many, a
-    program of a whole graph would rarely be used again. Half as often, a recurrence over ten lengths took 1.3 times as
-    long from cold.
+    to n times, at most `MOST_SHORT_RUNS`, where n is the number of long structures seen so far: where there are
+    many, a program of a whole graph would rarely be used again. With n / 2 a recurrence over ten lengths took 1.3 times
+    as long from cold.
     """
     if sum(map(weight_of, found.operations)) <= LONG:
         return False
@@ -50,10 +50,11 @@ def choose_short_pieces(found: Survey) -> bool:
 
 
 class Dispatch:
-    """One call of a compiled program, which reads values at some places and writes its results to others.
+    """One call of an `Executable` (run by NumPy at first, compiled later), which reads values at some places and writes
+    its results to others.
 
     Attributes:
-        executable: the compiled program.
+        executable: what is called.
         arrays: the places of its operands that are arrays.
         packs: for each pack of Python numbers, its dtype and the places of the numbers.
         gives: the places of its results.
@@ -108,7 +109,7 @@ class Plan:
         )
 
     def run(self, values: list[Any], deferring: bool = False) -> None:
-        """Adds the values of `outputs` to `values`, which has the value of each leaf at its place.
+        """Puts the values of `outputs` at their places in `values`, where that of each leaf is at its place already.
 
         If `deferring`, primal outputs of a pullback that take a program of their own are left None (see
         `compilation.Apart`).

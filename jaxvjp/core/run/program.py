@@ -27,7 +27,7 @@ class Program:
         arguments: the aval of each argument; `aval.number` marks a Python number.
         equations: the operations, each after those whose results it reads.
         outputs: the results that the function returns, numbered like the operands of an `Equation`.
-        weight: the number of operations, counting also those in programs that an operation carries, as `pullback` does.
+        weight: the number of equations, counting also those of programs that an operation carries, as `pullback` does.
     """
 
     __slots__ = ("_hash", "arguments", "equations", "outputs", "weight")
@@ -68,7 +68,8 @@ intern = lru_cache(maxsize=PROGRAM_CACHE)(Program)
 def freeze(nodes: Iterable[Node], outputs: Sequence[Node]) -> tuple[Program, list[Node | Number]]:
     """The program that computes `outputs` with the operations of `nodes`, and the arguments to call it with.
 
-    `nodes` are in the order of recording. An input of theirs that is not among them becomes an argument.
+    `nodes` are in the order of recording. An input of theirs that is not among them becomes an argument: nodes and
+    numbers here, of which `Program.arguments` has the avals, and `replay` is given the values.
     """
     position_of: dict[Node | Number, int] = {}
     arguments: list[Node | Number] = []
@@ -88,14 +89,9 @@ def freeze(nodes: Iterable[Node], outputs: Sequence[Node]) -> tuple[Program, lis
         equations.append((operation, node.static, tuple(reads)))
         weight += weight_of(node) if operation.carries_program else 1
     if Meshes.used:
-        mesh = mesh_among(
-            [each.aval.device for each in arguments] + [mesh_within(each[0], each[1]) for each in equations]
-        )
-        if mesh is not None:
-            _read_off_pullbacks(position_of, equations)
-            _lay_out(outputs, position_of, equations, mesh)
+        _fit_to_mesh(outputs, position_of, equations, arguments)
     for each in outputs:
-        if each not in position_of:  # an output that is not among `nodes`, and that none of them reads
+        if each not in position_of:  # of `lambda x, y: y`, say (`pure`, `func`): neither computed nor read by `nodes`
             arguments.append(each)
             position_of[each] = -len(arguments)
     returned = tuple([position_of[each] for each in outputs])
@@ -104,7 +100,11 @@ def freeze(nodes: Iterable[Node], outputs: Sequence[Node]) -> tuple[Program, lis
 
 
 def weight_of(node: Node) -> int:
-    """How many operations `node` counts as: several, if its op carries a program; none, if it is a `tuple_item`."""
+    """How many operations `node` counts as where a graph is cut: several, if its op carries a program.
+
+    A `tuple_item` counts as none, so that no cut comes between it and its tuple. In `Program.weight` it counts: that
+    estimates what compiling takes, and it is an equation.
+    """
     operation = node.operation
     if operation is None or not operation.carries_program:
         return 0 if operation is tuple_item else 1
@@ -139,6 +139,19 @@ def mesh_within(operation: Any, static: tuple[Any, ...]) -> OnMesh | None:
     if not operation.carries_program:
         return None
     return mesh_among([device_of_program(each) for each in static if type(each) is Program])
+
+
+def _fit_to_mesh(
+    outputs: Sequence[Node],
+    position_of: dict[Any, int],
+    equations: list[Equation],
+    arguments: Sequence[Node | Number],
+) -> None:
+    """Adds what `freeze` has to for a program that works on a mesh; nothing to another."""
+    mesh = mesh_among([each.aval.device for each in arguments] + [mesh_within(each[0], each[1]) for each in equations])
+    if mesh is not None:
+        _read_off_pullbacks(position_of, equations)
+        _lay_out(outputs, position_of, equations, mesh)
 
 
 def _read_off_pullbacks(position_of: dict[Any, int], equations: list[Equation]) -> None:

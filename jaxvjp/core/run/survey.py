@@ -20,18 +20,19 @@ a cotangent may flow to it. Others have False or True: whether a cotangent may f
 
 
 class Survey:
-    """The result of `survey`: a graph, from the nodes that are wanted back to nodes that have values.
+    """The result of `survey`: a graph, from the nodes that it starts at back to nodes that have values.
 
     Attributes:
         nodes: its nodes and numbers, in the order in which they were met. The index here is the place of a node.
         place_of: the place of each node and number.
         operations: the nodes that have to be computed or differentiated. The others are leaves.
         kept: the places of the operations whose values are to be kept.
-        key: equal for graphs of equal structure of which the same values are kept. First `key_prefix`. Then the nodes
-            in the order of their places: of an operation the op, its static arguments, the places that it reads, of a
-            special one the places of its `edges`, and a mark (`KEPT` and others); of a leaf or number its aval. A leaf
-            that a gradient arrives at adds whether it has hooks, if it is special, and the place of what its gradient
-            will be added to, or a word.
+        key: equal for graphs of equal structure of which the same values are kept. First `key_prefix`, then the nodes
+            in the order of their places: of an operation its op, static arguments, the places that it reads, and a mark
+            (`KEPT` and others); of a leaf or number its aval. To read `y = x * 2` with x given: the nodes are y, x, 2,
+            the key is (mul, (), 1, 2, KEPT, aval of x, aval of 2). For `y.backward(v)`: the nodes are y, v, x, 2, the
+            key is (*key_prefix, mul, (), 2, 3, KEPT_AND_TRACKED, aval of v, aval of x, "fresh", aval of 2): a leaf that
+            a gradient arrives at adds the place of its `grad`, or a word if it has none. What is `special` adds more.
         key_is_complete: whether the key tells all that matters, so that one plan computes all graphs of that key. It
             does not, if a node has something that the key leaves out (`_tells_all`), such as a Python step; has hooks,
             unless it is a leaf and `grad_node_of` is given; or passes a gradient to the old node of a leaf that was
@@ -67,8 +68,8 @@ def survey(
 
     Args:
         start: the nodes to begin at.
-        wanted: those whose values are to be kept, besides those of nodes that the user holds.
-        key_prefix: more to put into the key.
+        wanted: the nodes whose values are to be kept, besides those of nodes that the user holds.
+        key_prefix: what the key begins with: what else the caller's plan depends on.
         grad_node_of: called for each leaf that requires a gradient. It returns the node that its gradient will be added
             to, which then belongs to the graph, or a word that goes into the key.
         walks_behind_values: whether to walk on, also behind nodes that have values, as far as a gradient flows.
