@@ -118,14 +118,14 @@ def accumulated(
                 else:
                     receivers.append((node.tensor, sum_))
             _receive_all(receivers, False)
-    if recalled is not None:
-        if waiting:
-            order = [node for node, _ in recalled.gradients]
-            early = dict(zip([node for node in order if node not in waiting], receivers, strict=True))
-            _receive_in_turn(order, early, waiting, recalled.met)
-            receivers = []
-        return receivers, recalled.walked, recalled.met
-    return _walked(request, roots, cotangents, targets, create_graph)
+    if recalled is None:
+        return _walked(request, roots, cotangents, targets, create_graph)
+    if waiting:
+        order = [node for node, _ in recalled.gradients]
+        early = dict(zip([node for node in order if node not in waiting], receivers, strict=True))
+        _receive_in_turn(order, early, waiting, recalled.met)
+        receivers = []
+    return receivers, recalled.walked, recalled.met
 
 
 def _walked(
@@ -253,8 +253,8 @@ def _receive_all(received: list[tuple[Tensor, Node]], create_graph: bool) -> Non
 
 
 def _receive(receiver: Stored, gradient: Node, create_graph: bool) -> None:
-    """Makes `gradient`, which is the sum already, the `grad` of `receiver`: as a new tensor, or if there is one that
-    was given by an earlier backward pass, in place, as torch does."""
+    """Makes `gradient`, to which an earlier `grad` was added already, the `grad` of `receiver`: a new tensor, or, for a
+    leaf that has a `grad`, new contents of that one, as torch adds in place."""
     if receiver._grad is None or create_graph or not ends_here(receiver._node):  # what is retained is a new sum
         if gradient.aval.strides != receiver._node.aval.strides and gradient.holder is None:
             gradient.aval = receiver._node.aval  # torch lays a new `grad` out as its tensor

@@ -41,7 +41,8 @@ def batch_of(arguments: Sequence[Any]) -> Batch | None:
 
 
 def differentiated_inside(batch: Batch, arguments: Sequence[Any]) -> bool:
-    """Whether a derivative is under way that began inside of the vmap, or may have."""
+    """Whether the function inside of the `vmap` differentiates through this call: `arguments` depend on a leaf that was
+    made since the `vmap` began. In forward mode that cannot be told, and the answer is yes."""
     reached = reachable([each.node for each in arguments if isinstance(each, Tensor)], gradient_edges)
     inside = any(each.is_leaf and each.requires_grad and each.serial > batch.first for each in reached)
     return inside or bool(transforming().forward)

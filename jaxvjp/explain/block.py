@@ -42,7 +42,8 @@ class Step:
         stays: whether it is a statement of its own even if its output is read once, or never.
         free: whether its expression is repeated wherever it is read, as a number is.
         note: a comment for its line.
-        late: whether it stands right before what reads it first, as what a loop goes through does.
+        late: whether it stands right before what reads it first, and not where it was recorded: `for row in x:` records
+            all rows at its beginning, and `row = x[i]` is to stand in round i.
     """
 
     __slots__ = (

@@ -25,7 +25,8 @@ class Chain(NamedTuple):
 
 
 def chain_of(node: Node) -> Chain | None:
-    """The chain that ends with a node; None if it has only one cut."""
+    """The chain that ends with a node; None if that is a single integer or slice, which needs no chain, or if the chain
+    cannot be written as one index."""
     chain = [node]
     if node.operation is put:
         base, new = node.inputs[0], node.inputs[1]

@@ -1,4 +1,4 @@
-"""The functions that pullbacks are taken of: what they read from outside, and what they give back (`Lifted`).
+"""In a printed program: makes the functions that are passed to `jax.vjp`, with parameters and extra results (`Lifted`).
 
 Such a function stays correct under `jax.jit`: what varies between its calls is an argument, and a value of its inside
 that is read later is returned beside its results (`has_aux`). A constant of the program, which is assigned once, is

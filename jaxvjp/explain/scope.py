@@ -36,12 +36,14 @@ SHORT = 12
 FEW = 3
 """Of a function of some of its arguments, more of these than this are written `*given`."""
 WRITERS: dict[str, Callable[[Any, Node], Any]] = {}
-"""Functions that write special nodes: a custom "function", a transform of a "program", a "call" of a wrapped JAX
-function, an operation whose "saved" operands were replaced."""
+"""How special nodes are written: by kind, a function of the scope and the node. The kinds are "function" (a custom
+`Function`), "program" (an op that carries one, such as `pullback`), "call" (of a wrapped JAX function), and "saved" (an
+operation whose saved operands a hook replaced). The modules that write them, which import this one, put them here."""
 
 
 RETURNED: list[Callable[[Any, Node], Any]] = []
-"""The function that finds a value of the program in what a function of it returns; set by `lifting`."""
+"""One function, `lifting.given_back`, put here as `lifting` imports this module. It is called with the program's scope
+and a node: if a function of the program computes the node, it has that function return the value, too, and gives it."""
 
 
 def dependent(text: Text, outputs: Sequence[Node], given: Iterable[Any], top: Scope) -> set[Node]:

@@ -1,5 +1,6 @@
-"""Tensors that are known to hold the same number, without reading it.
+"""Tensors that are known to hold the same number, without reading it: the step counts of an optimizer's parameters.
 
+`optim.elementwise` asks, as parameters with the same count share what follows from it, such as `1 - beta ** step`.
 Of each such tensor the node that it shows is noted, with an object that stands for its number. A tensor shows another
 node once it is written.
 """

@@ -160,14 +160,17 @@ def factory(make: Callable[..., tuple[Any, Dtype]], of: str = "function") -> Cal
 
 
 def laid(made: Tensor, strides: tuple[int, ...]) -> Tensor:
-    """A new leaf, laid out by these strides, which leave no gaps."""
+    """`made`, a new leaf, as if its elements lay in memory by these strides, which leave no gaps."""
     made.node.aval = made.node.aval.laid(strides)
     return made
 
 
 def drawn_by(input: Tensor, form: memory_format) -> dict[str, Any]:
-    """The `strides`, if not usual ones, in whose order numbers like `input` are drawn: of the whole batch, where each
-    example has numbers of its own."""
+    """The argument `strides` for a function that draws random numbers like `input`: torch draws them in the order in
+    which they lie in memory, that of `input` in the memory format `form`. Nothing, if that is the usual order.
+
+    Inside a `vmap` that draws other numbers for each example, the order is that of the whole batch.
+    """
     if transforming().batches:
         batch = transforming().batches[-1]
         if len(transforming().batches) > 1 or not batch.holds(input.node) or not batch.random_differs():

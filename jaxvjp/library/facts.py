@@ -1,4 +1,7 @@
-"""What torch's tensors can be and these are not, such as sparse or quantised; and names that say what something is."""
+"""Questions that all tensors here answer alike (is it sparse, quantised, shared: no), and functions torch has removed.
+
+`typename` and others say what torch calls something.
+"""
 
 from __future__ import annotations
 

@@ -19,7 +19,8 @@ from jaxvjp.tensor.tensor import Tensor, view, wrap
 from jaxvjp.tensor.view_steps import Step, Steps
 
 Result = Callable[[int, UserLine], Node]
-"""A function that makes a new node for output number so-and-so of a program, made (as errors say) at a user's line."""
+"""Called with the number of an output of the step's program, and the user's line that errors are to name: makes a new
+node with the value of that output."""
 
 
 class Write(NamedTuple):

@@ -105,7 +105,8 @@ Device = device
 
 
 Place = device | OnMesh | None
-"""What an aval has for a device: a device, a place on a mesh, or None for home."""
+"""What an aval has for a device: a device, a place on a mesh, or None for home. (In `core` a place is something else:
+the index of a node in a survey.)"""
 
 
 class _Default(threading.local):

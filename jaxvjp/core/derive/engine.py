@@ -404,13 +404,7 @@ class Walk:
 
         `unpacked` maps positions of operands of a single node to what saved-tensor hooks returned for them.
         """
-        inside = set(segment)
-        cut_off = {whole(each) for each in segment} - inside
-        if cut_off:  # some results of an op that returns several arrays, the others of which are in another segment
-            segment = sorted(inside | cut_off, key=recording_order)
-        if self.stopped:
-            inside = set(segment)
-            segment = reachable(outputs, lambda node: [each for each in node.inputs if each in inside])
+        segment = self._to_pull(segment, outputs)
         # `leaves`: the nodes that cotangents arrive at. `operands`: those with their values, usually the same.
         program, leaves, operands = _frozen(segment, outputs, unpacked)
         wrt = [position for position, each in enumerate(leaves) if each in self.on_the_way]
@@ -423,6 +417,17 @@ class Walk:
         for position, result in zip(wrt, pulled, strict=True):
             self.arrive(leaves[position], result)
         return zip(outputs, output_nodes, strict=True)
+
+    def _to_pull(self, segment: Sequence[Node], outputs: list[Node]) -> Sequence[Node]:
+        """The nodes to freeze for a segment: more, or fewer, in two cases."""
+        inside = set(segment)
+        cut_off = {whole(each) for each in segment} - inside
+        if cut_off:  # some results of an op that returns several arrays, the others of which are in another segment
+            segment = sorted(inside | cut_off, key=recording_order)
+        if self.stopped:
+            inside = set(segment)
+            segment = reachable(outputs, lambda node: [each for each in node.inputs if each in inside])
+        return segment
 
 
 def _frozen(

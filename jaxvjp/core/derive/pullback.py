@@ -63,11 +63,8 @@ def record_pullback(
     create_graph: bool,
     batch: tuple[int, ...] = (),
 ) -> tuple[list[Node], list[Node]]:
-    """Nodes for the outputs of `program` and for the cotangents of its arguments `wrt`.
-
-    With `create_graph` the cotangents can be differentiated again, and each has edges to just those operands that it
-    depends on. For y = 2x + w² the cotangent of x is 2: to differentiate that is an error, as in torch, and not zero.
-    """
+    """Nodes for the outputs of `program`, and for the cotangents of its arguments `wrt`; with `create_graph` these can
+    be differentiated again."""
     operands = (*arguments, *cotangents)
     output_avals = tuple([each.aval.shaped(each.aval.shape[len(batch) :]) for each in cotangents])
 
@@ -84,16 +81,30 @@ def record_pullback(
             )
         return items(node)
 
-    if not create_graph:
-        results = apply(tuple(wrt), ())
-        return results[: len(output_avals)], results[len(output_avals) :]
+    if create_graph:
+        return _with_own_edges(apply, program, wrt, operands)
+    results = apply(tuple(wrt), ())
+    return results[: len(output_avals)], results[len(output_avals) :]
+
+
+def _with_own_edges(
+    apply: Callable[[Positions, tuple[Node, ...]], list[Node]],
+    program: Program,
+    wrt: Sequence[int],
+    operands: Sequence[Node | Number],
+) -> tuple[list[Node], list[Node]]:
+    """`record_pullback` with `create_graph`: each cotangent has edges to just those operands that it depends on.
+
+    For y = 2x + w² the cotangent of x is 2: to differentiate that is an error, as in torch, and not zero.
+    """
+    count = len(program.outputs)
     of_argument: dict[int, Node] = {}
     outputs: list[Node] = []
     groups = grouped(wrt, dependences(program, tuple(wrt)), operands, lambda each: tracks((each,)))
     for edges, positions in groups.items():
         results = apply(tuple(positions), edges)
-        outputs = results[: len(output_avals)]
-        of_argument.update(zip(positions, results[len(output_avals) :], strict=True))
+        outputs = results[:count]
+        of_argument.update(zip(positions, results[count:], strict=True))
     return outputs, [of_argument[position] for position in wrt]
 
 

@@ -35,13 +35,7 @@ def check_unchanged(operations: Sequence[Node]) -> None:
     AssertionError, as in torch, where one was recorded in a block of `allow_mutation_on_saved_tensors` that is over.
     """
     block = grad_mode().mutation
-    node: Node
-    for node in operations:
-        if node.special and node.mutation is not None and node.mutation != block and saved_positions(node):
-            raise AssertionError(
-                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was "
-                "originally recorded."
-            )
+    _check_within(block, operations)
     if not operations:
         return
     first = min([node.serial for node in operations])
@@ -49,6 +43,7 @@ def check_unchanged(operations: Sequence[Node]) -> None:
         _check_undetached(operations)
     if Versions.last_write <= first:
         return
+    node: Node
     for node in reversed(operations):
         if block is not None and node.mutation == block:
             continue
@@ -58,6 +53,16 @@ def check_unchanged(operations: Sequence[Node]) -> None:
         if changed is not None:
             blame(node)
             raise changed_error(node, changed)
+
+
+def _check_within(block: int | None, operations: Sequence[Node]) -> None:
+    node: Node
+    for node in operations:
+        if node.special and node.mutation is not None and node.mutation != block and saved_positions(node):
+            raise AssertionError(
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was "
+                "originally recorded."
+            )
 
 
 def _check_undetached(operations: Sequence[Node]) -> None:

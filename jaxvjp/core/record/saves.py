@@ -78,13 +78,17 @@ def changed_in_place(node: Node) -> Node | None:
         saved = node if position is None else node.inputs[position]
         if isinstance(saved, Node) and shows_overwritten(saved) is not None:
             return saved
-    if node.operation is tuple_item and node.inputs:
-        # What returned several arrays saved them, or, if there are some, the indices: `sort` saves no values.
-        several = cast(Node, node.inputs[0])
-        result_saved = several.operation is not None and "result" in [each.name for each in several.operation.saves]
-        if result_saved and not [each for each in several.aval if each.dtype is int64]:
-            return node if shows_overwritten(node) is not None else None
+    if node.operation is tuple_item and node.inputs and shows_overwritten(node) is not None and _is_saved(node):
+        return node
     return None
+
+
+def _is_saved(node: Node) -> bool:
+    """Whether the op that returned several arrays saved this one, `node`, of them: it saved all, or, if there are some,
+    the indices, as `sort` does."""
+    several = cast(Node, node.inputs[0])
+    result_saved = several.operation is not None and "result" in [each.name for each in several.operation.saves]
+    return result_saved and not [each for each in several.aval if each.dtype is int64]
 
 
 def shows_overwritten(node: Node) -> Node | None:

@@ -106,7 +106,7 @@ class Apart:
 
 
 def together(run: Compiled, groups: OutputGroups, compiler: Compiler = jax.jit) -> Compiled:
-    """All outputs in one program."""
+    """All outputs in one program: the usual way, `jax.jit(run)`."""
     return compiler(run)
 
 
