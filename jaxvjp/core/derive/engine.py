@@ -297,14 +297,14 @@ class Walk:
         value_nodes: dict[Node, Node] = {}
         before_hooks: dict[Node, Node] = {}
         for segment in reversed(self.segments()):
-            for node in segment:
+            for node in segment:  # hooks of tensors; a segment ends after a node that has some
                 if node in self.arrived:
                     before_hooks[node] = self.arrived[node]
                 self.call_hooks(node)
             if anomaly.enabled:
                 watched_step(self, segment)
                 continue
-            if segment[0].stands_alone:
+            if segment[0].stands_alone:  # one step, which is Python code or has hooks
                 take_step(self, segment)
                 continue
             outputs = [node for node in segment if node in self.arrived]

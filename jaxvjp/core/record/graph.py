@@ -351,7 +351,7 @@ def hooks_of(node: Node) -> dict[int, Hook] | None:
 
 
 def ends_here(node: Node) -> bool:
-    """`node.is_leaf`."""
+    """`node.is_leaf`: no gradient goes on from it. `variable` is the op of a leaf that was written."""
     return not node.requires_grad or node.operation is None or node.operation is variable
 
 

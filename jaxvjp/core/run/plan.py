@@ -152,13 +152,13 @@ def plan_of(found: Survey, short_pieces: bool = False) -> Plan:
     for piece in pieces:
         outputs = [node for node in piece if node in needed]
         program, arguments = freeze(piece, outputs)
-        compiled = executable(program)
+        called = executable(program)
         if short_pieces:
-            compiled.may_run_eagerly()
-        elif compiled.where is None:
-            compiled.where = max(piece, key=recording_order).where
+            called.may_run_eagerly()
+        elif called.where is None:
+            called.where = max(piece, key=recording_order).where
         reads = [place_of[each] for each in arguments]
-        arrays = tuple([reads[each] for each in compiled.arrays])
-        packs = tuple([(dtype.numpy, tuple([reads[each] for each in of])) for dtype, of in compiled.packs.items()])
-        dispatches.append(Dispatch(compiled, arrays, packs, tuple([place_of[each] for each in outputs]), ()))
+        arrays = tuple([reads[each] for each in called.arrays])
+        packs = tuple([(dtype.numpy, tuple([reads[each] for each in of])) for dtype, of in called.packs.items()])
+        dispatches.append(Dispatch(called, arrays, packs, tuple([place_of[each] for each in outputs]), ()))
     return Plan(with_last_reads(dispatches, found.kept), tuple(found.kept))
