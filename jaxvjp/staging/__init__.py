@@ -150,7 +150,12 @@ class Staged:
                 if collects:
                     gc.enable()
             if journal.refused is None:
-                variant = Variant(journal, surroundings, arguments, result)
+                try:
+                    variant = Variant(journal, surroundings, arguments, result)
+                except RuntimeError as error:  # as for a view of several whose base was written: torch never reads it
+                    if journal.refused is not None:
+                        raise
+                    journal.refuse(f"gives a tensor that cannot be read: {error}".partition("\n")[0])
             if journal.refused is None:
                 variant.compute()
                 journal.inspect()

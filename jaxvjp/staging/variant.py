@@ -76,8 +76,8 @@ class Variant:
         draws: functions that draw the random numbers of a call.
         drawn: pairs of an index into `draws` and the number of the node that takes these numbers.
         writes: storages with new contents after the step.
-        replaced: for each tensor outside whose `data` the step sets, its place, the output, and how often the step wrote
-            to it in place.
+        replaced: for each tensor outside whose `data` the step sets, its place, the output, and how many writes in place
+            it counts.
         inspected: pairs of a place outside and a function that checks the values of the tensor there.
         inspected_draws: the same for the random numbers, with an index into `draws`.
         inspected_results: the same for outputs of the program.
@@ -130,7 +130,7 @@ class Variant:
             for each in graded
             if each._grad is None or (each._grad not in own and each._grad is not journal.grad_before(each))
         }
-        for each, grad in grads.items():
+        for grad in grads.values():
             if grad is not None and (grad.requires_grad or journal.older(journal.before(grad))):
                 what = "that requires a gradient" if grad.requires_grad else "that was there before, not a copy of it"
                 journal.refuse(f"gives a grad {what}", grad._node.where)
@@ -174,7 +174,9 @@ class Variant:
                 tensor = None if isinstance(node, Number) else before.get(node, node.tensor)
                 if tensor is None or not journal.older(node):
                     if node in noted:  # another call would find something else there
-                        journal.refuse("writes a part of what only a tensor had that is gone: `x = x.clone()`", node.where)
+                        journal.refuse(
+                            "writes a part of what only a tensor had that is gone: `x = x.clone()`", node.where
+                        )
                     self.table[number] = node.value
                 else:
                     self.reads.append((self._place(tensor), number))
@@ -337,6 +339,10 @@ class Variant:
                 alias = alias_as(leaves[at], leaves[whole[storage]])
                 if alias is not None:
                     self.returned[at] = Returned(leaf=whole[storage], alias=alias)
+                elif leaves[whole[storage]]._base_tensor is None:
+                    self._journal.refuse(
+                        "returns tensors that share memory, one with another shape than when it was viewed"
+                    )
 
     def tensors(self, arguments: list[Any]) -> list[Tensor] | None:
         """The tensors outside at this call; None if a property of one, or anything around, has changed."""

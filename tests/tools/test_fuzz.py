@@ -13,6 +13,9 @@ import pytest
 from oracle import live, needs_torch
 
 import jaxvjp
+from jaxvjp.core.run.tiers import Compiling
+from jaxvjp.staging import variant
+from jaxvjp.tools.fuzz import staged
 from jaxvjp.tools.fuzz.comparing import disagreements
 from jaxvjp.tools.fuzz.kinds import KINDS
 from jaxvjp.tools.fuzz.programs import Program, Statement, program_of, reduced
@@ -29,16 +32,33 @@ def _quick_collections() -> Iterator[None]:
     gc.unfreeze()
 
 
-def all_agree(seeds: range) -> None:
-    found = {seed: each for seed in seeds for each in [next(disagreements(program_of(seed)), None)] if each}
+def all_agree(seeds: range, command: str = "", made: Any = program_of, compare: Any = disagreements) -> None:
+    found = {seed: each for seed in seeds for each in [next(compare(made(seed)), None)] if each}
     jax.clear_caches()
-    text = "\n\n".join(f"python -m jaxvjp fuzz --programs 1 --seed {seed}\n{each}" for seed, each in found.items())
+    told = [f"python -m jaxvjp fuzz {command} --programs 1 --seed {seed}\n{each}" for seed, each in found.items()]
+    text = "\n\n".join(told)
     assert not found, f"{len(found)} of {len(seeds)} disagree\n{text}"
 
 
 @pytest.mark.parametrize("first", range(0, 120, 10))
 def test_programs_agree_with_torch(first):
     all_agree(range(first, first + 10))
+
+
+@pytest.mark.parametrize("first", range(0, 40, 10))
+def test_staged_programs_agree_with_torch(first):
+    all_agree(range(first, first + 10), "--staged", staged.staged_program_of, staged.disagreements)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_what_a_staged_step_forgets_is_found(monkeypatch, compiled):
+    if compiled:
+        monkeypatch.setattr(Compiling, "when", "always")
+    leaf = Statement("leaf", "a = torch.tensor([1., 2.], requires_grad=True)")
+    program = staged.StagedProgram((leaf,), (Statement("view", "b = a[1:]"),), staged.STAGED)
+    assert not list(staged.disagreements(program))
+    monkeypatch.setattr(variant, "alias_as", lambda like, of: lambda tensor: tensor)
+    assert next(staged.disagreements(program)).what == "shape"
 
 
 @pytest.mark.long

@@ -2,7 +2,8 @@
 
 Programs run in processes of their own, a hundred in each, so that a crash costs one program. Of each kind of
 disagreement the command prints how often it occurs, and for the most frequent ones a program that is reduced to a few
-lines. With `--journal FILE` every program is noted when it is done; the next run goes on where the last one ended.
+lines. With `--journal FILE` every program is noted when it is done; the next run goes on where the last one ended. With
+`--staged` programs are steps under `jit`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from typing import Any
 import jax
 
 from jaxvjp.tools.comparison.functions import NO_TORCH
-from jaxvjp.tools.fuzz.comparing import Disagreement, disagreements, found_in
+from jaxvjp.tools.fuzz import staged
+from jaxvjp.tools.fuzz.comparing import Compare, Disagreement, disagreements, found_in
 from jaxvjp.tools.fuzz.programs import Program, program_of, reduced
 
 SECONDS, AT_ONCE = 60, 100
@@ -60,13 +62,19 @@ def prepare() -> None:
     gc.freeze()
 
 
+def way(options: argparse.Namespace) -> tuple[Callable[..., Program], Compare]:
+    """What makes the program of a seed, and what compares it."""
+    return (staged.staged_program_of, staged.disagreements) if options.staged else (program_of, disagreements)
+
+
 def work(options: argparse.Namespace, seeds: range) -> None:
     """In a process of its own: a line of JSON for each program, with the kind of its disagreement if there is one."""
     prepare()
+    made, compare = way(options)
     for seed in seeds:
         try:
-            program = program_of(seed, options.without)
-            found = within(SECONDS, partial(found_in, program, options.ignore))
+            program = made(seed, options.without)
+            found = within(SECONDS, partial(found_in, program, options.ignore, compare))
             kinds = [each.kind for _, each in found.values()]
         except Stopped:
             kinds = [("timeout", "", "")]
@@ -79,6 +87,7 @@ def worked(options: argparse.Namespace, seeds: range) -> Iterator[tuple[int, lis
     """The lines of such a process, and of the next where one crashes."""
     environment = {**os.environ, **({} if options.tier is None else {"JAXVJP_XLA": options.tier})}
     named = ["--without", ",".join(options.without), "--ignore", ",".join(options.ignore)]
+    named += ["--staged"] * options.staged
     while seeds:
         share = ["--worker", "--seed", str(seeds.start), "--programs", str(len(seeds))]
         command = [sys.executable, "-m", "jaxvjp", "fuzz", *share, *named]
@@ -94,13 +103,14 @@ def worked(options: argparse.Namespace, seeds: range) -> Iterator[tuple[int, lis
 
 def smallest(seed: int, kind: tuple[str, str], options: argparse.Namespace) -> str:
     """The program of a seed, reduced to one disagreement, and both outcomes."""
-    there = found_in(program_of(seed, options.without), options.ignore)
+    made, compare = way(options)
+    there = found_in(made(seed, options.without), options.ignore, compare)
     if kind not in there:
         return f"seed {seed}: not seen again in this process"
     program, _ = there[kind]
 
     def found(shorter: Program) -> Disagreement | None:
-        return next((each for each in disagreements(shorter, options.ignore) if each.kind[:2] == kind), None)
+        return next((each for each in compare(shorter, options.ignore) if each.kind[:2] == kind), None)
 
     program = reduced(program, lambda shorter: found(shorter) is not None)
     return f"{program}\n{found(program)}"
@@ -134,6 +144,7 @@ def main(arguments: Sequence[str]) -> int:
         default="torch",
         help="what gradients are compared with: torch, or central differences and the explained text, without torch",
     )
+    parser.add_argument("--staged", action="store_true", help="what stands in the loop is a function, under jit")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.oracle == "differences":
@@ -147,7 +158,7 @@ def main(arguments: Sequence[str]) -> int:
         work(options, range(options.seed, options.seed + options.programs))
         return 0
     if options.programs == 1:
-        print(program_of(options.seed, options.without))
+        print(way(options)[0](options.seed, options.without))
     known = options.journal.read_text().splitlines() if options.journal and options.journal.exists() else []
     results: dict[int, list[Kind]] = {seed: [tuple(each) for each in kinds] for seed, kinds in map(json.loads, known)}
     seeds_of = run_all(options, results)

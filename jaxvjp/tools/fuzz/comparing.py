@@ -253,10 +253,16 @@ def lacking(text: str, ours: Any, theirs: Any) -> list[str]:
     return [name for name in names if hasattr(theirs.Tensor, name) and not hasattr(ours.Tensor, name)]
 
 
-def found_in(program: Program, ignored: Iterable[str] = ()) -> dict[tuple[str, str], tuple[Program, Disagreement]]:
+Compare = Callable[[Any, Iterable[str]], Iterable[Disagreement]]
+"""`disagreements`, or that of `staged`."""
+
+
+def found_in(
+    program: Program, ignored: Iterable[str] = (), compare: Compare = disagreements
+) -> dict[tuple[str, str], tuple[Program, Disagreement]]:
     """The disagreements by kind, each where possible with the program that is compared after each statement."""
-    found = {each.kind[:2]: (program, each) for each in disagreements(program, ignored)}
+    found = {each.kind[:2]: (program, each) for each in compare(program, ignored)}
     if found and program.compared != "statement":
         often = replace(program, compared="statement")
-        found |= {each.kind[:2]: (often, each) for each in disagreements(often, ignored) if each.kind[:2] in found}
+        found |= {each.kind[:2]: (often, each) for each in compare(often, ignored) if each.kind[:2] in found}
     return found
