@@ -76,8 +76,8 @@ class Variant:
         draws: functions that draw the random numbers of a call.
         drawn: pairs of an index into `draws` and the number of the node that takes these numbers.
         writes: storages with new contents after the step.
-        replaced: for each tensor outside whose `data` the step sets, its place, the output, and how many writes in place
-            it counts.
+        replaced: for each tensor outside whose `data` the step sets, its place, the output, and how many writes
+            in place it counts.
         inspected: pairs of a place outside and a function that checks the values of the tensor there.
         inspected_draws: the same for the random numbers, with an index into `draws`.
         inspected_results: the same for outputs of the program.
