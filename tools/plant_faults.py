@@ -30,7 +30,7 @@ TESTS = {
     "tests/autograd/test_saved_tensors.py tests/autograd/test_partial_graphs.py tests/core tests/autograd",
     "core/run": "tests/core tests/autograd/test_autograd.py tests/staging",
     "autograd": "tests/autograd",
-    "tensor": "tests/tensor tests/library tests/core/test_core.py tests/types",
+    "tensor": "tests/tensor tests/library tests/core/test_core.py tests/core/test_plans.py tests/types",
     "staging": "tests/staging tests/optim/test_staged_steps.py",
 }
 """By area, the tests that look for its faults; the quickest and most general first."""

@@ -82,6 +82,21 @@ def setting_the_gradient_to_none_starts_over(torch):
 
 
 @program
+@raises(RuntimeError)
+def a_complex_root_needs_a_gradient(torch):
+    leaf(torch, 1 + 2j).prod().backward()
+
+
+@program
+@raises(RuntimeError)
+def data_of_another_shape_than_the_gradient(torch):
+    x = leaf(torch, 1.0, 2.0)
+    (x * 2).sum().backward()
+    x.data = torch.ones(3, 2)
+    (x * 2).sum().backward()
+
+
+@program
 def several_roots(torch):
     x, w = leaf(torch, 1.0, 2.0), leaf(torch, 3.0, 4.0)
     y = x * w
@@ -188,6 +203,25 @@ def a_backward_through_a_gradient(torch):
     x.grad = None
     penalty.backward()
     return penalty, x.grad
+
+
+@program
+def a_created_graph_is_kept_and_adds_to_a_new_gradient(torch):
+    x = leaf(torch, 1.0, 2.0)
+    x.sum().backward()
+    first = x.grad
+    y = (x**3).sum()
+    y.backward(create_graph=True)
+    second = x.grad
+    y.backward()
+    return first, second, x.grad is second
+
+
+@program
+def which_gradients_of_choices_depend_on_anything(torch):
+    x = leaf(torch, 1.0, 3.0, 2.0)
+    chosen = [x.max(), x.amax(), x.sort()[0].sum(), x.cummax(0)[0].sum(), x.nan_to_num().sum(), x.relu().sum()]
+    return [torch.autograd.grad(each, x, create_graph=True)[0].requires_grad for each in chosen]
 
 
 @program
@@ -424,6 +458,15 @@ def a_saved_constant_that_was_changed(torch):
     z = x * c
     c.detach()[0] = 9.0
     z.sum().backward()
+
+
+@program
+@raises(RuntimeError)
+def two_saved_results_that_were_changed(torch):
+    first = leaf(torch, 1.0, 2.0, 3.0).exp()
+    second = first[:2].clone().exp()
+    first.add_(1), second.add_(1)
+    (first.sum() + second.sum()).backward()
 
 
 @program

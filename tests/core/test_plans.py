@@ -14,7 +14,7 @@ from oracle import agreement_of, programs_of
 import jaxvjp
 from jaxvjp.autograd import accumulation
 from jaxvjp.core.derive import remembered_graphs
-from jaxvjp.core.run.memory import Memory
+from jaxvjp.core.run.memory import ENTRIES, Memory
 from jaxvjp.tensor import remembered_calls
 from jaxvjp.tensor.apply import apply
 from jaxvjp.types import dtypes
@@ -222,6 +222,12 @@ def test_a_memory_forgets_what_it_learned_first():
         memory.learn((number, "of", "three"), number)
     assert memory.size <= 10
     assert [memory.get((number, "of", "three")) for number in range(8)] == [None] * 5 + [5, 6, 7]
+    large = tuple(range(20))
+    assert (memory.learn(large, 8), memory.get(large), len(memory.known)) == (8, 8, 1)
+    memory = Memory()
+    for number in range(ENTRIES + 5):
+        memory.learn((number,), number)
+    assert len(memory.known) == ENTRIES
 
 
 def test_what_is_remembered_holds_no_array():
@@ -256,6 +262,12 @@ def calls_that_look_alike(torch):
             1 / (a * 0.0),
         ]
         seen += [a * True, a * 1, a * 1.0, (a > 0) * 2, (a > 0) * 2.5]
+        seen += [1 / torch.nan_to_num(a / 0 * 0, number) for number in (0.0, -0.0)]
+        for dims in ((0, 1), (0.0, 1), (False, True)):
+            try:
+                seen.append(torch.ones(2, 3).sum(dims))
+            except TypeError as error:
+                seen.append(type(error).__name__)
     return seen
 
 
@@ -291,7 +303,7 @@ def test_a_front_remembers_and_forgets(monkeypatch):
     assert len(slow) == 3
     for size in range(1, 40):
         remembering(jaxvjp.ones(size))
-    assert all(len(memory) <= 4 for memory in dtypes.REMEMBERED[-2:])
+        assert all(len(memory) <= 4 for memory in dtypes.REMEMBERED[-2:])
 
 
 def writes_in_place(torch):

@@ -494,4 +494,12 @@ def a_retained_gradient_goes_with_the_tensor(torch):
     return kept, y.grad, x.grad
 
 
+def writing_in_inference_mode(torch):
+    x = torch.ones(2)
+    with torch.inference_mode():
+        y = torch.ones(2)
+        x.add_(y), y.add_(x)
+    return x, x.is_inference(), y, y.is_inference()
+
+
 test_agrees_with_torch = agreement_of(programs_of(globals()))
