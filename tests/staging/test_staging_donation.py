@@ -59,6 +59,20 @@ def test_what_the_user_holds_is_never_overwritten(hold):
     assert not np.array_equal(before.ravel()[:3], w.tolist()[:3])
 
 
+def test_what_is_only_read_is_not_donated():
+    w, x = jaxvjp.zeros(100_000), jaxvjp.ones(100_000)
+
+    @jaxvjp.jit
+    def step():
+        w.add_(x)
+        return x * 2
+
+    for _ in MANY:
+        step()
+    assert donated_by(step) == 1
+    assert (x[0].item(), w[0].item()) == (1.0, len(MANY) + 1.0)
+
+
 @pytest.mark.parametrize("alias", [lambda w: w.detach(), lambda w: w.data, lambda w: w[3:], lambda w: w.view(2, -1)])
 def test_what_shares_the_storage_sees_the_new_contents(alias):
     w, step = large()

@@ -33,6 +33,7 @@ from oracle import agreement_of, programs_of
 from steps import staged
 
 import jaxvjp
+from jaxvjp.staging import surroundings
 
 CALLS = 24
 CHANGES = (3, 14, 20)
@@ -467,6 +468,27 @@ def test_an_argument_with_an_attribute_is_refused():
     marked.lr = 2.0
     with pytest.raises(jaxvjp.UnstageableError, match="lr"):
         jaxvjp.jit(lambda x: x * x.lr)(marked)
+
+
+def test_code_that_runs_many_times_is_looked_through_once(monkeypatch):
+    looked, look = [], surroundings.Surroundings._runs
+
+    def runs(self, code, variables):
+        looked.append(code.co_name)
+        look(self, code, variables)
+
+    monkeypatch.setattr(surroundings.Surroundings, "_runs", runs)
+
+    def double(x):
+        return x * 2
+
+    def step(x):
+        for _ in range(5):
+            x = double(x)
+        return x
+
+    jaxvjp.jit(step)(jaxvjp.ones(2))
+    assert sorted(each for each in looked if each in ("double", "step")) == ["double", "step"]
 
 
 def test_the_profiler_of_before_goes_on():

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from contextlib import contextmanager
 
 import pytest
-from steps import network
+from steps import MANY, network
 
 import jaxvjp
 from jaxvjp.core.record.versions import next_serial
@@ -73,6 +74,16 @@ def test_numbers_that_come_again_have_their_warm_paths(monkeypatch):
     monkeypatch.undo()
     assert step(1, float("nan")).isnan().all()
     assert step(True).tolist() == expected[0]
+
+
+def test_a_zero_is_not_the_other_zero():
+    """Neither as an argument nor as what the step's code names."""
+    scale = 1.0
+    step = jaxvjp.jit(lambda x, number: jaxvjp.stack([x * number, x * scale]))
+    for number, scale in ((0.0, 1.0), (-0.0, 1.0), (1.0, 0.0), (1.0, -0.0)):
+        for _ in MANY:
+            found = step(jaxvjp.tensor(1.0), number).tolist()
+            assert [math.copysign(1, each) for each in found] == [math.copysign(1, each) for each in (number, scale)]
 
 
 def test_its_programs_are_bounded(monkeypatch):
