@@ -14,7 +14,9 @@ from oracle import agreement_of, programs_of
 import jaxvjp
 from jaxvjp.autograd import accumulation
 from jaxvjp.core.derive import remembered_graphs
+from jaxvjp.core.run import plan
 from jaxvjp.core.run.memory import ENTRIES, Memory
+from jaxvjp.core.run.survey import survey
 from jaxvjp.tensor import remembered_calls
 from jaxvjp.tensor.apply import apply
 from jaxvjp.types import dtypes
@@ -195,11 +197,18 @@ def test_a_created_graph_is_walked_once(monkeypatch):
         step()
 
 
-def test_a_walk_is_recorded_once(monkeypatch):
+@pytest.mark.parametrize("reads", [False, True])
+def test_a_walk_is_recorded_once(monkeypatch, reads):
+    """Also where a value on the way is read, whether or not it is held afterwards."""
     w = leaf(1.0, 2.0)
 
-    def step():
-        ((w * 3 - 1) ** 2).sum().backward()
+    def step(held=True):
+        h = w * 3
+        y = ((h - 1) ** 2).sum()
+        if reads:
+            h.tolist()
+            h = h if held else None
+        y.backward()
         with jaxvjp.no_grad():
             w.sub_(0.01 * w.grad)
         w.grad = None
@@ -212,8 +221,24 @@ def test_a_walk_is_recorded_once(monkeypatch):
 
     monkeypatch.setattr(accumulation, "walk_back", refused)
     step()
+    step(held=False)
     with pytest.raises(AssertionError, match="walked again"):
         (w * w * w).sum().backward()
+
+
+def test_how_often_a_long_graph_runs_in_short_pieces(monkeypatch):
+    """Where programs run in NumPy first: as often as there are long structures so far."""
+    monkeypatch.setattr(plan, "short_runs", Memory())
+    monkeypatch.setattr(plan.Compiling, "waits", lambda: True)
+
+    def runs(length):
+        y = leaf(1.0)
+        for _ in range(length):
+            y = y * 2
+        found = survey([y.node], [y.node])
+        return [plan.choose_short_pieces(found) for _ in range(5)].count(True)
+
+    assert [runs(length) for length in (3, 30, 40, 50, 30)] == [0, 1, 2, 3, 2]
 
 
 def test_a_memory_forgets_what_it_learned_first():

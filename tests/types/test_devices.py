@@ -167,6 +167,7 @@ for place, where in (("cpu", host), ("cuda", other)):
 refused(lambda: c + w, "Expected all tensors to be on the same device, but found at least two devices, cpu and cuda:0!")
 refused(lambda: c @ w, "Expected all tensors to be on the same device")
 refused(lambda: d.add_(w), "Expected all tensors to be on the same device")
+refused(lambda: w.index_select(0, torch.tensor(1, device="cpu")), "Expected all tensors to be on the same device")
 refused(lambda: (w * 2).backward(c), "invalid gradient at index 0 - expected device cuda:0 but got cpu")
 refused(lambda: setattr(w, "grad", c), "attempting to assign a gradient with device type 'cpu' to a tensor with device")
 refused(lambda: torch.ones(1, device="cuda:1"), "invalid device ordinal")

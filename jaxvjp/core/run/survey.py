@@ -106,7 +106,7 @@ def survey(
             if node.value is None and (is_held(node) or node in sought):
                 kept.append(place)
                 key.append(KEPT_AND_TRACKED if tracked else KEPT)
-            elif create_graph and tracked and is_held(node):
+            elif create_graph and is_held(node):
                 key.append(HELD)  # the pullback is cut there
             else:
                 key.append(tracked if node.value is None else COMPUTED)
