@@ -207,6 +207,42 @@ def test_a_freed_graph_lets_go_of_its_arrays():
         loss.backward()
 
 
+@pytest.mark.parametrize("holds", [False, True])
+def test_what_is_held_behind_what_is_held_lets_go_of_the_arrays_behind_it(holds):
+    x = leaf(1.0, 2.0)
+    inner = x.exp() + 0
+    array = weakref.ref(inner.value)
+    held = inner + 1
+    held.tolist()
+    del inner
+    loss = held.sum()
+    loss.backward()
+    if not holds:
+        del loss
+    gc.collect()
+    assert array() is None
+    with pytest.raises(RuntimeError, match="second time"):
+        held.sum().backward()
+
+
+def test_what_nobody_holds_gets_no_copies_of_what_is_behind_it():
+    def nodes_left(reads):
+        x = leaf(1.0, 2.0)
+        held = x + 1
+        h = held + 2
+        if reads:
+            h.tolist()
+        other, loss = h + 3, (h + 4).sum()
+        del h
+        loss.backward()
+        del loss
+        x.grad = None
+        assert other.tolist() == [7.0, 8.0] and held.tolist() == [2.0, 3.0]
+        return live_nodes()
+
+    assert nodes_left(True) == nodes_left(False)
+
+
 def test_what_saved_nothing_can_be_walked_again_after_its_graph_was_freed():
     x = leaf(1.0, 2.0)
     y = (x + 1) - x.sum()

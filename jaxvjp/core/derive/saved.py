@@ -109,24 +109,26 @@ def release(operations: Iterable[Node], met: NodesMet) -> None:
 def _strip(to_strip: list[Node], passed: TensorsBehind | None) -> None:
     """Gives these nodes, as inputs, copies of the nodes behind them that have no values and, if they are freed, no
     inputs; the copies of others get such inputs in turn."""
+    inputs_of = {node: node.inputs for node in to_strip}
     stripped: dict[Node, Node] = {}
-    node: Node
-    while to_strip:
-        node = to_strip.pop()
+    pending = [(node, node) for node in to_strip]
+    while pending:
+        node: Node
+        target: Node
+        node, target = pending.pop()
         inputs: list[Node | Number] = []
-        for each in node.inputs:
+        for each in inputs_of.get(node, node.inputs):
             if type(each) is Node:
                 behind: Node = each
                 if behind.requires_grad and not (ends_here(behind) or (behind.special and behind.python)):
                     if behind not in stripped:
                         stripped[behind] = copy_without_inputs(behind, passed)
                         if not behind.freed:
-                            to_strip.append(behind)
+                            pending.append((behind, stripped[behind]))
                     each = stripped[behind]
             inputs.append(each)
-        node = stripped.get(node, node)
-        node.inputs = tuple(inputs)
-        leave_recorded_uncollected(node)
+        target.inputs = tuple(inputs)
+        leave_recorded_uncollected(target)
 
 
 def freed_error(node: Node) -> RuntimeError:
