@@ -237,7 +237,8 @@ def test_what_nobody_holds_gets_no_copies_of_what_is_behind_it():
         loss.backward()
         del loss
         x.grad = None
-        assert other.tolist() == [7.0, 8.0] and held.tolist() == [2.0, 3.0]
+        assert other.tolist() == [7.0, 8.0]
+        assert held.tolist() == [2.0, 3.0]
         return live_nodes()
 
     assert nodes_left(True) == nodes_left(False)
