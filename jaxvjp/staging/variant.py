@@ -136,8 +136,9 @@ class Variant:
                 journal.refuse(f"gives a grad {what}", grad._node.where)
                 return
         ends = [each for each in leaves if isinstance(each, Tensor)]
+        self._ends = {each: each.node for each in ends}  # read once: a view whose base was written makes a node a read
         outputs = [*map(self._node, ends), *map(self._contents, written.values())]
-        live = any(unfinished(each.node, journal.values) for each in ends) or any(map(unfinished, outputs))
+        live = any(unfinished(each, journal.values) for each in self._ends.values()) or any(map(unfinished, outputs))
         outputs += [self._set(each) for each in (*replaced, *grads.values()) if each is not None]
         inner = [each for each in journal.inspections if not journal.older(each[0]) and each[0].inputs]
         if not live:
@@ -274,7 +275,8 @@ class Variant:
         return self._copies[node]
 
     def _node(self, tensor: Tensor) -> Node:
-        return self._journal.values.get(tensor.node, tensor.node)
+        node = self._ends.get(tensor) or tensor.node
+        return self._journal.values.get(node, node)
 
     def _contents(self, tensor: Tensor) -> Node:
         """The node whose value is the whole storage of a tensor."""
@@ -320,7 +322,7 @@ class Variant:
                 self._journal.refuse(what, leaf_.node.where)
         node = self._node(leaf_)
         number = self.recorded.place_of[node]
-        shown = leaf_.node
+        shown = self._ends[leaf_]
         tracked = shown.requires_grad and shown.is_leaf
         if number not in output:
             return Returned(node.value, aval=node.aval, where=node.where, tracked=tracked)
