@@ -1,7 +1,8 @@
 """Computes gradients and adds them to the `grad` of tensors.
 
-`gradients_of` walks the graph back from roots to targets; `accumulated` also adds the gradients to every leaf. The
-first walk of a graph is `engine.walk_back`; it is remembered, and repeated for the same graph as one dispatch.
+`gradients_of` walks the graph back from roots to targets; `accumulated` also adds the gradients to every leaf.
+`engine.walk_back` walks a graph. The plan that then computes its gradients is remembered, and for an equal graph it is
+run without a walk.
 Everything is computed before any `grad` changes, and then all change, also if an interrupt (Ctrl-C) comes meanwhile.
 """
 
@@ -101,10 +102,11 @@ def _call_after_accumulation(receiver: Stored, gradient: Node, hooks: StepHooks 
 def accumulated(
     roots: list[Node], cotangents: list[Node | None], targets: list[Node] | None, create_graph: bool
 ) -> tuple[list[tuple[Tensor, Node]], list[Node], NodesMet]:
-    """Adds the gradients to the `grad` of their tensors. Returns these tensors, each with its gradient (from a
-    remembered walk, where no hook needs it, with the sum instead), the operations walked through, and all nodes met.
+    """Adds the gradients to the `grad` of their tensors.
 
-    Where a leaf has hooks, those after accumulation are called here as well, and no tensors are returned.
+    Returns these tensors, each with its gradient, for the hooks after accumulation; the operations walked through, for
+    `release`; and all nodes met. From a remembered walk a tensor comes with its new `grad` instead, as no hook reads
+    it. Where a leaf has hooks, those after accumulation are called here as well, and no tensors are returned.
     """
     with accumulation:
         request = None if left_lazy(create_graph) else request_of(roots, cotangents, targets, _grad_node_of)
@@ -252,15 +254,15 @@ def _receive_all(received: list[tuple[Tensor, Node]], create_graph: bool) -> Non
         raise
 
 
-def _receive(receiver: Stored, gradient: Node, create_graph: bool) -> None:
-    """Makes `gradient`, to which an earlier `grad` was added already, the `grad` of `receiver`: a new tensor, or, for a
+def _receive(receiver: Stored, new_grad: Node, create_graph: bool) -> None:
+    """Makes `new_grad`, to which an earlier `grad` was added already, the `grad` of `receiver`: a new tensor, or, for a
     leaf that has a `grad`, new contents of that one, as torch adds in place."""
     if receiver._grad is None or create_graph or not ends_here(receiver._node):  # what is retained is a new sum
-        if gradient.aval.strides != receiver._node.aval.strides and gradient.holder is None:
-            gradient.aval = receiver._node.aval  # torch lays a new `grad` out as its tensor
-        receiver._take_grad(holding(gradient, Tensor))
+        if new_grad.aval.strides != receiver._node.aval.strides and new_grad.holder is None:
+            new_grad.aval = receiver._node.aval  # torch lays a new `grad` out as its tensor
+        receiver._take_grad(holding(new_grad, Tensor))
     else:
-        receiver._grad.write(gradient)
+        receiver._grad.write(new_grad)
 
 
 def _compute(
@@ -270,8 +272,8 @@ def _compute(
     short_pieces: bool,
     retained: Iterable[Node] = (),
 ) -> None:
-    """Computes, in one dispatch, the results, what is retained, and the values of the roots, which the same program
-    has.
+    """Computes, in one dispatch, the results, what is retained, and the values of the roots that the user holds, which
+    the same program gives; and has the plan remembered for equal graphs.
 
     Does nothing if `request` is None (with `create_graph`, or in a staged step): all is computed later.
     """
@@ -279,9 +281,9 @@ def _compute(
         if staging().journal is not None:
             staging().journal.values.update(found.value_nodes)
         return
-    shown = {root: value for root, value in found.value_nodes.items() if root.held}
-    computed = evaluate([*results.values(), *retained, *shown.values()], short_pieces)
-    for root, value in shown.items():
+    held = {root: value for root, value in found.value_nodes.items() if root.held}
+    computed = evaluate([*results.values(), *retained, *held.values()], short_pieces)
+    for root, value in held.items():
         root.value = value.value
     request.learn(found, results, computed)
 

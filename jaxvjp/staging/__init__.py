@@ -1,12 +1,17 @@
 """Whole imperative steps as one compiled function: `jit`.
 
-`jit` stages a function that computes with tensors, calls `backward` and updates parameters in place: it runs once, what
-it records becomes one program, and every later call is that program with no recording at all.
+`jit` stages a function that computes with tensors, calls `backward` and updates parameters in place. It runs as Python
+once, and what it records becomes one program. A later call that fits runs that program and no Python of the step; if
+its result requires a gradient, the call is recorded as one node.
 
 What the step reads (its arguments, and tensors from outside such as parameters and their `grad`) are the program's
 inputs; what it returns and the new contents of tensors that it wrote are its outputs, which are put back into the same
 tensors after each call. In JAX one writes `state, result = jax.jit(step)(state, *arguments)` and lists the state; here
 the state is found by running the step.
+
+`journal` notes what a step changes, `surroundings` what it reads besides tensors (`seen` and `purity` say how that is
+compared). A `variant` is one program made of both, with what it reads and writes outside; `results` and `graphs` give
+back what it returns. `warm` writes the path of a variant that is called often, and `interrupts` keeps Ctrl-C out of it.
 """
 
 from __future__ import annotations

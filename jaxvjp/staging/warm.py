@@ -39,7 +39,8 @@ from jaxvjp.types.dtypes import get_default_dtype
 
 DONATED = {"cpu": 1 << 26}
 """Arrays of this many bytes or more are donated, by backend; 256 KiB on accelerators, where memory is scarce. On a CPU
-a step that wrote two arrays took 0.8 of its time without donation if they had 1 to 32 MiB, and 1.2 if they had 128."""
+donation costs time where arrays are small: without it a step that wrote two arrays took 0.8 of the time if they had 1
+to 32 MiB, and 1.2 if they had 128."""
 MOST_DISPATCHES = 8
 """A step of more than this many dispatches gets no warm path: each dispatch is compiled anew, its numbers as
 constants."""

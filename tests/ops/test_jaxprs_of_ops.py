@@ -6,22 +6,22 @@ import jax
 import pytest
 
 import jaxvjp
-from jaxvjp.ops import op
+from jaxvjp.ops import op, tracing
 
 
 @pytest.fixture
 def traced(monkeypatch):
     """What the lines of the test traced, by the name of the op, in order."""
     made = {}
-    trace = op.traced.__wrapped__
+    trace = tracing.jaxpr_of.__wrapped__
 
     def noted(operation, static, avals):
         result = trace(operation, static, avals)
         made.setdefault(operation.name, []).append(result[0])
         return result
 
-    monkeypatch.setattr(op, "traced", noted)
-    monkeypatch.setattr(op, "_without_loops", set())
+    monkeypatch.setattr(tracing, "jaxpr_of", noted)
+    monkeypatch.setattr(tracing, "_without_loops", set())
     return made
 
 
@@ -51,6 +51,6 @@ def test_an_op_that_loops_for_other_operands_is_traced_with_its_loop():
 
     row = op.Op(looping)
     avals = [jaxvjp.ones(shape)._node.aval for shape in ((), (3,), ())]
-    first, second, third = [op.traced(row, (), (each,))[0] for each in avals]
+    first, second, third = [tracing.jaxpr_of(row, (), (each,))[0] for each in avals]
     assert primitives(first) == primitives(third) == ["add"]
     assert "while" in primitives(second)

@@ -120,7 +120,7 @@ def walk_back(
     with tracking(create_graph):
         given = [constant(1, root.aval) if each is None else each for root, each in zip(roots, cotangents, strict=True)]
         walk = Walk(nodes, operations, targets, current_of, create_graph, batch, short_pieces, leaf_hooks)
-        return walk.run(roots, given)._replace(met=NodesMet(reached))
+        return walk.back_from(roots, given)._replace(met=NodesMet(reached))
 
 
 def _check_passable(operations: Sequence[Node], targets: Sequence[Node] | None) -> None:
@@ -130,7 +130,7 @@ def _check_passable(operations: Sequence[Node], targets: Sequence[Node] | None) 
         for node in operations:
             if node.operation is not None and node.operation.refuses_inputs_error:  # a reentrant checkpoint
                 raise RuntimeError(node.operation.refuses_inputs_error)
-    freed = max([at for at, node in enumerate(operations) if node.freed], default=-1)
+    freed = max([at for at, node in enumerate(operations) if node.freed], default=-1)  # the one recorded last
     check_unchanged(operations[freed + 1 :])
     if freed >= 0:
         blame(operations[freed])
@@ -257,7 +257,15 @@ def hooked(node: Node, cotangent: Node, walk: Walk | FinishedWalk) -> Node:
 
 
 class Walk:
-    """One walk over `nodes`, the last recorded first. `arrived` has the sum of the cotangents of each node so far."""
+    """One walk over `nodes`, the last recorded first.
+
+    Attributes that change or are derived (the others are the parameters of `walk_back`):
+        operations: those among `nodes` that are walked through; the others are leaves and targets.
+        on_the_way: `nodes` as a set: a cotangent goes nowhere else.
+        arrived: for each node the sum of its cotangents so far.
+        current_of: for a leaf that was written since, the node that its tensor shows now.
+        stopped: whether a Python step gave None: nodes behind it alone then get None and not zeros.
+    """
 
     def __init__(
         self,
@@ -280,7 +288,7 @@ class Walk:
         self.leaf_hooks = leaf_hooks
         self.on_the_way = set(nodes)
         self.arrived: dict[Node, Node] = {}
-        self.stopped = False  # whether a Python step gave None: nodes behind it alone then get None and not zeros
+        self.stopped = False
 
     def arrive(self, node: Node | Number, cotangent: Node | None) -> None:
         """Adds a cotangent to those that have arrived at a node, if it is on the way to a target."""
@@ -289,11 +297,11 @@ class Walk:
             known = self.arrived.get(node)
             self.arrived[node] = cotangent if known is None else record(add, (known, cotangent))
 
-    def run(self, roots: Sequence[Node], cotangents: Sequence[Node]) -> WalkResult:
+    def back_from(self, roots: Sequence[Node], cotangents: Sequence[Node]) -> WalkResult:
         """Walks, segment by segment, and calls the hooks of tensors on the way."""
         for root, cotangent in zip(roots, cotangents, strict=True):
             self.arrive(root, cotangent)
-        shown = set(roots)
+        root_set = set(roots)
         value_nodes: dict[Node, Node] = {}
         before_hooks: dict[Node, Node] = {}
         for segment in reversed(self.segments()):
@@ -309,7 +317,7 @@ class Walk:
                 continue
             outputs = [node for node in segment if node in self.arrived]
             for node, value_node in self.pull(segment, outputs, [self.arrived[node] for node in outputs]):
-                if node in shown and node.value is None:
+                if node in root_set and node.value is None:
                     value_nodes[node] = value_node
         return self._result(before_hooks, value_nodes)
 

@@ -1,6 +1,8 @@
 """The one derivative: `jax.vjp` of a program, as an op like any other.
 
-`record_pullback` records it as a node. As it is an op, it can be differentiated again, by another pullback.
+The op `pullback` runs the program forward and then back: it gives the program's outputs and the cotangents of its
+arguments. So nothing is kept from an earlier forward run. `record_pullback` records it as a node, which can be
+differentiated again, by another pullback.
 `dependences` says which of its results depend on which operands.
 """
 
@@ -33,8 +35,8 @@ def function_of(program: Program, arguments: Sequence[Any], wrt: Positions) -> t
     return primal, [arguments[position] for position in wrt]
 
 
-# It saves "residuals": those of its operands that its own derivative reads. Only a trace tells which these are
-# (`derive.residuals`); where that would take too long, all operands are taken for them.
+# `saves` is about this op's own derivative, for torch's error after a write: it reads "residuals", some of the operands.
+# A trace tells which (`derive.residuals`); where that would take too long, all are taken for them.
 @op(saves="residuals", public="", grad_fn="PullbackBackward0")
 def pullback(*operands: Any, program: Program, wrt: Positions, batched: int) -> tuple[Any, ...]:
     """The outputs of `program`, then the cotangents of its arguments `wrt`.
@@ -66,8 +68,10 @@ def record_pullback(
     """Nodes for the outputs of `program`, and for the cotangents of its arguments `wrt`; with `create_graph` these can
     be differentiated again."""
     operands = (*arguments, *cotangents)
+    # An output has the aval of its cotangent, without the batch.
     output_avals = tuple([each.aval.shaped(each.aval.shape[len(batch) :]) for each in cotangents])
 
+    # Called once, for all of `wrt`. With `create_graph` it is called for each group of cotangents with equal edges.
     def apply(positions: Positions, edges: tuple[Node, ...]) -> list[Node]:
         cotangent_avals = [arguments[position].aval for position in positions]
         avals = (*output_avals, *[each.shaped((*batch, *each.shape)) for each in cotangent_avals])

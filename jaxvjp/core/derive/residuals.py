@@ -16,7 +16,8 @@ from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.saves import SAME_MEMORY, shows_overwritten
 from jaxvjp.core.run.program import PROGRAM_CACHE, Program, intern
 from jaxvjp.ops.identity import tuple_item
-from jaxvjp.ops.op import Aval, Op, abstract
+from jaxvjp.ops.op import Aval, Op
+from jaxvjp.ops.tracing import abstract
 
 
 def overwritten_residual(node: Node) -> Node | None:

@@ -83,7 +83,7 @@ def release(operations: Iterable[Node], met: NodesMet) -> None:
     As in torch, a node is freed if its op saves tensors. After `loss = (h * h).sum()` and `loss.backward()` the product
     is freed and the sum is not: another `loss.backward()` goes through the sum and fails at the product. A node that
     the user holds, such as loss, gets as inputs copies of the nodes behind it, which keep no values
-    (`copy_without_inputs`).
+    (`copy_without_inputs`). A node without a value keeps its inputs until nothing reads it any more.
     """
     to_strip: list[Node] = []
     if observers.listening:

@@ -42,7 +42,7 @@ Value = jax.Array | np.ndarray[Any, Any]
 
 class Number:
     """A Python number as an operand, such as the 2 of `x * 2`. Its value is an argument of the compiled program:
-    `x * 3` runs the same program.
+    `x * 3` runs the same program. A number that selects a program is a static argument instead, as in `x ** 2`.
 
     OverflowError, in torch's words, for an integer that takes more than 64 bits.
     """
@@ -111,7 +111,8 @@ class Node:
 
     Attributes, of which these eight are enough at first (the others stand below, by who reads them):
         operation, static, inputs: the op, its static arguments such as `dim`, its operands. Given data has no op.
-        aval: the abstract value: shape, dtype, device. A tuple of them where the op returns several arrays.
+        aval: the abstract value: shape, dtype, device. A tuple of them where the op returns several arrays; each
+            of these is a node of its own, with the op `tuple_item`.
         value: the value (see `Value`) once it has been computed or given; None before.
         requires_grad: whether a cotangent may flow to it.
         serial: its number in the order of recording; the inputs of a node have smaller ones.
@@ -351,7 +352,7 @@ def hooks_of(node: Node) -> dict[int, Hook] | None:
 
 
 def ends_here(node: Node) -> bool:
-    """`node.is_leaf`: no gradient goes on from it. `variable` is the op of a leaf that was written."""
+    """`node.is_leaf`: no gradient goes on from it. A leaf that was written has the op `variable`, and is one still."""
     return not node.requires_grad or node.operation is None or node.operation is variable
 
 

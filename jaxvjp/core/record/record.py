@@ -16,7 +16,8 @@ from jaxvjp.core.record.saves import check_savable, saved_inputs
 from jaxvjp.core.record.user_lines import UserLine, user_line
 from jaxvjp.ops.creation import full
 from jaxvjp.ops.identity import detach, tuple_item, variable
-from jaxvjp.ops.op import Aval, Op, abstract, laid_out
+from jaxvjp.ops.op import Aval, Op
+from jaxvjp.ops.tracing import abstract, laid_out
 from jaxvjp.types.compiled import CYTHONIZED
 
 SIGNATURES = 1 << 16
@@ -36,6 +37,7 @@ def record_with(
     mode = grad_mode()
     tracked = signature.differentiable and mode.enabled and tracks(inputs)
     node = new_node(operation, static, inputs, signature.aval, tracked, where)
+    # Torch's inference mode, whose tensors must not be saved, and hooks on saved tensors:
     if tracked and signature.saves:
         for each in inputs:
             if type(each) is Node:

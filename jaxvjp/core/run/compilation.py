@@ -139,10 +139,10 @@ class Executable:
     def traced(self, *operands: Any, outputs: tuple[int, ...] | None = None) -> tuple[Any, ...]:
         """What `jax.jit` traces: the program, or of its outputs only those with the numbers `outputs`."""
         counters.compiles += 1
-        results = self.run(*operands)
+        results = self.replayed(*operands)
         return results if outputs is None else tuple([results[each] for each in outputs])
 
-    def run(self, *operands: Any) -> tuple[Any, ...]:
+    def replayed(self, *operands: Any) -> tuple[Any, ...]:
         """The outputs of the program, computed one operation after the other from the operands of `call`."""
         return replay(self.program, self.spread(operands, operands[len(self.arrays) :], getitem))
 

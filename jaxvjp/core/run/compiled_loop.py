@@ -65,7 +65,7 @@ class Loop(Executable):
 
     def interpreter(self, operands: Sequence[Any]) -> Interpreter:
         """The loop, to be run by NumPy on such operands."""
-        return interpreter_of(jax.make_jaxpr(self.run)(*operands))
+        return interpreter_of(jax.make_jaxpr(self.replayed)(*operands))
 
     def output_groups(self) -> OutputGroups:
         """No groups: a loop is not compiled `apart`."""
@@ -76,7 +76,7 @@ class Loop(Executable):
         *others, loop_counts = operands
         return (*others, np.array([min(loop_counts[0], SAMPLE), *loop_counts[1:]], loop_counts.dtype))
 
-    def run(self, *operands: Any) -> tuple[Any, ...]:
+    def replayed(self, *operands: Any) -> tuple[Any, ...]:
         """The outputs after the last round, then the stacks."""
         body = self.body
         carried = dict(body.carried)
@@ -87,14 +87,14 @@ class Loop(Executable):
         state = {output: arrays[argument] for output, argument in body.carried}
         if not carried.keys() >= set(body.last):  # `fori_loop` needs a value before the first round, of the right type
             arguments = [array[0] if argument in start else array for argument, array in arrays.items()]
-            results = jax.eval_shape(super().run, *arguments, *[each[0] for each in packs])
+            results = jax.eval_shape(super().replayed, *arguments, *[each[0] for each in packs])
             state |= {each: jnp.zeros_like(results[each]) for each in body.last if each not in carried}
 
         def turn(number: Any, before: Any) -> Any:
             state, stacks = before
             read = {argument: state[output] for output, argument in body.carried}
             read |= {each: _at(arrays[each], begun + step * number) for each, (begun, step) in start.items()}
-            results = super(Loop, self).run(*({**arrays, **read}).values(), *[_at(each, number) for each in packs])
+            results = super(Loop, self).replayed(*({**arrays, **read}).values(), *[_at(each, number) for each in packs])
             entries = [state[each] if each in carried else results[each] for each, _ in body.kept]
             return {each: results[each] for each in state}, _with(stacks, entries, number)
 

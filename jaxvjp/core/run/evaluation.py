@@ -6,7 +6,7 @@ runs the plan. Nothing is computed before somebody asks. Who asks:
 * whoever reads a value: `y.tolist()`, `print(y)`, `if y > 0:` (`Tensor._known`); an op whose errors depend on values,
   such as an index out of range (`tensor.apply.inspect`); a move to another device (`transfer`);
 * a backward pass: for the gradients, and for the roots, whose values the same programs give
-  (`autograd.accumulation._compute`; from the second time on `remembered_walks` runs the plan that was found here);
+  (`autograd.accumulation._compute`; for an equal graph `remembered_walks` runs the plan that was found here);
 * the next backward pass, before all else: for what waits and is still held. That is what the last one left out, such as
   a loss that nobody read (`Deferred`), and large leaves that were written (`Heavy`);
 * each 2,039th operation without a gradient: so a graph of them that nobody reads does not grow for ever
@@ -65,7 +65,7 @@ def evaluate(wanted: Iterable[Node], short_pieces: bool | None = None) -> list[t
 
 
 def _evaluate(nodes: list[Node], short_pieces: bool | None) -> list[tuple[Survey, Plan]]:
-    found = survey(nodes, nodes)
+    found = survey(start=nodes, wanted=nodes)
     plan = plans.get(found.key)
     if plan is None:
         short_pieces = choose_short_pieces(found) if short_pieces is None else short_pieces

@@ -20,7 +20,8 @@ from jaxvjp.core.run.primitives import numpys_function
 from jaxvjp.core.run.primitives.kinds import Array, Call
 from jaxvjp.core.run.program import Program
 from jaxvjp.ops.identity import UNCHANGED, tuple_item
-from jaxvjp.ops.op import Aval, traced
+from jaxvjp.ops.op import Aval
+from jaxvjp.ops.tracing import jaxpr_of
 from jaxvjp.types.dtypes import from_numpy
 
 FOLDED = 1 << 12
@@ -104,7 +105,7 @@ class Interpreter:
                 slots.append(reads[0][static[0]] if operation is tuple_item else reads[0])
                 avals.append(of[0][static[0]] if operation is tuple_item else of[0])
                 continue
-            trace: Any = traced.__wrapped__ if operation.carries_program else traced  # of a pullback it may be long
+            trace: Any = jaxpr_of.__wrapped__ if operation.carries_program else jaxpr_of  # of a pullback it may be long
             closed, result = trace(operation, static, tuple(of))
             found = self._inline(closed.jaxpr, closed.consts, reads)
             several = isinstance(result, tuple)

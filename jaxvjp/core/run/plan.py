@@ -143,7 +143,9 @@ def with_last_reads(dispatches: Sequence[Dispatch], outputs: Iterable[int]) -> t
 
 
 def plan_of(found: Survey, short_pieces: bool = False) -> Plan:
-    """The plan for a survey without `walks_behind_values`: pullbacks are nodes in it. See `choose_short_pieces`."""
+    """The plan that computes what a survey found without a value, pullbacks among it. For `short_pieces` see
+    `choose_short_pieces`. The survey must not have been made with `walks_behind_values`, as that of a
+    `BackwardRequest` is: it has operations that have their values already."""
     place_of = found.place_of
     kept = {found.nodes[each] for each in found.kept}
     pieces = in_pieces(sorted(found.operations, key=recording_order), short_pieces=short_pieces)
@@ -152,13 +154,13 @@ def plan_of(found: Survey, short_pieces: bool = False) -> Plan:
     for piece in pieces:
         outputs = [node for node in piece if node in needed]
         program, arguments = freeze(piece, outputs)
-        called = executable(program)
+        to_call = executable(program)
         if short_pieces:
-            called.may_run_eagerly()
-        elif called.where is None:
-            called.where = max(piece, key=recording_order).where
+            to_call.may_run_eagerly()
+        elif to_call.where is None:
+            to_call.where = max(piece, key=recording_order).where
         reads = [place_of[each] for each in arguments]
-        arrays = tuple([reads[each] for each in called.arrays])
-        packs = tuple([(dtype.numpy, tuple([reads[each] for each in of])) for dtype, of in called.packs.items()])
-        dispatches.append(Dispatch(called, arrays, packs, tuple([place_of[each] for each in outputs]), ()))
+        arrays = tuple([reads[each] for each in to_call.arrays])
+        packs = tuple([(dtype.numpy, tuple([reads[each] for each in of])) for dtype, of in to_call.packs.items()])
+        dispatches.append(Dispatch(to_call, arrays, packs, tuple([place_of[each] for each in outputs]), ()))
     return Plan(with_last_reads(dispatches, found.kept), tuple(found.kept))

@@ -26,7 +26,8 @@ class Survey:
         nodes: its nodes and numbers, in the order in which they were met. The index here is the place of a node.
         place_of: the place of each node and number.
         operations: the nodes that have to be computed or differentiated. The others are leaves.
-        kept: the places of the operations whose values are to be kept.
+        kept: the places of the operations whose values will be put on their nodes: those that were asked for, and those
+            that the user holds.
         key: equal for graphs of equal structure of which the same values are kept. First `key_prefix`, then the nodes
             in the order of their places: of an operation its op, static arguments, the places that it reads, and a mark
             (`KEPT` and others); of a leaf or number its aval. To read `y = x * 2` with x given: the nodes are y, x, 2,

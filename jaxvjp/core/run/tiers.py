@@ -85,7 +85,7 @@ def pays(spent: float, compiles: float, operations: int) -> bool:
 class Runs(Protocol):
     """What waits: `compilation.Executable`."""
 
-    def run(self, *operands: Any) -> Sequence[Any]:
+    def replayed(self, *operands: Any) -> Sequence[Any]:
         """What JAX traces."""
 
     def interpreter(self, operands: Sequence[Any]) -> Interpreter:
@@ -96,7 +96,7 @@ class Waiting:
     """Stands in for a program's compiled function until it is compiled.
 
     Args:
-        of: the program: `run` is what JAX traces, `interpreter` makes what NumPy runs.
+        of: the program: `replayed` is what JAX traces, `interpreter` makes what NumPy runs.
         then: what compiles it at its first call.
         settle: is told to take `then` from then on.
 
@@ -123,7 +123,7 @@ class Waiting:
         if self.interpreter is None:
             if not Compiling.waits():
                 if self.eagerly and self.calls == 1:  # NumPy's arrays lack some of the methods that operations call
-                    return self.of.run(
+                    return self.of.replayed(
                         *[each if isinstance(each, jax.Array) else jax.device_put(each) for each in operands]
                     )
                 return self.over(operands)
