@@ -69,7 +69,7 @@ def compiled(own: Executable) -> Any:
     operands = [struct(each.shape, each.dtype.numpy, sharding=each.device and each.device.sharding) for each in avals]
     operands += [struct((len(each),), dtype.numpy) for dtype, each in own.packs.items()]
     with jax.enable_x64(True):
-        return jax.jit(own.run).lower(*operands).compile()
+        return jax.jit(own.replayed).lower(*operands).compile()
 
 
 def collectives(text: str) -> dict[str, list[int]]:

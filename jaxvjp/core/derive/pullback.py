@@ -35,7 +35,7 @@ def function_of(program: Program, arguments: Sequence[Any], wrt: Positions) -> t
     return primal, [arguments[position] for position in wrt]
 
 
-# `saves` is about this op's own derivative, for torch's error after a write: it reads "residuals", some of the operands.
+# `saves` is about this op's own derivative, for the error after a write: it reads "residuals", some of the operands.
 # A trace tells which (`derive.residuals`); where that would take too long, all are taken for them.
 @op(saves="residuals", public="", grad_fn="PullbackBackward0")
 def pullback(*operands: Any, program: Program, wrt: Positions, batched: int) -> tuple[Any, ...]:
