@@ -104,15 +104,14 @@ def accumulated(
 ) -> tuple[list[tuple[Tensor, Node]], list[Node], NodesMet]:
     """Adds the gradients to the `grad` of their tensors.
 
-    Returns these tensors, each with its gradient, for the hooks after accumulation; the operations walked through, for
-    `release`; and all nodes met. From a remembered walk a tensor comes with its new `grad` instead, as no hook reads
-    it. Where a leaf has hooks, those after accumulation are called here as well, and no tensors are returned.
+    Returns these tensors, each with its gradient; the operations walked through; and all nodes met. `end` calls the
+    hooks after accumulation with the first, and frees the second.
     """
     with accumulation:
         request = None if left_lazy(create_graph) else request_of(roots, cotangents, targets, _grad_node_of)
         recalled = None if request is None else request.recalled()
         if recalled is not None:
-            receivers, waiting = [], {}
+            receivers, waiting = [], {}  # `waiting`: leaves with hooks, which get their gradients in turn, at the end
             node: Node
             for node, sum_ in recalled.gradients:
                 if node.special and node.hooks:
@@ -126,7 +125,7 @@ def accumulated(
         order = [node for node, _ in recalled.gradients]
         early = dict(zip([node for node in order if node not in waiting], receivers, strict=True))
         _receive_in_turn(order, early, waiting, recalled.met)
-        receivers = []
+        receivers = []  # their hooks after accumulation were called
     return receivers, recalled.walked, recalled.met
 
 

@@ -4,16 +4,9 @@ It cuts the operations of the graph, in the order of recording, into **segments*
 and its backward step one node, the `pullback` of that program. So the result of a walk is a graph again. Nothing has
 been computed then; `evaluation` usually computes all of it with one call of a compiled program.
 
-A loss of 50 operations is one segment. A segment ends
-
-* before and after an operation whose backward step is Python code (a custom `Function`) or has hooks: `lone_steps`,
-* after a node with tensor hooks, and after a node whose gradient is asked for: its cotangent must be a node,
-* where the device changes, and where it would have more operations than `pieces.PIECE`,
-* with `create_graph`, after a node that the user holds: he may differentiate with respect to it later; and around a
-  checkpoint of the reentrant kind, whose gradient cannot be differentiated again,
-* with `detect_anomaly`, after each operation.
-
-A hook or a `Function` that reads a value has everything computed that was recorded so far.
+A loss of 50 operations is one segment. A segment ends where something other than `jax.vjp` has to happen, such as a
+hook or the backward of a custom `Function`: `Walk.segments` says where. A hook or a `Function` that reads a value has
+everything computed that was recorded so far.
 """
 
 from __future__ import annotations
@@ -112,9 +105,9 @@ def walk_back(
     RuntimeError, before anything is recorded, where the walk would go through a node that an earlier backward pass
     freed, or whose saved tensors were written in place since.
     """
-    reached, current_of = _reachable_from(roots)
-    nodes = _needed(reached, targets, current_of)
-    operations = _passed_through(nodes, targets, accumulating)
+    reached, current_of = _reachable_from(roots)  # all that is behind the roots
+    nodes = _needed(reached, targets, current_of)  # of these, what is on the way to a target
+    operations = _passed_through(nodes, targets, accumulating)  # and no end of the way
     _check_passable(operations, targets)
     _fill_lost_originals(reached)
     with tracking(create_graph):
@@ -347,7 +340,15 @@ class Walk:
         return sorted((node for node in self.nodes if node not in passed), key=lambda node: complete.get(node, 1))
 
     def segments(self) -> list[list[Node]]:
-        """The operations, cut as the module's docstring says."""
+        """The operations, in the order of recording, cut into segments. A segment ends
+
+        * before and after an operation whose backward step is Python code or has hooks: `lone_steps`,
+        * after a node with tensor hooks, and after a node whose gradient is asked for: its cotangent must be a node,
+        * where the device changes, and where it would have more operations than `pieces.PIECE`,
+        * with `create_graph`, after a node that the user holds: he may differentiate with respect to it later; and
+          around a checkpoint of the reentrant kind, whose gradient cannot be differentiated again,
+        * with `detect_anomaly`, after each operation.
+        """
         targets = set(self.targets or ())
 
         def ends_piece(node: Node) -> bool:
@@ -408,12 +409,12 @@ class Walk:
         cotangents: list[Node],
         unpacked: Mapping[int, Node] = MappingProxyType({}),
     ) -> Iterable[tuple[Node, Node]]:
-        """Records the pullback of a segment; pairs of each output and a node that has its value.
+        """Records the pullback of a segment; pairs of each output and the node of the pullback that computes the same.
 
         `unpacked` maps positions of operands of a single node to what saved-tensor hooks returned for them.
         """
         segment = self._to_pull(segment, outputs)
-        # `leaves`: the nodes that cotangents arrive at. `operands`: those with their values, usually the same.
+        # Cotangents arrive at the `leaves`. `operands` are the same, but for what saved-tensor hooks returned.
         program, leaves, operands = _frozen(segment, outputs, unpacked)
         wrt = [position for position, each in enumerate(leaves) if each in self.on_the_way]
         if not wrt:

@@ -2,7 +2,11 @@
 
 The op `pullback` runs the program forward and then back: it gives the program's outputs and the cotangents of its
 arguments. So nothing is kept from an earlier forward run. `record_pullback` records it as a node, which can be
-differentiated again, by another pullback.
+differentiated again, by another pullback. That traces nothing, as the avals are known: those of the cotangents and of
+the arguments. `jax.vjp` runs when a program with a pullback in it is called first, and when `jax.jit` traces that.
+
+For `y = 3 * x**2` the program has the arguments x and 3, the equations power and mul, and the output y. The operands of
+the pullback are x, 3 and v, and `wrt` is (0,): its results are y and the cotangent of x.
 `dependences` says which of its results depend on which operands.
 """
 

@@ -106,7 +106,7 @@ class BackwardRequest:
         node: Node
         for at, place in remembered.values:
             node = nodes[at]
-            if values[place] is None:
+            if values[place] is None:  # left out, until somebody reads it
                 deferred.plans[node] = remembered.plan
             else:
                 node.value = values[place]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from jaxvjp.core.derive.anomaly import blame
 from jaxvjp.core.derive.residuals import overwritten_residual
-from jaxvjp.core.record.graph import Node, Number, ends_here, is_held
+from jaxvjp.core.record.graph import Node, Number, ends_here, is_held, recording_order
 from jaxvjp.core.record.lifetime import NodesMet, TensorsBehind, copy_without_inputs, drop_inputs_if_done
 from jaxvjp.core.record.modes import grad_mode, transforming
 from jaxvjp.core.record.observers import Released, observers, tell
@@ -81,9 +81,9 @@ def release(operations: Iterable[Node], met: NodesMet) -> None:
     """Frees `operations`, which a backward pass without `retain_graph` went through; `met` is all that it met.
 
     As in torch, a node is freed if its op saves tensors. After `loss = (h * h).sum()` and `loss.backward()` the product
-    is freed and the sum is not: another `loss.backward()` goes through the sum and fails at the product. A node that
-    the user holds, such as loss, gets as inputs copies of the nodes behind it, which keep no values
-    (`copy_without_inputs`). A node without a value keeps its inputs until nothing reads it any more.
+    is freed and the sum is not: another `loss.backward()` goes through the sum and fails at the product. A freed node
+    drops its inputs once it has a value. One that is not freed and that the user holds, such as this loss, gets as
+    inputs copies of the nodes behind it, which keep no values (`copy_without_inputs`).
     """
     to_strip: list[Node] = []
     if observers.listening:
@@ -128,7 +128,8 @@ def _strip(to_strip: list[Node], passed: TensorsBehind | None) -> None:
                     each = stripped[behind]
             inputs.append(each)
         target.inputs = tuple(inputs)
-        leave_recorded_uncollected(target)
+    for node in sorted([*stripped.values(), *to_strip], key=recording_order):  # a node after its inputs
+        leave_recorded_uncollected(node)
 
 
 def freed_error(node: Node) -> RuntimeError:

@@ -109,14 +109,15 @@ def hooks_of_leaf_or_node(name: str) -> Any:
 class Node:
     """One recorded operation, or a leaf.
 
-    Attributes, of which these eight are enough at first (the others stand below, by who reads them):
+    Attributes, of which these eight are enough at first (the others are in comments below, by who reads them):
         operation, static, inputs: the op, its static arguments such as `dim`, its operands. Given data has no op.
         aval: the abstract value: shape, dtype, device. A tuple of them where the op returns several arrays; each
             of these is a node of its own, with the op `tuple_item`.
         value: the value (see `Value`) once it has been computed or given; None before.
         requires_grad: whether a cotangent may flow to it.
         serial: its number in the order of recording; the inputs of a node have smaller ones.
-        freed: whether a backward pass without `retain_graph` went through it, and its op saves tensors.
+        freed: whether a backward pass without `retain_graph` went through it. Only a node whose op saves tensors is
+            marked; that goes by the op, so `x * 2` counts.
     """
 
     freed: bool

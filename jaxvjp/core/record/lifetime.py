@@ -4,8 +4,7 @@
 * `evaluation`, or a walk that is remembered, sets `value` and calls `drop_inputs_if_done`: if no gradient can flow
   through the node, it drops its inputs, and with them what only they held.
 * A `backward` without `retain_graph` calls `saved.release`. A node whose op saves tensors is `freed`, as in torch: a
-  second backward raises an error. Once it has a value it drops its inputs; `passed` tells which tensors they may have
-  come from.
+  second backward raises an error. Once it has a value it drops its inputs.
 * A node whose op saves nothing, such as a sum, stays usable. If the user holds it, its inputs become copies without
   values (`copy_without_inputs`), which lead to the originals (`original`) while those exist.
 * In forward mode nothing is dropped: a tangent may be pushed through a node later.

@@ -22,7 +22,7 @@ class Versions:
         count: the number of writes so far; it is `Tensor._version`.
         where: the user's line of the last write.
         last: the number of the last write, by `next_serial`.
-        left: storages that one of the tensors showed before `.data =` gave it another; others may show them still.
+        left: storages that a tensor showed before `.data =` gave it another, and that others may show still.
     """
 
     __slots__ = ("count", "last", "left", "where")

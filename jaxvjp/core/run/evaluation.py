@@ -7,9 +7,7 @@ runs the plan. Nothing is computed before somebody asks. Who asks:
   such as an index out of range (`tensor.apply.inspect`); a move to another device (`transfer`);
 * a backward pass: for the gradients, and for the roots, whose values the same programs give
   (`autograd.accumulation._compute`; for an equal graph `remembered_walks` runs the plan that was found here);
-* the next backward pass, before all else: for what waits and is still held. That is what the last one left out, such as
-  a loss that nobody read (`Deferred`), and large leaves that were written (`Heavy`);
-* each 2,039th operation without a gradient: so a graph of them that nobody reads does not grow for ever
+* the next backward pass, before all else, for what waits (`Deferred`, `Heavy`); and long graphs that nobody reads
   (`tensor.apply.limit_untracked_graph`).
 """
 

@@ -1,18 +1,19 @@
 """Cuts the nodes of a long graph into pieces, each of which becomes a program of its own.
 
 Pieces are cut at the user's lines only so that equal rounds of a loop become equal programs. In pieces of the usual
-length rounds show by op and line (`_whole_rounds`), in short ones by the line (`_cut_into_rounds`). Which of their
+length rounds show by op and line (`_whole_rounds`), in short ones by the line (`_round_starts`). Which of their
 calls then run as one loop is decided in `loop_search`, by what they read. `user_lines.loop_around` finds the loop in
 the user's source, for the texts of errors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import Any
 
 from jaxvjp.core.record.graph import Node
+from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.core.run.program import weight_of
 
 PIECE = 256
@@ -33,11 +34,7 @@ def in_pieces(
     time has pieces of the same kinds.
     """
     if short_pieces:
-        return [
-            list(chain.from_iterable(group))
-            for stretch in _stretches(nodes, ends_piece)
-            for group in _grouped(_cut_into_rounds(stretch))
-        ]
+        return [piece for stretch in _stretches(nodes, ends_piece) for piece in _short_pieces(stretch)]
     result: list[list[Node]] = []
     total, ended = 0, True
     node: Node
@@ -81,71 +78,73 @@ def _stretches(nodes: Iterable[Node], ends_piece: Callable[[Node], bool]) -> lis
     return result
 
 
-def _cut_into_rounds(nodes: Iterable[Node]) -> list[list[Node]]:
-    """`nodes` cut before each node whose line has come already: there the next round of the user's loop begins."""
-    result: list[list[Node]] = []
-    starts: dict[Any, int] = {}  # where each node of the last round was recorded
-    total = 0
-    node: Node
-    for node in nodes:
-        weight = weight_of(node)
-        if weight or not result:
-            # Not `where` itself: Python's hash of a code object reads all of the code.
-            line = None if node.where is None else (id(node.where[0]), node.where[1])
-            before = starts.get(line)
-            if not result or total + weight > SHORT_PIECE:
-                result.append([])
-                starts, total = {}, 0
-            elif before is not None:
-                if before:  # the nodes before the loop become a round of their own
-                    result[-1:] = [result[-1][:before], result[-1][before:]]
-                result.append([])
-                starts, total = {}, 0
-            starts[line] = len(result[-1])
-        result[-1].append(node)
-        total += weight
-    return result
-
-
-def _grouped(found: list[list[Node]]) -> Iterator[list[list[Node]]]:
-    """Groups of rounds for one piece each, of at most `SHORT_PIECE` operations.
-
-    A group has 8, 4, 2 or 1 rounds of the same lines, or any number of other rounds.
+def _short_pieces(nodes: list[Node]) -> list[list[Node]]:
+    """`nodes` in pieces of at most `SHORT_PIECE` operations: 8, 4, 2 or 1 rounds of the same lines, or any number of
+    other rounds.
 
     An op that carries a program, such as a pullback, is a piece of its own: its program was a piece of the graph.
     """
-    start = 0
-    lines = [[node.where for node in each] for each in found]
-    weights = [sum([weight_of(node) for node in each]) for each in found]
-    while start < len(found):
-        alike = _alike(lines, start)
-        weight = weights[start]
-        taken = 1
-        if _carries_program(found[start]):
+    lines = [node.where for node in nodes]
+    weights = [weight_of(node) for node in nodes]
+    starts = _round_starts(lines, weights)
+    rounds = list(pairwise([*starts, len(nodes)]))  # (first node, node after the last) of each
+    alike = _alike(lines, rounds)
+    alone = [_carries_program(nodes[start:end]) for start, end in rounds]
+    weight_of_round = [sum(weights[start:end]) for start, end in rounds]
+    result = []
+    at = 0
+    while at < len(rounds):
+        weight = weight_of_round[at]
+        after = at + 1
+        if alone[at]:
             pass
-        elif alike > 1:
-            while 2 * taken <= alike and 2 * taken * weight <= SHORT_PIECE:
-                taken *= 2
+        elif alike[at] > 1:
+            while 2 * (after - at) <= alike[at] and 2 * (after - at) * weight <= SHORT_PIECE:
+                after += after - at
         else:
-            for other in range(start + 1, len(found)):
-                weight += weights[other]
-                if weight > SHORT_PIECE or _carries_program(found[other]) or _alike(lines, other) > 1:
+            while after < len(rounds) and not alone[after] and alike[after] == 1:
+                weight += weight_of_round[after]
+                if weight > SHORT_PIECE:
                     break
-                taken += 1
-        yield found[start : start + taken]
-        start += taken
+                after += 1
+        result.append(nodes[rounds[at][0] : rounds[after - 1][1]])
+        at = after
+    return result
+
+
+def _round_starts(lines: list[UserLine], weights: list[int]) -> list[int]:
+    """Where the rounds of the user's loop begin: at each node whose line has come already."""
+    starts: list[int] = []
+    first: dict[Any, int] = {}  # for each line of the last round its first node
+    total = 0
+    for at, where in enumerate(lines):
+        if weights[at] or not starts:
+            # Not `where` itself: Python's hash of a code object reads all of the code.
+            line = None if where is None else (id(where[0]), where[1])
+            before = first.get(line)
+            if not starts or total + weights[at] > SHORT_PIECE or before is not None:
+                if before is not None and before > starts[-1] and total + weights[at] <= SHORT_PIECE:
+                    starts.append(before)  # the nodes before the loop become a round of their own
+                starts.append(at)
+                first, total = {}, 0
+            first[line] = at
+        total += weights[at]
+    return starts
 
 
 def _carries_program(round_: list[Node]) -> bool:
     return any(node.operation is not None and node.operation.carries_program for node in round_)
 
 
-def _alike(lines: list[list[Any]], start: int) -> int:
-    """How many rounds, from that at `start` on, were recorded by the same lines."""
-    count = 1
-    while start + count < len(lines) and count < SHORT_PIECE and lines[start + count] == lines[start]:
-        count += 1
-    return count
+def _alike(lines: list[UserLine], rounds: list[tuple[int, int]]) -> list[int]:
+    """For each round, how many rounds, from that one on, were recorded by the same lines."""
+    counts = [1] * len(rounds)
+    for at in range(len(rounds) - 2, -1, -1):
+        start, end = rounds[at]
+        next_start, next_end = rounds[at + 1]
+        if lines[start:end] == lines[next_start:next_end]:
+            counts[at] = counts[at + 1] + 1
+    return counts
 
 
 def read_across(cut: list[list[Node]]) -> set[Node]:

@@ -59,8 +59,7 @@ class Dispatch:
         packs: for each pack of Python numbers, its dtype and the places of the numbers.
         gives: the places of its results.
         last_reads: the places that no later dispatch reads: their values are dropped after the call.
-        loop_counts: of a loop (`compiled_loop.Loop`), its last operand: how many rounds, and at which entry it begins
-            to read each stack. Else None.
+        loop_counts: of a compiled loop its last operand (see `compiled_loop.Loop`); else None.
     """
 
     def __init__(
@@ -112,7 +111,7 @@ class Plan:
         """Puts the values of `outputs` at their places in `values`, where that of each leaf is at its place already.
 
         If `deferring`, primal outputs of a pullback that take a program of their own are left None (see
-        `compilation.Apart`).
+        `choosing.Apart`).
         """
         dispatch: Dispatch
         for dispatch in self.dispatches:

@@ -30,14 +30,13 @@ class Survey:
             that the user holds.
         key: equal for graphs of equal structure of which the same values are kept. First `key_prefix`, then the nodes
             in the order of their places: of an operation its op, static arguments, the places that it reads, and a mark
-            (`KEPT` and others); of a leaf or number its aval. To read `y = x * 2` with x given: the nodes are y, x, 2,
-            the key is (mul, (), 1, 2, KEPT, aval of x, aval of 2). For `y.backward(v)`: the nodes are y, v, x, 2, the
-            key is (*key_prefix, mul, (), 2, 3, KEPT_AND_TRACKED, aval of v, aval of x, "fresh", aval of 2): a leaf that
-            a gradient arrives at adds the place of its `grad`, or a word if it has none. What is `special` adds more.
-        key_is_complete: whether the key tells all that matters, so that one plan computes all graphs of that key. It
-            does not, if a node has something that the key leaves out (`_tells_all`), such as a Python step; has hooks,
-            unless it is a leaf and `grad_node_of` is given; or passes a gradient to the old node of a leaf that was
-            written since (`stale`): that gradient belongs to the node which its tensor shows now.
+            (`KEPT` and others); of a leaf or number its aval. To read `y = x * 0.5` with x given: the nodes are y, x,
+            0.5, the key is (mul, (), 1, 2, KEPT, aval of x, aval of 0.5). For `y.backward(v)`: the nodes are y, v, x,
+            0.5, the key is (*key_prefix, mul, (), 2, 3, KEPT_AND_TRACKED, aval of v, aval of x, "fresh", aval of 0.5):
+            a leaf that a gradient arrives at adds the place of its `grad`, or a word if it has none. What is `special`
+            adds more.
+        key_is_complete: whether one plan computes all graphs of that key. It does not, if a node has what no key tells,
+            such as a Python step (`_tells_all`) or hooks.
     """
 
     def __init__(
@@ -66,6 +65,10 @@ def survey(
     create_graph: bool = False,
 ) -> Survey:
     """Surveys the nodes that `start` is computed from, back to nodes that have values.
+
+    The key is not complete, besides what `_tells_all` says, where a node has hooks and is not a leaf with
+    `grad_node_of` given; or where a gradient goes to the old node of a leaf that was written since (`stale`): that
+    gradient belongs to the node which its tensor shows now.
 
     Args:
         start: the nodes to begin at.
