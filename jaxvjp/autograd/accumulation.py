@@ -274,7 +274,7 @@ def _compute(
     """Computes, in one dispatch, the results, what is retained, and the values of the roots that the user holds, which
     the same program gives; and has the plan remembered for equal graphs.
 
-    Does nothing if `request` is None (with `create_graph`, or in a staged step): all is computed later.
+    Does nothing if `request` is None (`left_lazy`, as with `create_graph`): all is computed later.
     """
     if request is None:
         if staging().journal is not None:

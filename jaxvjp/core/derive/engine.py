@@ -2,7 +2,7 @@
 
 It cuts the operations of the graph, in the order of recording, into **segments**. Each segment becomes one `Program`,
 and its backward step one node, the `pullback` of that program. So the result of a walk is a graph again. Nothing has
-been computed then; `evaluation` usually computes all of it with one call of a compiled program.
+been computed then; `evaluation` usually computes all of it with one call of one program.
 
 A loss of 50 operations is one segment. A segment ends where something other than `jax.vjp` has to happen, such as a
 hook or the backward of a custom `Function`: `Walk.segments` says where. A hook or a `Function` that reads a value has
@@ -414,9 +414,9 @@ class Walk:
         `unpacked` maps positions of operands of a single node to what saved-tensor hooks returned for them.
         """
         segment = self._to_pull(segment, outputs)
-        # Cotangents arrive at the `leaves`. `operands` are the same, but for what saved-tensor hooks returned.
-        program, leaves, operands = _frozen(segment, outputs, unpacked)
-        wrt = [position for position, each in enumerate(leaves) if each in self.on_the_way]
+        # Cotangents arrive at the `arguments`. `operands` are the same, but for what saved-tensor hooks returned.
+        program, arguments, operands = _frozen(segment, outputs, unpacked)
+        wrt = [position for position, each in enumerate(arguments) if each in self.on_the_way]
         if not wrt:
             return ()  # it ends at a node whose own cotangent was asked for
         create_graph = self.create_graph and not self.ends_graph(segment[0])
@@ -424,7 +424,7 @@ class Walk:
         if observers.listening and create_graph:
             tell(Pulled(outputs, pulled))
         for position, result in zip(wrt, pulled, strict=True):
-            self.arrive(leaves[position], result)
+            self.arrive(arguments[position], result)
         return zip(outputs, output_nodes, strict=True)
 
     def _to_pull(self, segment: Sequence[Node], outputs: list[Node]) -> Sequence[Node]:
@@ -442,23 +442,23 @@ class Walk:
 def _frozen(
     segment: Sequence[Node], outputs: list[Node], unpacked: Mapping[int, Node]
 ) -> tuple[Program, list[Node | Number], list[Node | Number]]:
-    """The program of a segment, the leaves that its arguments are, and the nodes that have their values: the same, but
-    with `unpacked` what a hook gave.
+    """The program of a segment, its arguments, and the nodes that have their values: the same, but with `unpacked` what
+    a hook gave.
 
     What is read twice, `a * a`, has then two arguments, which hooks may give other values: while the node is frozen it
     has copies as inputs.
     """
     if not unpacked:
-        program, leaves = freeze(segment, outputs)
-        return program, leaves, leaves
+        program, arguments = freeze(segment, outputs)
+        return program, arguments, arguments
     node = segment[0]
     inputs = node.inputs
     apart = {position: copy(inputs[position]) for position in unpacked}
     node.inputs = tuple([apart.get(position, each) for position, each in enumerate(inputs)])
     try:
-        program, leaves = freeze(segment, outputs)
+        program, arguments = freeze(segment, outputs)
     finally:
         node.inputs = inputs
     behind = {stands: inputs[position] for position, stands in apart.items()}
     values = {apart[position]: each for position, each in unpacked.items()}
-    return program, [behind.get(each, each) for each in leaves], [values.get(each, each) for each in leaves]
+    return program, [behind.get(each, each) for each in arguments], [values.get(each, each) for each in arguments]

@@ -39,14 +39,15 @@ def function_of(program: Program, arguments: Sequence[Any], wrt: Positions) -> t
     return primal, [arguments[position] for position in wrt]
 
 
-# `saves` is about this op's own derivative, for the error after a write: it reads "residuals", some of the operands.
-# A trace tells which (`derive.residuals`); where that would take too long, all are taken for them.
+# `saves` matters where a pullback is itself differentiated: which of its operands must not have been written since. A
+# trace tells which these are (`derive.residuals`); where that would take too long, all are taken for them.
 @op(saves="residuals", public="", grad_fn="PullbackBackward0")
 def pullback(*operands: Any, program: Program, wrt: Positions, batched: int) -> tuple[Any, ...]:
     """The outputs of `program`, then the cotangents of its arguments `wrt`.
 
     The operands are the program's arguments and a cotangent for each output. If these are batches of cotangents, they,
-    and so the results, have `batched` more dimensions in front. A complex cotangent is torch's: the conjugate of JAX's.
+    and so the resulting cotangents, have `batched` more dimensions in front. A complex cotangent is torch's: the
+    conjugate of JAX's.
     """
     arguments, cotangents = operands[: len(program.arguments)], operands[len(program.arguments) :]
     primal, primals = function_of(program, arguments, wrt)

@@ -31,7 +31,7 @@ class WalkPlan:
     Attributes:
         plan: computes the gradients.
         constants: the values of Python numbers that the walk recorded, such as the 1 that a loss's cotangent is.
-        own: a None for each place that the plan needs for itself.
+        own: a None for each node that the walk recorded, such as the pullback.
         gradients: for each leaf or target its place, the place of its gradient, and the aval of that.
         values: for each node that gets a value on the way, such as the loss, its place and the place of the value.
         walked: the places of the operations that the walk went through.
@@ -53,7 +53,7 @@ class WalkPlan:
         self.gradients = gradients
         self.values = values
         self.walked = walked
-        self.onward: list[list[int]] = []
+        self.onward: list[tuple[int, ...]] = []
 
 
 class RecalledGradients:

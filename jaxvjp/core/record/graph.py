@@ -117,7 +117,7 @@ class Node:
         requires_grad: whether a cotangent may flow to it.
         serial: its number in the order of recording; the inputs of a node have smaller ones.
         freed: whether a backward pass without `retain_graph` went through it. Only a node whose op saves tensors is
-            marked; that goes by the op, so `x * 2` counts.
+            marked. That goes by the op: `x * 2` is, although torch saves nothing beside a number.
     """
 
     freed: bool

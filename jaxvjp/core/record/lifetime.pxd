@@ -1,7 +1,7 @@
 # What C knows of the life of nodes: see graph.pxd.
 cimport cython
 
-from jaxvjp.core.record.collector cimport uncollected_ref
+from jaxvjp.core.record.collector cimport leave_uncollected, uncollected_ref
 from jaxvjp.core.record.graph cimport Node, ends_here, gradient_edges, new_node
 from jaxvjp.core.record.modes cimport Transforming, transforming
 from jaxvjp.core.record.saves cimport count_writes

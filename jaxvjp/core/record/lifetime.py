@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from jaxvjp.core.record.collector import uncollected_ref
+from jaxvjp.core.record.collector import leave_uncollected, uncollected_ref
 from jaxvjp.core.record.graph import Node, ends_here, gradient_edges, new_node, reachable
 from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.saves import count_writes
@@ -38,6 +38,7 @@ def drop_inputs_if_done(node: Node) -> None:
 def copy_without_inputs(node: Node, passed: TensorsBehind | None) -> Node:
     """A copy of `node` without inputs: `release` keeps such copies, so that the values that it frees are freed."""
     copy = new_node(node.operation, node.static, (), node.aval, node.requires_grad, node.where)
+    leave_uncollected(copy)  # `saved._strip` has it visited again if that is needed
     copy.serial = node.serial
     copy.passed = passed
     copy.original = uncollected_ref(node)
@@ -63,17 +64,19 @@ class NodesMet:
     `onward` is filled by `ways`; graphs of one structure share it (`WalkPlan.onward`).
     """
 
-    def __init__(self, nodes: Iterable[Any], onward: list[list[int]] | None = None) -> None:
+    def __init__(self, nodes: Iterable[Any], onward: list[tuple[int, ...]] | None = None) -> None:
         self.nodes = nodes if isinstance(nodes, list) else list(nodes)
         self.onward = [] if onward is None else onward
 
-    def ways(self) -> list[list[int]]:
+    def ways(self) -> list[tuple[int, ...]]:
         """For each node the indices in `nodes` of those that it passes cotangents to."""
         if not self.onward:
             index_of = {node: at for at, node in enumerate(self.nodes)}
             for node in self.nodes:
                 behind = gradient_edges(node) if type(node) is Node else []
-                self.onward.append([index_of[each] for each in behind if each in index_of])
+                way = tuple([index_of[each] for each in behind if each in index_of])
+                leave_uncollected(way)
+                self.onward.append(way)
         return self.onward
 
 

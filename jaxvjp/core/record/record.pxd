@@ -1,7 +1,7 @@
 # What C knows of how nodes are made: see graph.pxd.
 cimport cython
 
-from jaxvjp.core.record.collector cimport PyObject_GC_IsTracked, leave_uncollected
+from jaxvjp.core.record.collector cimport PyObject_GC_IsTracked, leave_uncollected, let_collector_visit
 from jaxvjp.core.record.graph cimport Node, Number, new_node
 from jaxvjp.core.record.modes cimport GradMode, Staging, Transforming, grad_mode, staging, transforming
 from jaxvjp.core.record.saves cimport check_savable, saved_inputs

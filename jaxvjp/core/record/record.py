@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from jaxvjp.core.record.collector import leave_uncollected
+from jaxvjp.core.record.collector import leave_uncollected, let_collector_visit
 from jaxvjp.core.record.graph import Node, Number, new_node
 from jaxvjp.core.record.modes import grad_mode, staging, transforming
 from jaxvjp.core.record.saves import check_savable, saved_inputs
@@ -123,9 +123,11 @@ def leave_recorded_uncollected(node: Node) -> None:
     if node.special:
         for code in (node._hooks, node._step_hooks, node._python, node._packed):
             if code is not None:
+                let_collector_visit(node, node.inputs)
                 return
     for each in node.inputs:
         if PyObject_GC_IsTracked(each):  # type: ignore[name-defined]  # noqa: F821
+            let_collector_visit(node, node.inputs)
             return
     leave_uncollected(node.inputs)
     leave_uncollected(node)
@@ -157,7 +159,11 @@ def detached(node: Node) -> Node:
 def items(node: Node) -> list[Node]:
     """One node for each array of `node`, whose op returns a tuple of them."""
     tracked = node.requires_grad
-    return [
+    leave_recorded_uncollected(node)
+    result = [
         Node(tuple_item, (index,), (node,), aval, tracked and aval.dtype.differentiable, where=node.where)
         for index, aval in enumerate(node.aval)
     ]
+    for each in result:
+        leave_recorded_uncollected(each)
+    return result

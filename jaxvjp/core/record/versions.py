@@ -16,7 +16,8 @@ class Versions:
     """How often some memory was written in place, as torch counts it. A tensor, its views and its `detach()` share one.
 
     A node that shows this memory notes the count (`Node.version`). When a backward pass reads the node later and the
-    count has grown, the value that was saved is gone: torch's error "modified by an inplace operation".
+    count has grown, torch would have lost the value that it saved, and the old node's must not be used: torch's error
+    "modified by an inplace operation".
 
     Attributes:
         count: the number of writes so far; it is `Tensor._version`.

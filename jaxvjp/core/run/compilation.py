@@ -3,8 +3,7 @@
 What is called, `Executable.call`, changes over time:
 
 1. `tiers.Waiting` runs the program in NumPy until compiling it pays.
-2. `choosing.Trial` has it compiled by `jax.jit`, which `choosing.together` calls on `Executable.traced`, and times the
-   calls.
+2. `choosing.Trial` has it compiled by `jax.jit`, and times the calls.
 3. If it is called often, `choosing` finds out how to compile it best; from then on that function is called.
 
 Programs on a mesh or on a device other than JAX's default begin compiled by `jax.jit`, and those on the device "meta"

@@ -108,10 +108,10 @@ class Plan:
         )
 
     def run(self, values: list[Any], deferring: bool = False) -> None:
-        """Puts the values of `outputs` at their places in `values`, where that of each leaf is at its place already.
+        """Puts the values of `outputs` at their places in `values`, where those that are known are at theirs already.
 
-        If `deferring`, primal outputs of a pullback that take a program of their own are left None (see
-        `choosing.Apart`).
+        If `deferring`, the primal outputs of a pullback may be left None: of a program that is compiled as two
+        (`choosing.Apart`) only the one with the gradients is called.
         """
         dispatch: Dispatch
         for dispatch in self.dispatches:

@@ -25,7 +25,8 @@ class Survey:
     Attributes:
         nodes: its nodes and numbers, in the order in which they were met. The index here is the place of a node.
         place_of: the place of each node and number.
-        operations: the nodes that have to be computed or differentiated. The others are leaves.
+        operations: the nodes that have to be computed or differentiated. The others, given or computed already, are
+            read.
         kept: the places of the operations whose values will be put on their nodes: those that were asked for, and those
             that the user holds.
         key: equal for graphs of equal structure of which the same values are kept. First `key_prefix`, then the nodes
@@ -35,8 +36,8 @@ class Survey:
             0.5, the key is (*key_prefix, mul, (), 2, 3, KEPT_AND_TRACKED, aval of v, aval of x, "fresh", aval of 0.5):
             a leaf that a gradient arrives at adds the place of its `grad`, or a word if it has none. What is `special`
             adds more.
-        key_is_complete: whether one plan computes all graphs of that key. It does not, if a node has what no key tells,
-            such as a Python step (`_tells_all`) or hooks.
+        key_is_complete: whether one plan computes all graphs of that key. False if a node has what no key tells: a
+            Python step, a hook, or that it was freed (`_tells_all`).
     """
 
     def __init__(
