@@ -134,7 +134,7 @@ def _own_devices() -> list[int] | None:
 
 
 def _port(port: int) -> int:
-    """Where the process of rank 0 listens: at the port that all were told; where torchrun listens there, at the next."""
+    """Where the process of rank 0 listens: at the port all were told; where torchrun listens there, at the next one."""
     if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True":
         return port
     return port + 1 if port < LAST_PORT else port - 1
