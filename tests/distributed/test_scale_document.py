@@ -62,7 +62,7 @@ def told_of(row):
 
 @pytest.mark.long
 def test_the_host_takes_for_ten_thousand_operations_what_the_page_says():
-    """About: other work on the machine disturbs one of the two more than the other, by far less than a factor of two."""
+    """About: other work on the machine disturbs one of the two more than the other, but not by a factor of two."""
     found = figures_of("host")
     assert found["dispatches"] == 2 * math.ceil(10_000 / 256) - 1
     ratios = [found[each] / found["jax"] for each in ("record", "back")]
