@@ -17,17 +17,20 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.experimental.multihost_utils import process_allgather
 
 from jaxvjp.distributed import device_mesh as device_mesh
 from jaxvjp.distributed.device_mesh import DeviceMesh as DeviceMesh
 from jaxvjp.distributed.device_mesh import init_device_mesh as init_device_mesh
 from jaxvjp.library.creation import tensor as tensor_of
+from jaxvjp.library.sharding import DTensor, agree, told_of
 from jaxvjp.tensor.docstrings import complete_all
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.devices import device as device_named
 
 UNDERNEATH = "jax.distributed and jax.experimental.multihost_utils"
 BACKENDS = {"cpu": "gloo", "cuda": "nccl"}
+LAST_PORT = 65535
 ROOMS = ("checkpoint", "fsdp", "tensor")
 """Modules that are imported at first use."""
 
@@ -82,7 +85,9 @@ def init_process_group(
         timeout: within which the others end if a process dies: a collective that waits for it raises a RuntimeError at
             once, and JAX ends the process. 100 seconds if None.
         world_size, rank: how many processes there are, and which this is. With "env://" they and the address may be in
-            the environment, where torchrun puts them: WORLD_SIZE, RANK, MASTER_ADDR, MASTER_PORT.
+            the environment, where torchrun puts them: WORLD_SIZE, RANK, MASTER_ADDR, MASTER_PORT. As torchrun listens
+            at that port itself, JAX takes the next one. Of several processes of a machine (LOCAL_WORLD_SIZE), each has
+            the GPU of its LOCAL_RANK.
         ignored: torch's further arguments, without effect.
 
     Raises:
@@ -99,7 +104,7 @@ def init_process_group(
     if not 0 <= number < count:
         raise ValueError(f"rank {number} is not below world_size, {count}\nRanks are counted from 0.")
     if method == "env://":
-        address = f"{_environment('MASTER_ADDR', method)}:{_environment('MASTER_PORT', method)}"
+        address = f"{_environment('MASTER_ADDR', method)}:{_port(int(_environment('MASTER_PORT', method)))}"
     else:
         address = method.removeprefix("tcp://").rstrip("/")
     if count > 1:
@@ -109,6 +114,7 @@ def init_process_group(
                 address,
                 count,
                 number,
+                _own_devices(),
                 initialization_timeout=300 if timeout is None else seconds,
                 heartbeat_timeout_seconds=seconds,
                 shutdown_timeout_seconds=seconds,
@@ -119,6 +125,19 @@ def init_process_group(
                 f"all {count} processes; the one of rank 0 has to be reachable at {address}."
             ) from error
     Group.initialized, Group.backend = True, backend or "gloo"
+
+
+def _own_devices() -> list[int] | None:
+    """The GPUs of this process: with several processes on a machine the one of its number, as under torch."""
+    several = int(os.environ.get("LOCAL_WORLD_SIZE", "1")) > 1 and "JAX_LOCAL_DEVICE_IDS" not in os.environ
+    return [int(os.environ["LOCAL_RANK"])] if several and "LOCAL_RANK" in os.environ else None
+
+
+def _port(port: int) -> int:
+    """Where the process of rank 0 listens: at the port all were told; where torchrun listens there, at the next one."""
+    if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True":
+        return port
+    return port + 1 if port < LAST_PORT else port - 1
 
 
 def _environment(name: str, method: str) -> str:
@@ -187,11 +206,16 @@ def get_default_backend_for_device(device: Any) -> str:
     return BACKENDS[kind]
 
 
-def _gathered(tensor: Tensor) -> np.ndarray[Any, Any]:
-    """The values of a tensor in all processes, along a new first dimension."""
+def _gathered(tensor: Tensor, call: str) -> np.ndarray[Any, Any]:
+    """The values of a tensor in all processes, along a new first dimension; `call` says what asks for them."""
     _check_initialized()
-    from jax.experimental.multihost_utils import process_allgather
-
+    if isinstance(tensor, DTensor):
+        raise RuntimeError(
+            f"{call}: found a DTensor. This is for tensors on no mesh, which each process has its own of.\n"
+            "What is on a mesh is one tensor of all processes: `x.full_tensor()` is its value."
+        )
+    if jax.process_count() > 1:
+        agree(f"{call}({told_of(tensor)})")
     own = np.asarray(tensor.detach().value)
     with jax.enable_x64(True):
         return np.asarray(process_allgather(own)).reshape(-1, *own.shape)
@@ -204,10 +228,11 @@ def _take(tensor: Tensor, value: Any) -> None:
 def all_reduce(tensor: Tensor, op: str = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> None:
     """Writes the sum of a tensor over all processes, or what else `op` says, into it. It is done on return.
 
-    ValueError before `init_process_group`. Counterpart of `torch.distributed.all_reduce`.
+    ValueError before `init_process_group`; RuntimeError in all processes where they do not all call it with a tensor of
+    this shape and dtype, and for one on a mesh. Counterpart of `torch.distributed.all_reduce`.
     """
     how: Callable[..., Any] = getattr(np, op)
-    _take(tensor, how(_gathered(tensor), axis=0))
+    _take(tensor, how(_gathered(tensor, f"all_reduce {op}"), axis=0))
 
 
 def broadcast(tensor: Tensor, src: int = 0, group: Any = None, async_op: bool = False) -> None:
@@ -219,7 +244,7 @@ def broadcast(tensor: Tensor, src: int = 0, group: Any = None, async_op: bool = 
     _check_initialized()
     if not 0 <= src < jax.process_count():
         raise ValueError(f"Global rank {src} is not part of group\nThere are {jax.process_count()} processes.")
-    _take(tensor, _gathered(tensor)[src])
+    _take(tensor, _gathered(tensor, f"broadcast from {src}")[src])
 
 
 def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False) -> None:
@@ -234,17 +259,16 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, asy
             f"ProcessGroup::all_gather: the list has {len(tensor_list)} tensors, and there are {jax.process_count()} "
             "processes."
         )
-    for each, value in zip(tensor_list, _gathered(tensor), strict=True):
+    for each, value in zip(tensor_list, _gathered(tensor, "all_gather"), strict=True):
         _take(each, value)
 
 
 def barrier(group: Any = None, async_op: bool = False, **ignored: Any) -> None:
-    """Returns when all processes have come here. ValueError before `init_process_group`."""
+    """Returns when all processes have come here. ValueError before `init_process_group`; RuntimeError in all processes
+    where one has called something else."""
     _check_initialized()
     if jax.process_count() > 1:
-        from jax.experimental.multihost_utils import sync_global_devices
-
-        sync_global_devices("torch.distributed.barrier")
+        agree("barrier")
 
 
 complete_all(

@@ -15,7 +15,7 @@ from jaxvjp.explain.literals import call, literal, name
 from jaxvjp.explain.names import numbered
 from jaxvjp.explain.recorded_functions import path_of
 from jaxvjp.explain.scope import WRITERS, Scope
-from jaxvjp.pure.wrapping import Call, name_of
+from jaxvjp.pure.wrapping import ARRAY, Call, name_of
 
 
 def wrapped(scope: Scope, node: Node) -> Any:
@@ -24,7 +24,8 @@ def wrapped(scope: Scope, node: Node) -> Any:
     several = type(node.aval) is tuple
 
     def write(expressions: Sequence[Expression]) -> Expression:
-        args, kwargs = called.arguments(expressions)
+        places = called.places
+        args, kwargs = called.arguments([_given(each, to) for each, to in zip(expressions, places, strict=True)])
         named = {key: _spelled(scope, each) for key, each in kwargs.items()}
         written = call(_callee(scope, called.function), *[_spelled(scope, each) for each in args], **named)
         return call("jax.tree.leaves", written) if several else written
@@ -32,6 +33,12 @@ def wrapped(scope: Scope, node: Node) -> Any:
     write([ast.Name("x", ast.Load())] * len(node.inputs))  # raises Unwritable now, not later
     names = [None] * len(node.aval) if several else [scope.text.name_of(node)]
     return scope._finished(node, [scope.value(each) for each in node.inputs], write, names, several)
+
+
+def _given(expression: Expression, place: Any) -> Expression:
+    if place is ARRAY:
+        return expression
+    return call("jax.random.wrap_key_data", expression, impl=literal(place.kind))
 
 
 def _callee(scope: Scope, function: Any) -> Expression:

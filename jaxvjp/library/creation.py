@@ -29,11 +29,12 @@ from jaxvjp.library.factories import (
 from jaxvjp.library.nested_data import nested_array
 from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.layouts import Layout, strides_in_order
+from jaxvjp.ops.op import Aval
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.storage import new_storage
-from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.tensor.view_steps import strided_step
-from jaxvjp.types.devices import META, Device, place
+from jaxvjp.types.devices import META, Device, place, place_of
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.types.dtypes import (
     fitted,
@@ -44,6 +45,7 @@ from jaxvjp.types.dtypes import (
     typename,
 )
 from jaxvjp.types.dtypes import from_numpy as dtype_of
+from jaxvjp.types.meshes import OnMesh, on_automatic_axes
 from jaxvjp.types.settings import settings
 
 __all__ = [
@@ -89,8 +91,14 @@ def tensor(
         array = np.array(data)  # a copy: JAX may share the memory, which the caller may change
         own = dtype_of(array.dtype)
     elif isinstance(data, jax.Array):
+        array, own = on_automatic_axes(data), dtype_of(data.dtype)
+        where = place_of(array) if device is None else None
+        if type(where) is OnMesh:  # it stays where it is: JAX's arrays never change
+            with jax.enable_x64(True):
+                array = array if dtype in (None, own) else array.astype(dtype.numpy)
+            node = node_of_value(array, Aval(array.shape, dtype or own, place=where))
+            return wrap(node).requires_grad_(requires_grad)
         array = np.asarray(data)
-        own = dtype_of(array.dtype)
     elif hasattr(data, "shown_as"):  # a storage
         shown: Tensor = data.shown_as(dtype)
         return shown.requires_grad_(requires_grad)

@@ -32,6 +32,7 @@ from jaxvjp.types.devices import place_of
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.types.dtypes import from_numpy as dtype_of
 from jaxvjp.types.dtypes import taken
+from jaxvjp.types.meshes import on_automatic_axes
 from jaxvjp.types.user_code import warn_user
 
 UNDERNEATH = "`jnp.from_dlpack` and `np.asarray`; a value without its graph"
@@ -136,14 +137,22 @@ def from_jax(array: Any, *, requires_grad: bool = False) -> Tensor:
             that JAX traces, `torch.functional` makes tensors of its arguments.
         RuntimeError: `requires_grad` for a dtype that is neither floating point nor complex.
 
+    One that is sharded stays so; axes of its mesh that are `Explicit` to JAX are `Auto` for the tensor.
+
     Underneath: the array itself.
     """
+    if is_key(array):
+        raise TypeError(
+            f"expected jax.Array (got {type(array).__name__})\nA key of `jax.random` is no array of numbers: "
+            "`jax.random.key_data(key)` is."
+        )
     if not (isinstance(array, jax.Array) and is_array(array)):
         raise TypeError(f"expected jax.Array (got {type(array).__name__})\n`torch.tensor(data)` takes numbers.")
     if isinstance(array, jax.core.Tracer):
         raise TypeError(
             "expected jax.Array (got a tracer)\nIt has no value while JAX traces. Write the function in torch's words "
-            "with `@torch.functional`, which makes tensors of what JAX passes."
+            "with `@torch.functional`, which makes tensors of what JAX passes; in it, `torch.wrap` takes JAX's "
+            "functions: `torch.wrap(jnp.sin)(x)`."
         )
     return wrap(node_of_array(array)).requires_grad_(requires_grad)
 
@@ -155,6 +164,11 @@ def is_array(value: Any) -> bool:
     return isinstance(value, np.ndarray | np.generic) and value.dtype.kind != "O"
 
 
+def is_key(value: Any) -> bool:
+    """Whether a value is an array of keys of `jax.random`."""
+    return isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key)
+
+
 def aval_of(array: Any) -> Aval:
     """The abstract value of an array, a NumPy one or a tracer; TypeError for a dtype that torch does not have."""
     place = place_of(array) if isinstance(array, jax.Array) and not isinstance(array, jax.core.Tracer) else None
@@ -163,8 +177,10 @@ def aval_of(array: Any) -> Aval:
 
 def node_of_array(array: Any) -> Node:
     """A node with this array, of JAX or NumPy, as its value."""
-    if isinstance(array, jax.Array) and array.weak_type:
-        array = jax.dlpack.from_dlpack(array)  # the same memory, of the same type for good
+    if isinstance(array, jax.Array):
+        if array.weak_type:
+            array = jax.dlpack.from_dlpack(array)  # the same memory, of the same type for good
+        array = on_automatic_axes(array)
     return node_of_value(array, aval_of(array))
 
 

@@ -15,6 +15,7 @@ from functools import lru_cache, partial
 from itertools import dropwhile
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 
 from jaxvjp.core.record.graph import Node
@@ -289,7 +290,7 @@ def _as_index(part: Any) -> Any:
             "tensors used as indices must be long, int, byte or bool tensors\n"
             f"This one is {part.dtype}; `.long()` cuts its numbers off to integers."
         )
-    if isinstance(part, bool | list | tuple | range | np.ndarray):
+    if isinstance(part, bool | list | tuple | range | np.ndarray | jax.Array):
         if isinstance(part, list) and any(each is part for each in part):
             raise TypeError("new(): self-referential lists are incompatible")
         array = np.asarray(part)

@@ -7,6 +7,7 @@ import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import jax
 import numpy as np
 
 from jaxvjp.tensor.tensor import NUMBERS, Tensor
@@ -56,6 +57,7 @@ def _flattened(data: Any) -> tuple[list[int], list[Any]]:
             first = first[0]
         except (TypeError, KeyError, IndexError):
             raise ValueError(f"could not determine the shape of object type '{type(first).__name__}'") from None
+        (first,) = _read([first])
     elements = [data]
     for dim, length in enumerate(shape):
         for each in elements:
@@ -66,8 +68,15 @@ def _flattened(data: Any) -> tuple[list[int], list[Any]]:
                     f"expected sequence of length {length} at dim {dim} (got {len(each)})\n"
                     "The rows of a tensor are equally long."
                 )
-        elements = [one for each in elements for one in each] if length else []
+        elements = _read([one for each in elements for one in each]) if length else []
     return shape, elements
+
+
+def _read(elements: list[Any]) -> list[Any]:
+    """The same, with NumPy's arrays and numbers for JAX's arrays."""
+    if not any(isinstance(each, jax.Array) for each in {type(each): each for each in elements}.values()):
+        return elements
+    return [np.asarray(each)[()] if isinstance(each, jax.Array) else each for each in elements]
 
 
 def _inferred(elements: Sequence[Any], within: tuple[Any, ...] = ()) -> Dtype:

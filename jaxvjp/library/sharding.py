@@ -15,7 +15,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.experimental.multihost_utils import broadcast_one_to_all
+from jax.experimental.multihost_utils import broadcast_one_to_all, process_allgather
 from jax.sharding import Mesh, NamedSharding
 
 from jaxvjp.core.record.modes import grad_mode, tracking
@@ -284,7 +284,7 @@ def distribute_tensor(
         src_data_rank: the process whose value counts; None if all have the same.
 
     Raises:
-        RuntimeError: not a leaf; a `Partial` placement.
+        RuntimeError: not a leaf; a `Partial` placement; or, in all processes, if they give different shapes or dtypes.
         ValueError: another number of placements than dimensions; a dimension that does not divide into equal shards.
 
     Counterpart of `torch.distributed.tensor.distribute_tensor`.
@@ -311,11 +311,33 @@ def distribute_tensor(
     given = tensor
     if jax.process_count() > 1 and src_data_rank is not None:
         evaluate([tensor.node])
+        agree(f"distribute_tensor({told_of(tensor)})")
         with jax.enable_x64(True):
             value = broadcast_one_to_all(np.asarray(tensor.value), jax.process_index() == src_data_rank)
         given = tensor_of(np.asarray(value), dtype=tensor.dtype)
     with tracking(False):
         return distribute(given, place).detach().requires_grad_(tensor.requires_grad)
+
+
+SAID = 96
+"""Bytes of what processes tell each other before they exchange values."""
+
+
+def told_of(tensor: Tensor) -> str:
+    """The dtype and shape of a tensor, as in errors."""
+    return f"{tensor.dtype} of shape {list(tensor.shape)}"
+
+
+def agree(call: str) -> None:
+    """RuntimeError in every process, if not all come here with the same call.
+
+    What exchanges values next would else end the process, or give one of them what another one sent for something else.
+    """
+    own = np.frombuffer(call.encode()[:SAID].ljust(SAID), np.uint8)
+    calls = [bytes(each).decode(errors="replace").strip() for each in process_allgather(own).reshape(-1, SAID)]
+    if len({*calls}) > 1:
+        each = "; ".join(f"process {rank} {said}" for rank, said in enumerate(calls))
+        raise RuntimeError(f"The processes called different functions, or with different tensors: {each}")
 
 
 def current_mesh() -> DeviceMesh:
@@ -425,7 +447,8 @@ def from_local(
 ) -> Tensor:
     """A tensor on a mesh, of which `local_tensor` is this process' part: with one process, all of it.
 
-    With one process gradients flow through it. RuntimeError if it is on a mesh, or would lose a gradient.
+    With one process gradients flow through it. RuntimeError if it is on a mesh, or would lose a gradient; and in all
+    processes, if their parts have different shapes or dtypes.
     Counterpart of `torch.distributed.tensor.DTensor.from_local`.
     """
     if type(local_tensor.node.device) is OnMesh:
@@ -439,6 +462,7 @@ def from_local(
         return distribute(local_tensor, place_on(local_tensor.shape, mesh, placements))
     if local_tensor.requires_grad and grad_mode().enabled:
         raise RuntimeError("from_local() of several processes passes no gradient here\nGive it `x.detach()`.")
+    agree(f"from_local({told_of(local_tensor)})")
     evaluate([local_tensor.node])
     spec = place_on([size * count for size in local_tensor.shape], mesh, placements).spec
     place = on_mesh(mesh._mesh, spec)

@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import count
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxvjp.core.derive.saved import freed_error
 from jaxvjp.core.record.graph import Node, reachable
@@ -19,8 +20,8 @@ from jaxvjp.core.record.modes import tracking
 from jaxvjp.library.crossing import aval_of, is_array
 from jaxvjp.ops.op import Aval
 from jaxvjp.pure.arrays import Replayed, crossing, wide_types
-from jaxvjp.pure.recording import is_tensor
-from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.pure.recording import PLAIN, is_tensor
+from jaxvjp.tensor.tensor import Tensor, wrap
 
 UNDERNEATH = "the recorded program"
 UNUSED = (
@@ -37,8 +38,13 @@ class RecordedFunction:
         operands: the arrays of the tensors that it is a function of, as they are today.
     """
 
-    def __init__(self, outputs: Any, wrt: Sequence[Tensor]) -> None:
+    def __init__(self, outputs: Any, wrt: Tensor | Iterable[Tensor]) -> None:
         found, self._tree = jax.tree.flatten(outputs, is_leaf=is_tensor)
+        wrt = (wrt,) if isinstance(wrt, Tensor) else tuple(wrt)
+        for name, given in (("outputs", found), ("wrt", wrt)):
+            for one in given:
+                if not isinstance(one, Tensor):
+                    raise TypeError(f"{name} of a recorded function are tensors, and one is a {type(one).__name__}")
         nodes = [each.node for each in found]
         behind = _behind(nodes)
         starts: dict[Node, int] = {}
@@ -48,7 +54,7 @@ class RecordedFunction:
             if not same:
                 raise RuntimeError(UNUSED.format(place))
             starts.update(dict.fromkeys(same, place))
-        self._wrt = tuple(wrt)
+        self._wrt = wrt
         self._avals = [each.node.aval for each in wrt]
         self._replayed = Replayed(nodes, starts)
         self.__name__ = found[0].node.forward_name if len(found) == 1 else "recorded"
@@ -83,35 +89,44 @@ def _behind(nodes: Sequence[Node]) -> list[Node]:
 
 
 def _fitted(value: Any, aval: Aval, place: int) -> Any:
-    """`value` as an array; TypeError where its shape or dtype is not the recorded one. A Python number takes it."""
+    """`value` as an array; TypeError where its shape or dtype is not the recorded one.
+
+    A Python number, and what is of a weak type, takes the recorded dtype. For an int64 an int32 will do, as JAX has no
+    other integers where its 64-bit types are off.
+    """
+    recorded = aval.dtype.numpy
+    if isinstance(value, PLAIN):
+        value = np.asarray(value, recorded)
     array = value if is_array(value) else jnp.asarray(value)
-    if getattr(array, "weak_type", False):
-        array = array.astype(aval.dtype.numpy)
-    own = aval_of(array)
-    if own.shape != aval.shape or own.dtype is not aval.dtype:
+    own, traced = aval_of(array), isinstance(array, jax.core.Tracer)
+    fitting = jax.dtypes.canonicalize_dtype(recorded) if traced else recorded
+    if getattr(array, "weak_type", False) or (array.dtype, recorded, wide_types()) == (np.int32, np.int64, False):
+        with jax.enable_x64(wide_types() or not traced):
+            array = jnp.asarray(array).astype(fitting)
+    if own.shape != aval.shape or array.dtype not in (recorded, fitting):
         raise TypeError(f"argument {place} of the recorded function is {own!r}, and was recorded as {aval!r}")
     return array
 
 
-def as_function(outputs: Any, wrt: Sequence[Tensor]) -> RecordedFunction:
+def as_function(outputs: Any, wrt: Tensor | Iterable[Tensor]) -> RecordedFunction:
     """The recorded program behind tensors as a pure JAX function of some of those that it was computed from.
 
     JAX may compile, differentiate and batch it: `jax.jit(f)`, `jax.grad(f)`, `jax.vmap(f)`, `jax.export`.
 
     Args:
         outputs: what the function returns: a tensor, or a pytree of them.
-        wrt: tensors that they were computed from; usually leaves, but any will do.
+        wrt: tensors that they were computed from, or one of them; usually leaves, but any will do.
 
     Returns:
-        `f`, which takes an array for each of `wrt`, of its shape and dtype, and returns arrays in the structure of
-        `outputs`. All else that they were computed from is bound, with the values that it had; so is what requires no
-        gradient and was read before. `f.operands` are the arrays of `wrt` as they are today.
+        `f`, which takes an array for each of `wrt`, of its shape and dtype, or a number, and returns arrays in the
+        structure of `outputs`. All else that they were computed from is bound, with the values that it had; so is what
+        requires no gradient and was read before. `f.operands` are the arrays of `wrt` as they are today.
 
     Raises:
         RuntimeError: the graph was freed; or it goes through a custom `autograd.Function`, whose backward JAX would
             ignore; or one of `wrt` is not in it.
-        TypeError: when `f` is called: arrays of other shapes or dtypes; or, in a trace, a program in double precision
-            while JAX's 64-bit types are off.
+        TypeError: something else than tensors in `outputs` or `wrt`; when `f` is called: arrays of other shapes or
+            dtypes; or, in a trace, a program in double precision while JAX's 64-bit types are off.
 
     Hooks are no part of it, and `detach` and `no_grad` are `jax.lax.stop_gradient`.
 
@@ -148,12 +163,12 @@ class Pullback:
         return cls(children[0], *rest)
 
 
-def pullback(outputs: Any, inputs: Sequence[Tensor]) -> Pullback:
+def pullback(outputs: Any, inputs: Tensor | Iterable[Tensor]) -> Pullback:
     """The pullback v ↦ vᵀJ of the recorded program, as a value: the residuals, and how to go back from them.
 
     Args:
         outputs: a tensor, or a pytree of them.
-        inputs: the tensors to differentiate with respect to.
+        inputs: the tensors to differentiate with respect to, or one of them.
 
     Returns:
         `p`, where `p(v)` is a tuple of JAX arrays, one for each of `inputs`: what `torch.autograd.grad(outputs, inputs,
@@ -172,14 +187,14 @@ def pullback(outputs: Any, inputs: Sequence[Tensor]) -> Pullback:
     return Pullback(pull, function._tree, wide)
 
 
-def _leaves_of(tensor: Tensor, wrt: Sequence[Tensor] | None) -> RecordedFunction:
+def _leaves_of(tensor: Tensor, wrt: Tensor | Iterable[Tensor] | None) -> RecordedFunction:
     if wrt is None:
-        leaves = [each.tensor for each in _behind([tensor.node]) if each.requires_grad and each.is_leaf]
-        wrt = [each for each in dict.fromkeys(leaves) if each is not None]
+        leaves = [each for each in _behind([tensor.node]) if each.requires_grad and each.is_leaf]
+        wrt = [*dict.fromkeys([wrap(each) if each.tensor is None else each.tensor for each in leaves])]
     return RecordedFunction(tensor, wrt)
 
 
-def jaxpr(self: Tensor, wrt: Sequence[Tensor] | None = None) -> Any:
+def jaxpr(self: Tensor, wrt: Tensor | Iterable[Tensor] | None = None) -> Any:
     """The recorded program as a jaxpr, with types of 64 bits.
 
     Args:
@@ -195,7 +210,7 @@ def jaxpr(self: Tensor, wrt: Sequence[Tensor] | None = None) -> Any:
         return jax.make_jaxpr(function)(*function.operands)
 
 
-def lowered(self: Tensor, wrt: Sequence[Tensor] | None = None) -> Any:
+def lowered(self: Tensor, wrt: Tensor | Iterable[Tensor] | None = None) -> Any:
     """The recorded program as JAX lowers it: `y.lowered().as_text()` is StableHLO, `.compile()` an executable.
 
     Args:

@@ -1,20 +1,23 @@
 """JAX functions as operations on tensors: `wrap`.
 
 A call of a wrapped function is one node. Its op is the function on flat arrays; what it got besides arrays, and the
-structure of its arguments, is the static argument `Call`.
+structure of its arguments, is the static argument `Call`. As under `jax.jit`, Python runs once for each `Call` and
+avals, when the call is recorded: what the function reads from outside has the value of that moment, whenever the result
+is computed.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax.extend.core import jaxpr_as_fun
 
 from jaxvjp.core.derive.between import DOUBLE_DTYPES
-from jaxvjp.library.crossing import is_array
+from jaxvjp.library.crossing import is_array, is_key
 from jaxvjp.ops.op import Op, backward_name
 from jaxvjp.pure.arrays import narrow, node_of, wide_types
 from jaxvjp.pure.recording import PLAIN, is_tensor
@@ -24,6 +27,18 @@ from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.tensor.tensor import wrap as shown
 
 UNDERNEATH = "the function itself"
+
+
+class Key(NamedTuple):
+    """Stands for a key of `jax.random` among the leaves of a `Call`; its words cross as an array.
+
+    Attributes:
+        kind: the name of its generator.
+    """
+
+    kind: Any
+
+
 ARRAY = object()
 """Stands for an array among the leaves of a `Call`."""
 CALLS = 4096
@@ -52,10 +67,16 @@ class Call:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Call) and self._key == other._key
 
+    @property
+    def places(self) -> list[Any]:
+        """For each array ARRAY, or the `Key` that it is the words of."""
+        return [each for each in self.leaves if each is ARRAY or type(each) is Key]
+
     def arguments(self, operands: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """What the function is called with: arguments and keywords, given the arrays."""
         rest = iter(operands)
-        args, kwargs = jax.tree.unflatten(self.tree, [next(rest) if each is ARRAY else each for each in self.leaves])
+        leaves = [next(rest) if each is ARRAY or type(each) is Key else each for each in self.leaves]
+        args, kwargs = jax.tree.unflatten(self.tree, leaves)
         return args, kwargs
 
     def run(self, *operands: Any) -> tuple[list[Any], Any]:
@@ -64,17 +85,38 @@ class Call:
         JAX's 64-bit types are as where it was called: `jnp.zeros(3)` in it has the dtype that its author expects.
         """
         with jax.enable_x64(self.wide), Guard(()):
-            args, kwargs = self.arguments([narrow(each) for each in operands])
+            args, kwargs = self.arguments([_given(each, to) for each, to in zip(operands, self.places, strict=True)])
             leaves, tree = jax.tree.flatten(self.function(*args, **kwargs))
             return [self._array(each) for each in leaves], tree
+
+    def traced(self, avals: Sequence[Any]) -> tuple[Any, Any]:
+        """What `run` traces for arrays of such shapes and dtypes: a jaxpr, and the structure of the results."""
+        trees: list[Any] = []
+
+        def flat(*operands: Any) -> list[Any]:
+            leaves, tree = self.run(*operands)
+            trees.append(tree)
+            return leaves
+
+        with jax.enable_x64(True):
+            return jax.make_jaxpr(flat)(*avals), trees[0]
 
     def _array(self, value: Any) -> Any:
         if is_array(value) or isinstance(value, PLAIN):
             return jnp.asarray(value)
+        if is_key(value):
+            raise TypeError(
+                f"{name_of(self.function)} returned a key of jax.random, which is no array of numbers\n"
+                "Return `jax.random.key_data(key)`; `jax.random.wrap_key_data` makes a key of it again."
+            )
         raise TypeError(
             f"{name_of(self.function)} returned a {type(value).__name__}: a wrapped function returns arrays, or "
             "pytrees of them"
         )
+
+
+def _given(array: Any, place: Any) -> Any:
+    return narrow(array) if place is ARRAY else jax.random.wrap_key_data(array, impl=place.kind)
 
 
 def _told(value: Any) -> Any:
@@ -92,7 +134,9 @@ def operation_of(function: Callable[..., Any]) -> Op:
     """The op that calls a JAX function."""
 
     def called(*operands: Any, call: Call) -> Any:
-        leaves, tree = call.run(*operands)
+        jaxpr, tree = _traced(call, tuple([(jnp.shape(each), jnp.result_type(each)) for each in operands]))
+        with jax.enable_x64(call.wide):
+            leaves = jaxpr_as_fun(jaxpr)(*operands)
         return leaves[0] if jax.tree_util.treedef_is_leaf(tree) else tuple(leaves)
 
     name = name_of(function)
@@ -101,12 +145,10 @@ def operation_of(function: Callable[..., Any]) -> Op:
 
 
 @functools.lru_cache(maxsize=CALLS)
-def _structure(call: Call, avals: tuple[Any, ...]) -> Any:
-    """The structure of what a wrapped function returns."""
-    found: list[Any] = []
-    with jax.enable_x64(True):
-        jax.eval_shape(lambda *operands: found.append(call.run(*operands)[1]), *[each.struct for each in avals])
-    return found[0]
+def _traced(call: Call, avals: tuple[tuple[Any, Any], ...]) -> tuple[Any, Any]:
+    """The jaxpr of a call, and the structure of what it returns."""
+    struct: Any = jax.ShapeDtypeStruct
+    return call.traced([struct(*each) for each in avals])
 
 
 def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -117,9 +159,11 @@ def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
             `jax.lax`, a Pallas kernel, the `apply` of a model, a function of yours. Its `custom_vjp` is obeyed.
 
     Returns:
-        a function of tensors. Tensors and arrays among its arguments become JAX arrays; numbers, texts, functions and
-        other leaves are passed on, and have to be hashable, as another value is another program: what changes in each
-        call is better a tensor. It returns tensors, in the structure of the function's result.
+        a function of tensors. Tensors and arrays among its arguments become JAX arrays, and keys of `jax.random` stay
+        keys; numbers, texts, functions and other leaves are passed on, and have to be hashable, as another value is
+        another program: what changes in each call is better a tensor. It returns tensors, in the structure of the
+        function's result. As under `jax.jit`, Python runs once for arguments of the same shapes, dtypes and values of
+        what is no array: what the function reads besides them is a constant from then on.
 
     Raises:
         TypeError: an argument that is no array and cannot be hashed, a result that is no array; or a function that
@@ -136,9 +180,11 @@ def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         leaves, tree = jax.tree.flatten((args, kwargs), is_leaf=is_tensor)
+        kinds = [Key(jax.random.key_impl(each)) if is_key(each) else ARRAY for each in leaves]
+        leaves = [jax.random.key_data(each) if is_key(each) else each for each in leaves]
         given = [each if isinstance(each, Tensor) or not is_array(each) else shown(node_of(each)) for each in leaves]
         operands = [each for each in given if isinstance(each, Tensor)]
-        fixed = [ARRAY if isinstance(each, Tensor) else each for each in given]
+        fixed = [kind if isinstance(each, Tensor) else each for each, kind in zip(given, kinds, strict=True)]
         wide = wide_types() or any(each.dtype.numpy in DOUBLE_DTYPES for each in operands)
         for each in fixed:
             try:
@@ -150,7 +196,7 @@ def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
                     "`torch.wrap(functools.partial(...))`, which is made once."
                 ) from None
         call = Call(function, tree, fixed, wide)
-        structure = _structure(call, tuple([each.node.aval.plain for each in operands]))
+        _, structure = _traced(call, tuple([(each.node.aval.shape, each.dtype.numpy) for each in operands]))
         if not structure.num_leaves:
             return jax.tree.unflatten(structure, [])
         result = apply(operation, tuple(operands), (call,))

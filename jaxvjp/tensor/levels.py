@@ -35,10 +35,14 @@ class Guard:
     def __exit__(self, *_: object) -> None:
         transforming().guards.remove(self)
 
+    def owns(self, target: Tensor) -> bool:
+        """Whether `target` was made by the function, or is one of its arguments."""
+        made_inside = target.storage.contents.serial >= self.first
+        return made_inside or any(each.storage is target.storage for each in self.arguments)
+
     def check(self, target: Tensor, operation: Op, others: int) -> None:
         """RuntimeError if `target` was made before the function ran and is none of its arguments."""
-        made_inside = target.storage.contents.serial >= self.first
-        if not made_inside and all(each.storage is not target.storage for each in self.arguments):
+        if not self.owns(target):
             overload = ".Tensor" if others and operation.promotion in (ARITHMETIC, FLOAT) else ""
             name = "copy" if operation is assigned else operation.torch_name  # what `x[0] = 3` calls in torch
             raise RuntimeError(

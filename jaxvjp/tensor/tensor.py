@@ -315,6 +315,7 @@ class Tensor(Methods):
                     f"device type '{self.device.type}'. Please ensure that the gradient and the tensor are on the same "
                     "device\nMove it first: `x.grad = g.to(x.device)`."
                 )
+            self._check_not_outside("grad")
         self._take_grad(value)
 
     @property
@@ -330,11 +331,21 @@ class Tensor(Methods):
         self._check_data("mutating directly with `.data` under vmap transform is not allowed.")
         if self.requires_grad and not value.dtype.differentiable:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        self._check_not_outside("data")
         self.move(value.storage, value.path)
 
     @data.deleter
     def data(self) -> None:
         raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
+
+    def _check_not_outside(self, name: str) -> None:
+        """RuntimeError in a pure function, if it did not make this tensor: what is set would be a value of a trace."""
+        state = transforming()
+        if state.pure and not all(each.owns(self) for each in state.guards):
+            raise RuntimeError(
+                f"A pure function that JAX traces, or the body of a loop, must not set the attribute `{name}` of a "
+                "tensor that it has not made: it would have no value outside.\nReturn the value, and set it outside."
+            )
 
     def _check_data(self, sentence: str) -> None:
         """RuntimeError for `data` of what differs from example to example of the innermost transform."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 SPEC: Any = PartitionSpec
 """The class, whose `__new__` has no types."""
@@ -64,6 +64,20 @@ def on_mesh(mesh: Mesh, spec: PartitionSpec | None) -> OnMesh:
     """The place of arrays that are laid out over `mesh` by `spec`."""
     Meshes.used.add(frozenset(mesh.devices.flat))
     return OnMesh(mesh, spec)
+
+
+def on_automatic_axes(array: jax.Array) -> jax.Array:
+    """The same shards of an array, on a mesh without axes that are `Explicit` to JAX.
+
+    `jax.make_mesh` makes such axes: of what lies on them, types say how it is split, and not each function of JAX takes
+    that. Here GSPMD splits what is computed, as it does over axes that are `Auto`.
+    """
+    sharding = array.sharding
+    if not isinstance(sharding, NamedSharding) or AxisType.Explicit not in sharding.mesh.axis_types:
+        return array
+    split = NamedSharding(Mesh(sharding.mesh.devices, sharding.mesh.axis_names), sharding.spec)
+    shards = [each.data for each in array.addressable_shards]
+    return jax.make_array_from_single_device_arrays(array.shape, split, shards)
 
 
 class Meshes:

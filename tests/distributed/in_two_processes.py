@@ -63,6 +63,16 @@ w = distribute_tensor(torch.ones(8, 2), mesh, [Shard(0)]).requires_grad_()
 told["gradient"] = [w.grad.full_tensor().tolist(), str(w.grad.placements)]
 told["refused"].append(refused(x.tolist))
 told["refused"].append(refused((x * own).sum().item))
+told["refused"].append(refused(lambda: dist.all_reduce(x)))
+given = [torch.ones(2 + rank), torch.ones(2, dtype=(torch.float32, torch.float64)[rank])]
+disagreeing = [
+    lambda: dist.all_reduce(given[0]),
+    lambda: dist.all_reduce(given[1]),
+    lambda: dist.barrier() if rank else dist.all_reduce(torch.ones(2)),
+    lambda: distribute_tensor(given[0], mesh, [Replicate()]),
+    lambda: DTensor.from_local(given[0], mesh, [Replicate()]),
+]
+told["disagree"] = [refused(each).partition("different tensors: process 0 ")[2] for each in disagreeing]
 told["of rank 0"] = distribute_tensor(own, mesh, [Replicate()]).tolist()
 exact = torch.full((4,), 2**40 + 1)
 told["64 bits"] = [

@@ -159,5 +159,15 @@ dispatches = []
 told["collectives"] = [steps_collectives(Replicate()), steps_collectives(Shard(0))]
 told["dispatches"] = dispatches
 told["from JAX"] = shown(from_jax(jax.device_put(jnp.arange(8.0), jax.NamedSharding(line.jax(), jax.P("dim_0")))))
+explicit = jax.make_mesh((8,), ("i",))
+told["explicit"] = [each.name for each in explicit.axis_types]
+placed = jax.device_put(jnp.arange(8.0), jax.NamedSharding(explicit, jax.P("i")))
+told["from JAX"] += shown(
+    from_jax(placed) * 2, torch.tensor(placed).double(), torch.tensor(placed, dtype=torch.float64)
+)
+pointers = [
+    [each.data.unsafe_buffer_pointer() for each in x.addressable_shards] for x in (placed, from_jax(placed).jax())
+]
+told["same memory"] = pointers[0] == pointers[1]
 told["trained"] = {how: trained(how) for how in ("alone", "replicated", "sharded")}
 print(json.dumps(told))

@@ -118,7 +118,11 @@ def test_a_staged_step_has_the_collectives_of_the_same_step_written_in_jax(told)
 
 
 def test_an_array_that_is_laid_out_over_a_mesh_comes_from_jax(told):
-    assert told["from JAX"] == [[[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], FIRST]]
+    numbers = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
+    twice = [2 * each for each in numbers]
+    assert told["from JAX"] == [[numbers, FIRST], [twice, FIRST], [numbers, FIRST], [numbers, FIRST]]
+    assert told["explicit"] == ["Explicit"]
+    assert told["same memory"]
 
 
 @pytest.mark.parametrize(("how", "placements"), [("replicated", [BOTH]), ("sharded", [FIRST])])

@@ -72,6 +72,75 @@ def test_a_group_of_one(monkeypatch):
         dist.destroy_process_group()
 
 
+def test_where_torchrun_listens_at_the_port_jax_takes_the_next(monkeypatch):
+    for own, expected in (("False", (29500, 65535)), ("True", (29501, 65534))):
+        monkeypatch.setenv("TORCHELASTIC_USE_AGENT_STORE", own)
+        assert (dist._port(29500), dist._port(65535)) == expected
+
+
+def test_of_several_processes_on_a_machine_each_has_one_gpu(monkeypatch):
+    for name in ("LOCAL_RANK", "LOCAL_WORLD_SIZE", "JAX_LOCAL_DEVICE_IDS"):
+        monkeypatch.delenv(name, raising=False)
+    assert dist._own_devices() is None
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    assert dist._own_devices() is None
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
+    assert dist._own_devices() == [1]
+    monkeypatch.setenv("JAX_LOCAL_DEVICE_IDS", "0,1")
+    assert dist._own_devices() is None
+
+
+def started(path, body, *command):
+    """What a script prints that is started in two processes, and the exit status."""
+    path.write_text(body)
+    done = subprocess.run(
+        [sys.executable, "-m", *command, str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=200,
+        env={**os.environ, "PYTHONPATH": ".", "JAX_NUM_CPU_DEVICES": "2"},
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+SUMMED = """
+import os, sys
+import jaxvjp as torch, jaxvjp.distributed as dist
+dist.init_process_group()
+x = torch.tensor([1.0, 2.0]) * (dist.get_rank() + 1)
+dist.all_reduce(x)
+mesh = dist.init_device_mesh("cpu", (4,))
+sys.stdout.write(f"{os.environ['LOCAL_RANK']} {dist.is_torchelastic_launched()} {mesh.size()} {x.tolist()}\\n")
+dist.destroy_process_group()
+"""
+
+
+@pytest.mark.long
+def test_the_command_starts_several_processes(tmp_path):
+    status, out, err = started(tmp_path / "script.py", SUMMED, "jaxvjp", "run", "--processes", "2", "--devices", "2")
+    assert status == 0, err
+    assert {f"{rank} False 4 [3.0, 6.0]" for rank in range(2)} <= {*out.splitlines()}
+
+
+@pytest.mark.long
+def test_torchs_own_launcher_starts_it(tmp_path):
+    pytest.importorskip("torch", reason="torchrun is torch's")
+    status, out, err = started(tmp_path / "script.py", SUMMED, "torch.distributed.run", "--nproc-per-node", "2")
+    assert status == 0, err
+    assert {f"{rank} True 4 [3.0, 6.0]" for rank in range(2)} <= {*out.splitlines()}
+
+
+def test_when_one_of_several_processes_fails_the_others_are_ended(tmp_path):
+    body = "import os, sys, time\nsys.exit(7) if os.environ['RANK'] == '1' else time.sleep(100)"
+    status, _, err = started(tmp_path / "script.py", body, "jaxvjp", "run", "--processes", "3")
+    assert status == 7
+    assert "process 1 of 3 ended with status 7; so do the others" in err
+    status, _, err = started(tmp_path / "script.py", body, "jaxvjp", "run", "--processes", "0")
+    assert status == 2
+    assert "--processes 0: there has to be one" in err
+
+
 def both(*arguments, script="in_two_processes.py"):
     """The two processes that run the script: their exit statuses, and what they print."""
     with socket.socket() as free:
@@ -115,6 +184,14 @@ def test_collectives_of_two_processes(told):
         assert each["refused"][1].startswith("ValueError: ProcessGroup::all_gather: the list has 1 tensors")
         assert each["refused"][2].startswith("RuntimeError: The tensor is split over several processes")
         assert each["refused"][3].startswith("RuntimeError: The processes have different values for a tensor")
+        assert each["disagree"] == [
+            "all_reduce sum(torch.float32 of shape [2]); process 1 all_reduce sum(torch.float32 of shape [3])",
+            "all_reduce sum(torch.float32 of shape [2]); process 1 all_reduce sum(torch.float64 of shape [2])",
+            "all_reduce sum(torch.float32 of shape [2]); process 1 barrier",
+            "distribute_tensor(torch.float32 of shape [2]); process 1 distribute_tensor(torch.float32 of shape [3])",
+            "from_local(torch.float32 of shape [2]); process 1 from_local(torch.float32 of shape [3])",
+        ]
+        assert each["refused"][4].startswith("RuntimeError: all_reduce sum: found a DTensor")
         assert each["of rank 0"] == [1.0, 2.0]
         assert each["after"] is False
 

@@ -49,6 +49,41 @@ def test_the_table_is_what_xla_says(count, kind):
     assert scale.row(figures(count, kind)).rsplit("|", 2)[0] == told(count, kind)
 
 
+def figures_of(name):
+    command = [sys.executable, "-m", "jaxvjp.tools.scale", name]
+    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def told_of(row):
+    """The numbers in a line of the page's tables of ratios."""
+    (line,) = re.findall(rf"^\| {row} \| (.*) \|$", PAGE, re.MULTILINE)
+    return [float(each) for each in line.split(" | ")]
+
+
+@pytest.mark.long
+def test_the_host_takes_for_ten_thousand_operations_what_the_page_says():
+    """About: other work on the machine disturbs one of the two more than the other, but not by a factor of two."""
+    found = figures_of("host")
+    assert found["dispatches"] == 2 * math.ceil(10_000 / 256) - 1
+    ratios = [found[each] / found["jax"] for each in ("record", "back")]
+    told = [*told_of("recorded"), *told_of("gone back through, and all computed")]
+    assert [each / one for each, one in zip(ratios, told, strict=True)] == pytest.approx([1, 1], abs=0.9)
+
+
+@pytest.mark.long
+def test_a_mesh_of_256_devices_costs_to_compile_what_the_page_says():
+    for kind, (few, many) in figures_of("compiling").items():
+        assert [b / a for a, b in zip(few, many, strict=True)] == pytest.approx(told_of(f"parameters {kind}"), abs=0.6)
+
+
+@pytest.mark.long
+def test_a_step_on_eight_devices_takes_what_it_takes_written_in_jax():
+    """The better of two runs, as other work on the machine is in the way of either."""
+    runs = [figures_of("beside") for _ in range(2)]
+    assert min(each["replicated"] for each in runs) < 1.1
+    assert min(each["sharded"] for each in runs) < 1.15
+
+
 def test_bytes_of_collectives_are_read_off_a_compiled_text():
     text = """
   %all-reduce.1 = (f32[4,2]{1,0}, f32[]) all-reduce(%a, %b), channel_id=1

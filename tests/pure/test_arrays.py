@@ -186,3 +186,38 @@ def test_jaxvjps_own_trees_keep_tensors_as_leaves():
     x = jaxvjp.tensor([1.0, 2.0], requires_grad=True)
     gradient = jaxvjp.func.grad(lambda tree: (tree["w"] * tree["v"][0]).sum())({"w": x, "v": [x * 2]})
     assert gradient["w"].tolist() == [2, 4]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        [jnp.ones(2), jnp.zeros(2)],
+        [jnp.float32(2), jnp.asarray(1)],
+        [[1.5, 2.0], [3.0, jnp.float32(4)]],
+        (jnp.arange(3), [1, 2, 3]),
+    ],
+    ids=["arrays", "numbers", "a number", "an array"],
+)
+def test_a_list_of_arrays_is_data(data):
+    of_numpy = jax.tree.map(lambda each: np.asarray(each)[()] if isinstance(each, jax.Array) else each, data)
+    x, expected = jaxvjp.tensor(data), jaxvjp.tensor(of_numpy)
+    assert x.tolist() == expected.tolist()
+    assert x.dtype is expected.dtype
+    with pytest.raises(ValueError, match="expected sequence of length 2 at dim 1"):
+        jaxvjp.tensor([jnp.ones(2), jnp.ones(3)])
+    with pytest.raises(TypeError, match="traced array"):
+        jax.jit(lambda v: jaxvjp.tensor([v, v]))(1.0)
+
+
+def test_an_array_is_an_index():
+    x = jaxvjp.arange(5)
+    assert x[jnp.array([1, 2])].tolist() == [1, 2]
+    assert x[jnp.arange(5) > 2].tolist() == [3, 4]
+    assert x[jnp.asarray(2)].item() == 2
+    x[jnp.array([0])] = 9
+    assert x.tolist() == [9, 1, 2, 3, 4]
+
+
+def test_a_key_is_refused_with_what_to_write():
+    with pytest.raises(TypeError, match=r"got PRNGKeyArray\)\n.*jax\.random\.key_data"):
+        jaxvjp.from_jax(jax.random.key(0))

@@ -264,3 +264,26 @@ def test_a_tensor_that_leaks_from_a_trace_says_so():
     for use in (lambda: kept[0].tolist(), lambda: (kept[0] + 1).sum().item(), lambda: str(kept[0]), kept[0].jax):
         with pytest.raises((RuntimeError, jax.errors.UnexpectedTracerError), match=r"left behind|[Ll]eak|escaped"):
             use()
+
+
+@pytest.mark.parametrize("name", ["data", "grad"])
+def test_an_attribute_of_what_it_closes_over_is_not_set(name):
+    outer = jaxvjp.zeros(3, requires_grad=name == "grad")
+
+    def body(v):
+        setattr(outer, name, v * 2)
+        return v
+
+    def own(v):
+        made = v * 1
+        setattr(made, name, v * 2)
+        return made
+
+    for function in (jaxvjp.functional(body), jax.jit(jaxvjp.functional(body))):
+        with pytest.raises(RuntimeError, match=f"must not set the attribute `{name}` of a tensor that it has not made"):
+            function(jnp.ones(3))
+    with pytest.raises(RuntimeError, match="must not set"):
+        jaxvjp.scan(lambda carry, v: (body(carry), v), jaxvjp.zeros(3), jaxvjp.ones(2))
+    assert outer.tolist() == [0.0] * 3
+    assert outer.grad is None
+    assert jaxvjp.functional(own)(jnp.ones(3)).tolist() == [2.0 if name == "data" else 1.0] * 3

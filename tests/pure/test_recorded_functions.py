@@ -218,3 +218,43 @@ def test_it_is_exported(recorded):
     exported = jax.export.export(jax.jit(f))(*f.operands)
     assert "stablehlo.sine" in exported.mlir_module()
     close(exported.call(*f.operands), y.item())
+
+
+def test_numbers_and_the_integers_that_jax_has_are_arguments():
+    w, index = leaf(1.0, 2.0, 4.0), jaxvjp.tensor([0, 2])
+    count, exact = jaxvjp.tensor(3), jaxvjp.tensor(1.0, dtype=jaxvjp.float64, requires_grad=True)
+    f = jaxvjp.as_function((w[index] * count).sum(), [w, index, count])
+    narrow = jnp.array([0, 1])
+    assert narrow.dtype == jnp.int32
+    for each in (f, jax.jit(f)):
+        assert float(each(jnp.ones(3), narrow, 4)) == 8.0
+        assert float(each(*f.operands)) == 15.0
+    assert jax.vmap(f, (None, 0, None))(jnp.arange(3.0), jnp.array([[0, 1], [1, 2]]), 2).tolist() == [2.0, 6.0]
+    g = jaxvjp.as_function(exact * 3, [exact])
+    assert g(0.1).dtype == jnp.float64
+    assert float(g(0.1)) == 0.1 * 3
+    with jax.enable_x64(True):
+        assert float(jax.jit(g)(0.1)) == 0.1 * 3
+        with pytest.raises(TypeError, match=r"argument 1 .* is int32\[2\], and was recorded as int64\[2\]"):
+            f(jnp.ones(3, jnp.float32), narrow, 4)
+    with pytest.raises(TypeError, match=r"is float32\[\], and was recorded as float64"):
+        g(jnp.float32(2))
+
+
+def test_what_it_is_a_function_of_is_one_tensor_or_any_number_of_them():
+    layer, x = jaxvjp.nn.Linear(3, 2), jaxvjp.ones(3)
+    f = jaxvjp.as_function(layer(x).sum(), layer.parameters())
+    assert float(f(jnp.ones((2, 3)), jnp.ones(2))) == 8.0
+    w = leaf(1.0, 2.0)
+    assert jaxvjp.as_function((w * w).sum(), w)(jnp.ones(2)) == 2.0
+    assert jaxvjp.pullback(w * w, w)(jnp.ones(2))[0].tolist() == [2.0, 4.0]
+    assert len((w * w).jaxpr(w).jaxpr.invars) == 1
+    with pytest.raises(TypeError, match="wrt of a recorded function are tensors, and one is a str"):
+        jaxvjp.as_function(w.sum(), {"w": w})
+    with pytest.raises(TypeError, match="outputs of a recorded function are tensors, and one is a float"):
+        jaxvjp.pullback([w, 1.0], [w])
+
+
+def test_a_leaf_that_nobody_holds_is_an_argument_of_the_jaxpr():
+    y = (lambda x: (x.sin() * x).sum())(leaf(1.0, 2.0))
+    assert [each.primitive.name for each in y.jaxpr().eqns] == ["sin", "mul", "reduce_sum"]

@@ -325,3 +325,77 @@ def test_a_module_of_equinox_and_a_step_of_optax(x):
     expected, _ = rule.update({"w": jnp.ones(4)}, rule.init({"w": jnp.array(VECTOR)}))
     np.testing.assert_allclose(updates["w"], expected["w"], rtol=1e-6)
     assert state[0].count.item() == 1
+
+
+def test_what_it_reads_from_outside_has_the_value_of_the_call():
+    """Not that of the moment in which the result is computed, which may be much later."""
+    x, scale, results = jaxvjp.ones(2), jaxvjp.ones(2), []
+    for factor in (1.0, 2.0, 3.0):
+        results.append(jaxvjp.wrap(lambda v: v * factor)(x))  # noqa: B023 - each is traced before the next
+    scaled = jaxvjp.wrap(lambda v: jnp.multiply(v, scale))(x)
+    scale.mul_(10)
+    assert [each.tolist() for each in results] == [[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]
+    assert scaled.tolist() == [1.0, 1.0]
+
+
+def test_python_runs_once_for_each_kind_of_argument(x):
+    runs = []
+    counted = jaxvjp.wrap(lambda v: (runs.append(v.shape), jnp.sin(v))[1])
+    for _ in range(3):
+        counted(x).sum().backward()
+    counted(x[:2]).tolist()
+    assert runs == [(4,), (2,)]
+
+
+def test_a_key_of_jax_random_is_an_argument(x):
+    noisy = jaxvjp.wrap(lambda params, key: params["x"] + jax.random.normal(key["dropout"], params["x"].shape))
+    for key in (jax.random.key(0), jax.random.key(1), jax.random.key(1, impl="rbg"), jax.random.PRNGKey(1)):
+        y = noisy({"x": x}, {"dropout": key})
+        np.testing.assert_allclose(y.detach(), np.array(VECTOR) + jax.random.normal(key, (4,)), rtol=1e-5, atol=1e-6)
+    y.sum().backward()
+    assert x.grad.tolist() == [1.0] * 4
+    explanation = noisy({"x": x}, {"dropout": jax.random.key(3)}).sum().explain()
+    assert "jax.random.wrap_key_data(jnp.array([0, 3], dtype=jnp.uint32), impl='threefry2x32')" in explanation.source
+    explanation.check()
+    with pytest.raises(TypeError, match=r"returned a key of jax.random.*\n.*jax.random.key_data"):
+        jaxvjp.wrap(jax.random.split)(jax.random.key(0))
+
+
+def test_functions_over_devices_are_operations(x):
+    mesh = jax.make_mesh((1,), ("i",), axis_types=(jax.sharding.AxisType.Auto,))
+    shards = jax.shard_map(jnp.sin, mesh=mesh, in_specs=jax.P("i"), out_specs=jax.P("i"))
+    for function, given in ((shards, x), (jax.pmap(jnp.sin), x[None])):
+        y = jaxvjp.wrap(function)(given)
+        np.testing.assert_allclose(y.detach().reshape(-1), np.sin(VECTOR), rtol=1e-6)
+        x.grad = None
+        y.sum().backward()
+        np.testing.assert_allclose(x.grad, np.cos(VECTOR), rtol=1e-6)
+
+
+def test_a_module_of_flax_is_trained_by_optax():
+    """Where they are installed: `pip install flax optax`."""
+    linen, optax = pytest.importorskip("flax.linen"), pytest.importorskip("optax")
+    model = linen.Sequential([linen.Dense(8), linen.relu, linen.Dropout(0.5, deterministic=False), linen.Dense(1)])
+    x, rule = jaxvjp.ones(4, 3), optax.adam(0.05)
+    parameters = model.init({"params": jax.random.key(0), "dropout": jax.random.key(1)}, jnp.ones((4, 3)))
+    ours = jax.tree.map(lambda each: jaxvjp.from_jax(each, requires_grad=True), parameters)
+    apply, update, state = jaxvjp.wrap(model.apply), jaxvjp.wrap(rule.update), rule.init(parameters)
+    theirs, theirs_state = parameters, state
+
+    def loss_of(given, key):
+        return (model.apply(given, jnp.ones((4, 3)), rngs={"dropout": key}) ** 2).mean()
+
+    for key in jax.random.split(jax.random.key(2), 5):
+        loss = (apply(ours, x, rngs={"dropout": key}) ** 2).mean()
+        loss.backward()
+        with jaxvjp.no_grad():
+            moves, state = update(jax.tree.map(lambda each: each.grad, ours, is_leaf=is_tensor), state)
+            for each, move in zip(leaves_of(ours), leaves_of(moves), strict=True):
+                each += move
+                each.grad = None
+        value, gradients = jax.value_and_grad(loss_of)(theirs, key)
+        moves, theirs_state = rule.update(gradients, theirs_state)
+        theirs = optax.apply_updates(theirs, moves)
+        np.testing.assert_allclose(loss.item(), value, rtol=1e-5)
+    for each, one in zip(leaves_of(ours), jax.tree.leaves(theirs), strict=True):
+        np.testing.assert_allclose(each.detach(), one, rtol=1e-4, atol=1e-6)

@@ -243,10 +243,12 @@ def _jaxpr_and_constants(inner: Any) -> tuple[Any, Sequence[Any]]:
 
 def _jax_call(equation: Any) -> Call:
     """JAX's own primitive, compiled for this equation alone."""
-    primitive, params = equation.primitive, equation.params
+    primitive = equation.primitive
+    given = primitive.get_bind_params(equation.params)  # `shard_map` is bound to functions, and has jaxprs
+    functions, params = given if isinstance(given, tuple) else ((), given)
     if primitive.multiple_results:
-        return lambda *operands: [_numpy(each) for each in primitive.bind(*operands, **params)]
-    return lambda *operands: _numpy(primitive.bind(*operands, **params))
+        return lambda *operands: [_numpy(each) for each in primitive.bind(*functions, *operands, **params)]
+    return lambda *operands: _numpy(primitive.bind(*functions, *operands, **params))
 
 
 def _numpy(value: Any) -> Any:

@@ -14,6 +14,7 @@ from jaxvjp.explain import terminal
 from jaxvjp.tools.scripts.check import names_used
 from jaxvjp.tools.scripts.many import check_all
 from jaxvjp.tools.scripts.names import TABLE, advise, table
+from jaxvjp.tools.scripts.processes import run_together
 from jaxvjp.tools.scripts.program import run_as_main
 from jaxvjp.tools.scripts.stand_in import as_torch
 
@@ -38,6 +39,12 @@ def main(arguments: Sequence[str]) -> int:
         metavar="N",
         help="have JAX make N devices of this CPU, to try a script for several",
     )
+    parser.add_argument(
+        "--processes",
+        type=int,
+        metavar="N",
+        help="start it N times, each of which finds in its environment what torchrun would say: its rank and others",
+    )
     parser.add_argument("script", nargs="?", type=Path)
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script finds in sys.argv")
     given = parser.parse_args(arguments)
@@ -52,6 +59,12 @@ def main(arguments: Sequence[str]) -> int:
         parser.error(f"there is no script {str(given.script)!r}")
     if given.check:
         return check(given.script)
+    if given.processes is not None:
+        if given.processes < 1:
+            parser.error(f"--processes {given.processes}: there has to be one")
+        devices = [] if given.devices is None else ["--devices", str(given.devices)]
+        command = [sys.executable, "-m", "jaxvjp", "run", *devices, str(given.script), *given.arguments]
+        return run_together(given.processes, command)
     if given.devices is not None:
         try:
             jax.config.update("jax_num_cpu_devices", given.devices)  # type: ignore[no-untyped-call]
