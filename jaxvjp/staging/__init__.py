@@ -30,6 +30,7 @@ from jaxvjp.core.run.choosing import HOT
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.tiers import threads
 from jaxvjp.ops.products import get_float32_matmul_precision
+from jaxvjp.staging.builder import Builder
 from jaxvjp.staging.journal import Journal, UnstageableError
 from jaxvjp.staging.seen import Identity
 from jaxvjp.staging.surroundings import Surroundings
@@ -154,15 +155,17 @@ class Staged:
             finally:
                 if collects:
                     gc.enable()
+            variant = None
             if journal.refused is None:
                 try:
-                    variant = Variant(journal, surroundings, arguments, result)
+                    builder = Builder(journal, surroundings, arguments, result)
+                    variant = builder.variant()
                 except RuntimeError as error:  # as for a view of several whose base was written: torch never reads it
                     if journal.refused is not None:
                         raise
                     journal.refuse(f"gives a tensor that cannot be read: {error}".partition("\n")[0])
-            if journal.refused is None:
-                variant.compute()
+            if variant is not None:
+                builder.compute()
                 journal.inspect()
         except BaseException:
             staging().journal = None
@@ -173,7 +176,7 @@ class Staged:
             raise
         if sum(len(each or ()) for each in self._variants.values()) >= VARIANTS:
             self._forget()
-        if journal.refused is not None:
+        if variant is None:
             self._variants[key] = None
         elif not behind:
             self._variants[key] = [variant, *(self._variants.get(key) or ())]
