@@ -51,65 +51,39 @@ class Outside(NamedTuple):
 class Variant:
     """One program of a staged function, for one signature of the arguments and one state of the tensors outside.
 
-    A "place" is an index into `outside`, an "output" one into the program's outputs.
-
-    Attributes:
-        seen: what its code led to besides tensors.
-        tied: pairs of a place in the surroundings and the place outside of the tensor that was found there.
-        first: the tensors outside at the first call.
-        outside: the tensors that the step reads or changes.
-        aliases: for each of them the place of the first that shares its storage.
-        tracked: for each output, whether the step differentiates through it.
-        table: values of those nodes of the program that are constants, by number.
-        reads: pairs of a place outside and the number of the program's node that takes its value.
-        draws: functions that draw the random numbers of a call.
-        drawn: pairs of an index into `draws` and the number of the node that takes these numbers.
-        writes: storages with new contents after the step.
-        replaced: for each tensor outside whose `data` the step sets, its place, the output, and how many writes
-            in place it counts.
-        inspected: pairs of a place outside and a function that checks the values of the tensor there.
-        inspected_draws: the same for the random numbers, with an index into `draws`.
-        inspected_results: the same for outputs of the program.
-        inspection, checks: the same where the program is recorded and not run: a `Graph` of the nodes to check, and the
-            checks.
-        counted: for each tensor outside whose `_version` rises though nothing is written, its place and by how much.
-        required: pairs of a place outside and its `requires_grad` after the step, where that changes.
-        grads: for each `grad` that the step sets, the place outside, the output or None, and the line.
-        returned: the leaves of the step's result.
-        calls, spent: how often `run` was called, and how many seconds that took.
-        compiled: what `warm` compiled of it, with all numbers as constants; None before.
+    A "place" is an index into `outside`, an "output" one into the program's outputs, a "number" one into its nodes.
     """
 
-    seen: list[Seen]
-    tied: list[tuple[Place, int]]
-    first: dict[int, ref[Tensor]]
-    outside: list[Outside]
-    aliases: list[int]
-    plan: Plan
-    avals: list[Aval]
-    tracked: list[bool]
-    table: list[Any]
-    reads: list[tuple[int, int]]
-    draws: list[Callable[[], Tensor]]
-    drawn: list[tuple[int, int]]
-    writes: list[Write]
-    replaced: list[tuple[int, int, int]]
-    counted: list[tuple[int, int]]
-    required: list[tuple[int, bool]]
-    grads: list[tuple[int, int | None, UserLine]]
-    inspected: list[tuple[int, Check]]
-    inspected_draws: list[tuple[int, Check]]
-    inspected_results: list[tuple[int, Check]]
-    graph: Graph | None
-    inspection: Graph | None
-    checks: list[Check]
-    returned: list[Returned]
-    structure: Any
-    alone: bool
-    calls: int = 0
-    spent: float = 0.0
-    compiled: Any = None
-    warm: Any = None
+    plan: Plan  # how to compute the program; it has no dispatches where there is a `graph`
+    graph: Graph | None  # the program as nodes to record, where the step's result can be differentiated
+    avals: list[Aval]  # for each output its shape and dtype
+    tracked: list[bool]  # for each output, whether the step differentiates through it
+    table: list[Any]  # values of the program's nodes that are constants, by number
+    reads: list[tuple[int, int]]  # places, with the numbers of the nodes that take their values
+    draws: list[Callable[[], Tensor]]  # draw the random numbers of a call
+    drawn: list[tuple[int, int]]  # indices into `draws`, with the numbers of the nodes that take what is drawn
+    inspected: list[tuple[int, Check]]  # places, with checks of the values of the tensors there
+    inspected_draws: list[tuple[int, Check]]  # indices into `draws`, with checks of what is drawn
+    inspected_results: list[tuple[int, Check]]  # outputs, with checks of their values
+    inspection: Graph | None  # where there is a `graph`, the nodes that are checked
+    checks: list[Check]  # their checks
+    writes: list[Write]  # storages with new contents after the step
+    replaced: list[tuple[int, int, int]]  # places whose `data` is set, with the output and the writes that it counts
+    counted: list[tuple[int, int]]  # places whose `_version` rises though nothing is written, and by how much
+    required: list[tuple[int, bool]]  # places whose `requires_grad` changes, and what it is after the step
+    grads: list[tuple[int, int | None, UserLine]]  # places whose `grad` is set, with the output or None, and the line
+    returned: list[Returned]  # the leaves of the step's result
+    structure: Any  # the tree that they are leaves of
+    alone: bool  # whether the result is one leaf and no tree
+    outside: list[Outside]  # the tensors that the step reads or changes
+    aliases: list[int]  # for each of them the place of the first that shares its storage
+    first: dict[int, ref[Tensor]]  # those of the first call, by place
+    tied: list[tuple[Place, int]]  # where in the surroundings some of them were found, and their place outside
+    seen: list[Seen]  # what the step's code led to besides them
+    calls: int = 0  # how often `run` was called
+    spent: float = 0.0  # how many seconds that took
+    compiled: Any = None  # what `warm` compiled of it, with all numbers as constants
+    warm: Any = None  # the function that `warm` wrote of it last
 
     def tensors(self, arguments: list[Any]) -> list[Tensor] | None:
         """The tensors outside at this call; None if a property of one, or anything around, has changed."""
