@@ -42,14 +42,14 @@ class Builder:
         self.replaced = self._replaced()
         self.grads = self._grads()
         self.outside: list[Outside] = []
-        self.places: dict[Tensor, int] = {}  # the index of a tensor in `outside`
+        self.slots: dict[Tensor, int] = {}  # the index of a tensor in `outside`
         self.owners: dict[Tensor, Tensor] = {}  # for a `grad` that was there before, whose it was
         self.copies: dict[Node, Node] = {}  # for a constant that becomes the `data` or `grad` of a tensor, a copy
 
     def variant(self) -> Variant | None:
         """The program for later calls; None if the step cannot be staged."""
         journal = self.journal
-        for step in (self._check_changes, self._find_program, self._find_places):
+        for step in (self._check_changes, self._find_program, self._find_slots):
             if journal.refused is None:
                 step()
         if journal.refused is not None:
@@ -70,7 +70,7 @@ class Builder:
             drawn=drawn,
             # Down to `returned` tensors may be added to `outside`, which is looked through after that.
             inspected=[
-                (self._place(tensor), check)
+                (self._slot(tensor), check)
                 for node, check in journal.inspections
                 if journal.older(node) and (tensor := self._tensor_before(node)) is not None
             ],
@@ -79,29 +79,29 @@ class Builder:
             inspection=inspection,
             checks=[check for _, check in self.inner],
             writes=[
-                Write(self._place(each), self._output(self._contents(each)), self._times(each), each.versions.where)
+                Write(self._slot(each), self._output(self._contents(each)), self._times(each), each.versions.where)
                 for each in self.written.values()
             ],
-            replaced=[(self._place(each), self._output(self._set(each)), self._times(each)) for each in self.replaced],
+            replaced=[(self._slot(each), self._output(self._set(each)), self._times(each)) for each in self.replaced],
             counted=self._counted(),
             required=[
-                (self._place(each), each.requires_grad)
+                (self._slot(each), each.requires_grad)
                 for each, node in self.shown.items()
                 if each.requires_grad is not node.requires_grad
             ],
             grads=[
-                (self._place(each), None, None)
+                (self._slot(each), None, None)
                 if grad is None
-                else (self._place(each), self._output(self._set(grad)), grad.node.where)
+                else (self._slot(each), self._output(self._set(grad)), grad.node.where)
                 for each, grad in self.grads.items()
             ],
             returned=self._returned(),
             structure=self.structure,
             alone=self.alone,
             outside=self.outside,
-            aliases=aliases_of(list(self.places)),
-            first={at: ref(each) for each, at in self.places.items()},
-            tied=[(each.place, self.places[each.value]) for each in self.seen if self._is_outside(each)],
+            aliases=aliases_of(list(self.slots)),
+            first={slot: ref(each) for each, slot in self.slots.items()},
+            tied=[(each.place, self.slots[each.value]) for each in self.seen if self._is_outside(each)],
             seen=[each for each in self.seen if not self._is_outside(each)],
         )
         return made if journal.refused is None else None
@@ -110,9 +110,9 @@ class Builder:
         """Computes what the step recorded, at its first call; nothing where the result can still be differentiated."""
         values = [each.value for each in self.recorded.nodes]
         self.plan.run(values)
-        for place in self.plan.outputs:
-            node = self.recorded.nodes[place]
-            node.value = values[place]
+        for number in self.plan.outputs:
+            node = self.recorded.nodes[number]
+            node.value = values[number]
             drop_inputs_if_done(node)
         for root, node in self.journal.values.items():
             if node.value is not None:
@@ -178,13 +178,13 @@ class Builder:
         return count - self.journal.counts.get(tensor.versions, count)
 
     def _counted(self) -> list[tuple[int, int]]:
-        """The places of tensors whose `_version` rose though nothing was written, and by how much."""
+        """The slots of tensors whose `_version` rose though nothing was written, and by how much."""
         counted: list[tuple[int, int]] = []
         known = {each.versions for each in (*self.written.values(), *self.replaced)}
-        for each, place in self.places.items():
+        for each, slot in self.slots.items():
             if each.versions in self.journal.counts and each.versions not in known:  # for example by `x.detach().t_()`
                 known.add(each.versions)
-                counted.append((place, self._times(each)))
+                counted.append((slot, self._times(each)))
         return counted
 
     # The program.
@@ -247,8 +247,8 @@ class Builder:
     ) -> tuple[Graph, Graph | None]:
         """The program as nodes to record; and the part of it that leads to what is inspected, if anything is."""
         nodes = self.recorded.nodes
-        sources: dict[Any, Any] = {nodes[number]: (False, place) for place, number in reads}
-        sources |= {nodes[number]: (True, place) for place, number in drawn}
+        sources: dict[Any, Any] = {nodes[number]: (False, slot) for slot, number in reads}
+        sources |= {nodes[number]: (True, draw) for draw, number in drawn}
         graph = Graph(outputs, self.inside, sources)
         wanted = [node for node, _ in self.inner]
         return graph, Graph(wanted, self._behind(wanted), sources) if wanted else None
@@ -274,14 +274,14 @@ class Builder:
 
     # The tensors outside.
 
-    def _find_places(self) -> None:
-        """Gives a place to each argument, and to each tensor of which the step has asked or changed something.
+    def _find_slots(self) -> None:
+        """Gives a slot to each argument, and to each tensor of which the step has asked or changed something.
 
         Sets `tensors`: for each node that was replaced, the tensor that showed it before.
         """
         journal = self.journal
         for argument, each in enumerate(self.arguments):
-            if isinstance(each, Tensor) and each not in self.places:
+            if isinstance(each, Tensor) and each not in self.slots:
                 self._add(each, argument=argument)
         self.tensors = {node: each for each, node in journal.nodes.items()}
         nodes = self.recorded.nodes
@@ -293,14 +293,14 @@ class Builder:
         # The step may have asked whether these had a grad; and all aliases of what it changed must be known.
         for each in (*self.graded, *journal.asked, *self.shown):
             if journal.older(journal.before(each)):
-                self._place(each)
+                self._slot(each)
 
     def _tensor_before(self, node: Node) -> Any:
         """The tensor that showed a node when the step began, or None."""
         return self.tensors.get(node, node.tensor)
 
     def _reads(self) -> tuple[list[Any], list[tuple[int, int]]]:
-        """The values of the program's nodes that are constants; and the places of the tensors that others are read
+        """The values of the program's nodes that are constants; and the slots of the tensors that others are read
         from, with the numbers of these nodes."""
         journal, nodes = self.journal, self.recorded.nodes
         noted = {each for each in journal.contents.values() if journal.older(each)}
@@ -316,27 +316,27 @@ class Builder:
                         )
                     table[number] = node.value
                 else:
-                    reads.append((self._place(tensor), number))
+                    reads.append((self._slot(tensor), number))
         return table, reads
 
     def _is_outside(self, seen: Seen) -> bool:
         """Whether what was seen is one of the tensors outside."""
-        return issubclass(type(seen.value), Tensor) and seen.value in self.places
+        return issubclass(type(seen.value), Tensor) and seen.value in self.slots
 
-    def _place(self, tensor: Tensor) -> int:
-        if tensor not in self.places:
+    def _slot(self, tensor: Tensor) -> int:
+        if tensor not in self.slots:
             owner = self.owners.get(tensor)
             if owner is None:
                 self._add(tensor, tensor=tensor)
             else:
-                self._add(tensor, owner=self._place(owner))
-        return self.places[tensor]
+                self._add(tensor, owner=self._slot(owner))
+        return self.slots[tensor]
 
     def _add(
         self, found: Tensor, argument: int | None = None, owner: int | None = None, tensor: Tensor | None = None
     ) -> None:
         node = self.journal.before(found)
-        self.places[found] = len(self.outside)
+        self.slots[found] = len(self.outside)
         has_grad = None
         if found in self.journal.grads or found in self.journal.asked:
             has_grad = self.journal.grad_before(found) is not None
@@ -349,7 +349,7 @@ class Builder:
 
     def _returned(self) -> list[Returned]:
         """The leaves of the step's result, as each call makes them."""
-        owners = {grad: self._place(each) for each, grad in self.grads.items() if grad is not None}
+        owners = {grad: self._slot(each) for each, grad in self.grads.items() if grad is not None}
         returned = [self._leaf(each, owners) for each in self.leaves]
         self._note_aliases_among(returned)
         return returned
@@ -357,16 +357,16 @@ class Builder:
     def _leaf(self, leaf_: Any, owners: dict[Tensor, int]) -> Returned:
         if not isinstance(leaf_, Tensor):
             return Returned(leaf_)
-        if leaf_ in self.places:
-            return Returned(place=self.places[leaf_])
+        if leaf_ in self.slots:
+            return Returned(slot=self.slots[leaf_])
         if leaf_ in owners:
             return Returned(owner=owners[leaf_])
         if leaf_._storage is not None:
-            shared = [each for each in self.places if each._storage is leaf_._storage]
+            shared = [each for each in self.slots if each._storage is leaf_._storage]
             for each in shared:
                 alias = alias_as(leaf_, each)
                 if alias is not None:
-                    return Returned(place=self.places[each], alias=alias)
+                    return Returned(slot=self.slots[each], alias=alias)
             if shared:
                 what = "returns an alias of a tensor outside, of which it shows another part"
                 self.journal.refuse(what, leaf_.node.where)

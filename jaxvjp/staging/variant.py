@@ -33,8 +33,8 @@ class Outside(NamedTuple):
     """A tensor from outside the step: where each call finds it, and which properties it must still have (`has_grad` is
     None if the step does not depend on that).
 
-    It is an argument, the `grad` of another tensor outside (`owner`), found at a place in the surroundings, or always
-    the same tensor.
+    It is an argument, the `grad` of another tensor outside (in the slot `owner`), found at a place in the surroundings,
+    or always the same tensor.
     """
 
     argument: int | None
@@ -51,7 +51,7 @@ class Outside(NamedTuple):
 class Variant:
     """One program of a staged function, for one signature of the arguments and one state of the tensors outside.
 
-    A "place" is an index into `outside`, an "output" one into the program's outputs, a "number" one into its nodes.
+    A "slot" is an index into `outside`, an "output" one into the program's outputs, a "number" one into its nodes.
     """
 
     plan: Plan  # how to compute the program; it has no dispatches where there is a `graph`
@@ -59,26 +59,26 @@ class Variant:
     avals: list[Aval]  # for each output its shape and dtype
     tracked: list[bool]  # for each output, whether the step differentiates through it
     table: list[Any]  # values of the program's nodes that are constants, by number
-    reads: list[tuple[int, int]]  # places, with the numbers of the nodes that take their values
+    reads: list[tuple[int, int]]  # slots, with the numbers of the nodes that take their values
     draws: list[Callable[[], Tensor]]  # draw the random numbers of a call
     drawn: list[tuple[int, int]]  # indices into `draws`, with the numbers of the nodes that take what is drawn
-    inspected: list[tuple[int, Check]]  # places, with checks of the values of the tensors there
+    inspected: list[tuple[int, Check]]  # slots, with checks of the values of the tensors there
     inspected_draws: list[tuple[int, Check]]  # indices into `draws`, with checks of what is drawn
     inspected_results: list[tuple[int, Check]]  # outputs, with checks of their values
     inspection: Graph | None  # where there is a `graph`, the nodes that are checked
     checks: list[Check]  # their checks
     writes: list[Write]  # storages with new contents after the step
-    replaced: list[tuple[int, int, int]]  # places whose `data` is set, with the output and the writes that it counts
-    counted: list[tuple[int, int]]  # places whose `_version` rises though nothing is written, and by how much
-    required: list[tuple[int, bool]]  # places whose `requires_grad` changes, and what it is after the step
-    grads: list[tuple[int, int | None, UserLine]]  # places whose `grad` is set, with the output or None, and the line
+    replaced: list[tuple[int, int, int]]  # slots whose `data` is set, with the output and the writes that it counts
+    counted: list[tuple[int, int]]  # slots whose `_version` rises though nothing is written, and by how much
+    required: list[tuple[int, bool]]  # slots whose `requires_grad` changes, and what it is after the step
+    grads: list[tuple[int, int | None, UserLine]]  # slots whose `grad` is set, with the output or None, and the line
     returned: list[Returned]  # the leaves of the step's result
     structure: Any  # the tree that they are leaves of
     alone: bool  # whether the result is one leaf and no tree
     outside: list[Outside]  # the tensors that the step reads or changes
-    aliases: list[int]  # for each of them the place of the first that shares its storage
-    first: dict[int, ref[Tensor]]  # those of the first call, by place
-    tied: list[tuple[Place, int]]  # where in the surroundings some of them were found, and their place outside
+    aliases: list[int]  # for each of them the slot of the first that shares its storage
+    first: dict[int, ref[Tensor]]  # those of the first call, by slot
+    tied: list[tuple[Place, int]]  # where in the surroundings some of them were found, and their slot
     seen: list[Seen]  # what the step's code led to besides them
     calls: int = 0  # how often `run` was called
     spent: float = 0.0  # how many seconds that took
@@ -109,21 +109,21 @@ class Variant:
             ):
                 return None
             found.append(tensor)
-        for place, at in self.tied:
-            if place.read() is not found[at]:
+        for place, slot in self.tied:
+            if place.read() is not found[slot]:
                 return None
         return found if aliases_of(found) == self.aliases else None
 
-    def varies(self, at: int, tensor: Tensor) -> bool:
-        """Whether the tensor outside at place `at`, now `tensor`, is expected to differ from call to call."""
-        outside = self.outside[at]
-        return outside.argument is not None or outside.owner is not None or self.first[at]() is not tensor
+    def varies(self, slot: int, tensor: Tensor) -> bool:
+        """Whether the tensor outside in `slot`, now `tensor`, is expected to differ from call to call."""
+        outside = self.outside[slot]
+        return outside.argument is not None or outside.owner is not None or self.first[slot]() is not tensor
 
     def run(self, tensors: list[Tensor]) -> Any:
         """Runs the program on the tensors outside, changes them as the step did, and returns the step's result."""
         self.calls += 1
-        for place, check in self.inspected:
-            check(np.asarray(tensors[place].value))
+        for slot, check in self.inspected:
+            check(np.asarray(tensors[slot].value))
         result = self._recorded(tensors) if self.graph is not None else self._computed(tensors)
         try:
             self._change(tensors, result)
@@ -135,33 +135,33 @@ class Variant:
     def _change(self, tensors: list[Tensor], result: Result) -> None:
         """Changes the tensors outside as the step did."""
         for write in self.writes:
-            rewritten(tensors[write.place], result(write.output, write.where), write.times, write.where)
-        for place, at, times in self.replaced:
-            tensors[place].versions.count += times
-            tensors[place].data = wrap(result(at, None))
-        for place, times in self.counted:
-            tensors[place].versions.count += times
-        for place, requires_grad in self.required:
-            tensors[place].requires_grad = requires_grad
-        for place, output, where in self.grads:
-            tensors[place]._take_grad(None if output is None else wrap(result(output, where)))
+            rewritten(tensors[write.slot], result(write.output, write.where), write.times, write.where)
+        for slot, at, times in self.replaced:
+            tensors[slot].versions.count += times
+            tensors[slot].data = wrap(result(at, None))
+        for slot, times in self.counted:
+            tensors[slot].versions.count += times
+        for slot, requires_grad in self.required:
+            tensors[slot].requires_grad = requires_grad
+        for slot, output, where in self.grads:
+            tensors[slot]._take_grad(None if output is None else wrap(result(output, where)))
 
     def _draw(self) -> list[Tensor]:
         """The random numbers of a call."""
         drawn = [draw() for draw in self.draws]
         evaluate([each.node for each in drawn])
-        for place, check in self.inspected_draws:
-            check(np.asarray(drawn[place].node.value))
+        for draw, check in self.inspected_draws:
+            check(np.asarray(drawn[draw].node.value))
         return drawn
 
     def _computed(self, tensors: list[Tensor]) -> Result:
         """Runs the program; returns a function that makes a node of a result."""
         values = self.table.copy()
-        for place, number in self.reads:
-            values[number] = tensors[place].value
+        for slot, number in self.reads:
+            values[number] = tensors[slot].value
         drawn = self._draw()
-        for place, number in self.drawn:
-            values[number] = operand_of(drawn[place].node)
+        for draw, number in self.drawn:
+            values[number] = operand_of(drawn[draw].node)
         self.plan.run(values)
         for output, check in self.inspected_results:
             check(np.asarray(values[self.plan.outputs[output]]))
@@ -192,11 +192,9 @@ class Variant:
 
 
 def aliases_of(tensors: list[Tensor]) -> list[int]:
-    """For each tensor the place of the first that shares its storage."""
+    """For each tensor the index of the first that shares its storage."""
     first: dict[Any, int] = {}
-    return [
-        first.setdefault(each if each._storage is None else each._storage, place) for place, each in enumerate(tensors)
-    ]
+    return [first.setdefault(each if each._storage is None else each._storage, at) for at, each in enumerate(tensors)]
 
 
 def hooks_of(tensor: Tensor, node: Node) -> tuple[Any, ...]:
