@@ -35,8 +35,7 @@ from jaxvjp.staging.journal import Journal, UnstageableError
 from jaxvjp.staging.seen import Identity
 from jaxvjp.staging.surroundings import Surroundings
 from jaxvjp.staging.variant import Variant
-from jaxvjp.staging.warm import Form, Miss, cold
-from jaxvjp.staging.warm import warm as warm_path
+from jaxvjp.staging.warm import Form, Miss, cold, write_warm_path
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.tensor.trees import flattened, tensors_of
 from jaxvjp.types.devices import device
@@ -58,7 +57,7 @@ class Staged:
     Attributes:
         _variants: for each signature of the arguments its programs, the last first; None where the function cannot be
             staged.
-        _warm: for each `_quick_key` of a call the warm paths (see `warm`) of the programs that are called often.
+        _warm_paths: for each `_quick_key` of a call the warm paths of the programs that are called often.
         _hot: the warm path that the last call took.
         _left: whether the last run as Python left a tensor behind, for example in a list.
     """
@@ -72,7 +71,7 @@ class Staged:
     def _forget(self) -> None:
         """Drops all programs."""
         self._variants: dict[Any, list[Variant] | None] = {}
-        self._warm: dict[Any, list[Callable[..., Any]]] = {}
+        self._warm_paths: dict[Any, list[Callable[..., Any]]] = {}
         self._hot: Callable[..., Any] = cold
         self._left = False
 
@@ -95,11 +94,11 @@ class Staged:
         return result if result is not Miss else self._in_general(given, named)
 
     def _in_general(self, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        for warm in self._warm.get(_quick_key(given, named), ()):
-            if warm is not self._hot:
-                result = warm(given, named)
+        for warm_path in self._warm_paths.get(_quick_key(given, named), ()):
+            if warm_path is not self._hot:
+                result = warm_path(given, named)
                 if result is not Miss:
-                    self._hot = warm
+                    self._hot = warm_path
                     return result
         if transforming().depth or transforming().forward or staging().journal is not None or observers.listening:
             return self._function(*given, **named)
@@ -126,17 +125,17 @@ class Staged:
                 result = variant.run(tensors)
                 variant.spent += time.perf_counter() - begun
                 if variant.calls % HOT == 0:
-                    found = warm_path(variant, tensors, arguments, structure)
+                    found = write_warm_path(variant, tensors, arguments, structure)
                     if found is not None:
                         self._keep(found, variant, _quick_key(given, named))
                 return result
         return self._stage(key, arguments, given, named)
 
-    def _keep(self, warm: Callable[..., Any], variant: Variant, look: Any) -> None:
+    def _keep(self, warm_path: Callable[..., Any], variant: Variant, look: Any) -> None:
         """Adds the warm path of a variant, in place of the one that the variant had before."""
-        others = [each for each in self._warm.get(look, ()) if each is not variant.warm]
-        self._warm[look] = [warm, *others][:WARM_PATHS]
-        self._hot = variant.warm = warm
+        others = [each for each in self._warm_paths.get(look, ()) if each is not variant.warm_path]
+        self._warm_paths[look] = [warm_path, *others][:WARM_PATHS]
+        self._hot = variant.warm_path = warm_path
 
     def _stage(self, key: Any, arguments: list[Any], given: Any, named: Any) -> Any:
         """Runs the function as Python, and keeps what it recorded as one more program."""
@@ -197,7 +196,7 @@ class Staged:
         return self._left
 
 
-OWN_ATTRIBUTES = frozenset(["_function", "_fullgraph", "_variants", "_warm", "_hot", "_left"])
+OWN_ATTRIBUTES = frozenset(["_function", "_fullgraph", "_variants", "_warm_paths", "_hot", "_left"])
 PLAIN = frozenset([Tensor, int, float, bool, str, type(None)])
 VALUES = frozenset([int, bool, str, bytes, type(None), dtype, device])
 """Types whose equal values are interchangeable: a program recorded for one `True` or `3` is right for another."""

@@ -82,8 +82,8 @@ class Variant:
     seen: list[Seen]  # what the step's code led to besides them
     calls: int = 0  # how often `run` was called
     spent: float = 0.0  # how many seconds that took
-    compiled: Any = None  # what `warm` compiled of it, with all numbers as constants
-    warm: Any = None  # the function that `warm` wrote of it last
+    compiled: Any = None  # what its warm path calls: the program compiled, with all numbers as constants
+    warm_path: Any = None  # the function that `write_warm_path` wrote last
 
     def tensors(self, arguments: list[Any]) -> list[Tensor] | None:
         """The tensors outside at this call; None if a property of one, or anything around, has changed."""

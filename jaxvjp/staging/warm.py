@@ -1,9 +1,9 @@
 """The warm path of a staged step: Python source written for one of its programs, and compiled by `exec`.
 
-`warm` writes it for a `Variant` that has been called often. It checks that nothing has changed, calls the compiled
-program, and gives the results to their tensors. It has a line for each check and each tensor where `Variant.run` has
-loops and look-ups: a step of eleven operations takes 14 µs with it and 69 µs by `Variant.run`, a step of a two-layer
-network 32 µs and 161 µs; written by hand in JAX the first takes 4 µs.
+`write_warm_path` writes it for a `Variant` that has been called often. It checks that nothing has changed, calls the
+compiled program, and gives the results to their tensors. It has a line for each check and each tensor where
+`Variant.run` has loops and look-ups: a step of eleven operations takes 14 µs with it and 69 µs by `Variant.run`, a step
+of a two-layer network 32 µs and 161 µs; written by hand in JAX the first takes 4 µs.
 
 Large arrays that the step overwrites, and that nothing else refers to, are donated: XLA writes the new contents in
 their place.
@@ -75,7 +75,9 @@ class Form(NamedTuple):
     tree: Any
 
 
-def warm(variant: Variant, tensors: list[Tensor], arguments: list[Any], structure: Form) -> Callable[..., Any] | None:
+def write_warm_path(
+    variant: Variant, tensors: list[Tensor], arguments: list[Any], structure: Form
+) -> Callable[..., Any] | None:
     """The warm path of a variant, written at a call with these tensors outside and these arguments.
 
     `arguments` are the leaves of the call's arguments, whose form is `structure`.
