@@ -10,8 +10,9 @@ tensors after each call. In JAX one writes `state, result = jax.jit(step)(state,
 the state is found by running the step.
 
 `journal` notes what a step changes, `surroundings` what it reads besides tensors (`seen` and `purity` say how that is
-compared). A `variant` is one program made of both, with what it reads and writes outside; `results` and `graphs` give
-back what it returns. `warm` writes the path of a variant that is called often, and `interrupts` keeps Ctrl-C out of it.
+compared). The `builder` makes of both a `variant`, one program with what it reads and writes outside; `results` and
+`graphs` give back what it returns. `warm` writes the path of a variant that is called often, and `interrupts` keeps
+Ctrl-C out of it.
 """
 
 from __future__ import annotations
@@ -225,7 +226,8 @@ def jit(function: Callable[..., Any] | None = None, *, fullgraph: bool = True) -
     The function may do what a training step does: compute, call `backward`, read and set `.grad`, write parameters in
     place under `no_grad`, draw random numbers. Its result may require a gradient, as that of a model does, and be
     differentiated outside. It runs as Python the first time, and again for arguments of other shapes, dtypes or
-    numbers; each run gives one program, which reads and writes the same tensors.
+    numbers; each run gives one program, which reads and writes the same tensors. A run that makes state, as the first
+    step of an optimizer does, gives none: such a step runs twice as Python.
 
     Other effects of its Python (prints, appends) happen in those runs only, as with `jax.jit`.
 
