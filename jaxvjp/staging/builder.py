@@ -307,16 +307,13 @@ class Builder:
         table: list[Any] = [None] * len(nodes)
         reads: list[tuple[int, int]] = []
         for number, node in enumerate(nodes):
-            if node.value is not None:
-                tensor = None if isinstance(node, Number) else self._tensor_before(node)
-                if tensor is None or not journal.older(node):
-                    if node in noted:  # another call would find something else there
-                        journal.refuse(
-                            "writes a part of what only a tensor had that is gone: `x = x.clone()`", node.where
-                        )
-                    table[number] = node.value
-                else:
-                    reads.append((self._slot(tensor), number))
+            tensor = None if isinstance(node, Number) or not journal.older(node) else self._tensor_before(node)
+            if node.value is not None and tensor is not None:
+                reads.append((self._slot(tensor), number))
+            elif node.value is not None:
+                if node in noted:  # another call would find something else there
+                    journal.refuse("writes a part of what only a tensor had that is gone: `x = x.clone()`", node.where)
+                table[number] = node.value
         return table, reads
 
     def _is_outside(self, seen: Seen) -> bool:
