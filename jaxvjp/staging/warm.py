@@ -403,9 +403,9 @@ class _Writer:
         for number, draw in enumerate(self.variant.draws):
             self.names[f"draw{number}"] = draw
             yield f"d{number} = drawn(draw{number}())"
-        for number, (draw, check) in enumerate(self.variant.inspected_draws):
+        for number, (at, check) in enumerate(self.variant.inspected_draws):
             self.names[f"check_draw{number}"] = check
-            yield f"check_draw{number}(asarray(d{draw}))"
+            yield f"check_draw{number}(asarray(d{at}))"
         dispatches = self.variant.plan.dispatches
         yield f"counters.dispatches += {len(dispatches)}"
         names = {number: f"d{draw}" for number, draw in self.drawn.items()}
