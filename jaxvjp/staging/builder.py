@@ -49,9 +49,9 @@ class Builder:
     def variant(self) -> Variant | None:
         """The program for later calls; None if the step cannot be staged."""
         journal = self.journal
-        for step in (self._check_changes, self._find_program, self._find_slots):
+        for part in (self._check_changes, self._find_program, self._find_slots):
             if journal.refused is None:
-                step()
+                part()
         if journal.refused is not None:
             return None
         table, reads = self._reads()
@@ -68,7 +68,7 @@ class Builder:
             reads=reads,
             draws=[draw for _, draw in journal.draws],
             drawn=drawn,
-            # Down to `returned` tensors may be added to `outside`, which is looked through after that.
+            # Down to `returned`, tensors may still be added to `outside`, which is looked through after that.
             inspected=[
                 (self._slot(tensor), check)
                 for node, check in journal.inspections
