@@ -13,7 +13,8 @@ from jaxvjp.core.record.promotion import converted
 from jaxvjp.core.record.record import constant, detached, record, variable_of
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.ops.identity import clone
-from jaxvjp.tensor.tensor import Tensor, inside, wrap
+from jaxvjp.tensor.refusals import inside
+from jaxvjp.tensor.tensor import Tensor, wrap
 
 Differentiable = Callable[..., Tensors]
 LINEAR = (

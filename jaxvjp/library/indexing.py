@@ -29,9 +29,10 @@ from jaxvjp.ops.scattering import index_put, masked_put
 from jaxvjp.ops.view import alias, select, slice_, unsqueeze
 from jaxvjp.tensor.apply import apply, apply_in_place, inspect
 from jaxvjp.tensor.published import public
+from jaxvjp.tensor.refusals import unreadable
 from jaxvjp.tensor.storage import OVERLAP, shown
 from jaxvjp.tensor.storage import view as view_of
-from jaxvjp.tensor.tensor import NUMBERS, Tensor, unreadable, view, wrap, wrap_unlinked
+from jaxvjp.tensor.tensor import NUMBERS, Tensor, view, wrap, wrap_unlinked
 from jaxvjp.tensor.view_steps import Step
 from jaxvjp.types.dtypes import LEAST, bool_, fitted, int64, uint8
 from jaxvjp.types.user_code import warn_user

@@ -26,7 +26,8 @@ from jaxvjp.tensor.apply import apply, inspect
 from jaxvjp.tensor.bindings import function_of
 from jaxvjp.tensor.out_argument import written_into
 from jaxvjp.tensor.published import public
-from jaxvjp.tensor.tensor import Tensor, unreadable, wrap
+from jaxvjp.tensor.refusals import unreadable
+from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.types.devices import put
 from jaxvjp.types.dtypes import bool_, dtype, int32, int64
 

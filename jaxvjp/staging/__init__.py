@@ -10,8 +10,9 @@ tensors after each call. In JAX one writes `state, result = jax.jit(step)(state,
 the state is found by running the step.
 
 `journal` notes what a step changes, `surroundings` what it reads besides tensors (`seen` and `purity` say how that is
-compared). A `variant` is one program made of both, with what it reads and writes outside; `results` and `graphs` give
-back what it returns. `warm` writes the path of a variant that is called often, and `interrupts` keeps Ctrl-C out of it.
+compared). The `builder` makes of both a `variant`, one program with what it reads and writes outside; `results` and
+`graphs` give back what it returns. `warm` writes the path of a variant that is called often, and `interrupts` keeps
+Ctrl-C out of it.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ from jaxvjp.core.run.choosing import HOT
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.tiers import threads
 from jaxvjp.ops.products import get_float32_matmul_precision
+from jaxvjp.staging.builder import Builder
 from jaxvjp.staging.journal import Journal, UnstageableError
 from jaxvjp.staging.seen import Identity
 from jaxvjp.staging.surroundings import Surroundings
 from jaxvjp.staging.variant import Variant
-from jaxvjp.staging.warm import Form, Miss, cold
-from jaxvjp.staging.warm import warm as warm_path
+from jaxvjp.staging.warm import Form, Miss, cold, write_warm_path
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.tensor.trees import flattened, tensors_of
 from jaxvjp.types.devices import device
@@ -57,7 +58,7 @@ class Staged:
     Attributes:
         _variants: for each signature of the arguments its programs, the last first; None where the function cannot be
             staged.
-        _warm: for each `_quick_key` of a call the warm paths (see `warm`) of the programs that are called often.
+        _warm_paths: for each `_quick_key` of a call the warm paths of the programs that are called often.
         _hot: the warm path that the last call took.
         _left: whether the last run as Python left a tensor behind, for example in a list.
     """
@@ -71,7 +72,7 @@ class Staged:
     def _forget(self) -> None:
         """Drops all programs."""
         self._variants: dict[Any, list[Variant] | None] = {}
-        self._warm: dict[Any, list[Callable[..., Any]]] = {}
+        self._warm_paths: dict[Any, list[Callable[..., Any]]] = {}
         self._hot: Callable[..., Any] = cold
         self._left = False
 
@@ -94,11 +95,11 @@ class Staged:
         return result if result is not Miss else self._in_general(given, named)
 
     def _in_general(self, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        for warm in self._warm.get(_quick_key(given, named), ()):
-            if warm is not self._hot:
-                result = warm(given, named)
+        for warm_path in self._warm_paths.get(_quick_key(given, named), ()):
+            if warm_path is not self._hot:
+                result = warm_path(given, named)
                 if result is not Miss:
-                    self._hot = warm
+                    self._hot = warm_path
                     return result
         if transforming().depth or transforming().forward or staging().journal is not None or observers.listening:
             return self._function(*given, **named)
@@ -125,17 +126,17 @@ class Staged:
                 result = variant.run(tensors)
                 variant.spent += time.perf_counter() - begun
                 if variant.calls % HOT == 0:
-                    found = warm_path(variant, tensors, arguments, structure)
+                    found = write_warm_path(variant, tensors, arguments, structure)
                     if found is not None:
                         self._keep(found, variant, _quick_key(given, named))
                 return result
         return self._stage(key, arguments, given, named)
 
-    def _keep(self, warm: Callable[..., Any], variant: Variant, look: Any) -> None:
+    def _keep(self, warm_path: Callable[..., Any], variant: Variant, look: Any) -> None:
         """Adds the warm path of a variant, in place of the one that the variant had before."""
-        others = [each for each in self._warm.get(look, ()) if each is not variant.warm]
-        self._warm[look] = [warm, *others][:WARM_PATHS]
-        self._hot = variant.warm = warm
+        others = [each for each in self._warm_paths.get(look, ()) if each is not variant.warm_path]
+        self._warm_paths[look] = [warm_path, *others][:WARM_PATHS]
+        self._hot = variant.warm_path = warm_path
 
     def _stage(self, key: Any, arguments: list[Any], given: Any, named: Any) -> Any:
         """Runs the function as Python, and keeps what it recorded as one more program."""
@@ -154,15 +155,17 @@ class Staged:
             finally:
                 if collects:
                     gc.enable()
+            variant = None
             if journal.refused is None:
                 try:
-                    variant = Variant(journal, surroundings, arguments, result)
+                    builder = Builder(journal, surroundings, arguments, result)
+                    variant = builder.variant()
                 except RuntimeError as error:  # as for a view of several whose base was written: torch never reads it
                     if journal.refused is not None:
                         raise
                     journal.refuse(f"gives a tensor that cannot be read: {error}".partition("\n")[0])
-            if journal.refused is None:
-                variant.compute()
+            if variant is not None:
+                builder.compute()
                 journal.inspect()
         except BaseException:
             staging().journal = None
@@ -173,7 +176,7 @@ class Staged:
             raise
         if sum(len(each or ()) for each in self._variants.values()) >= VARIANTS:
             self._forget()
-        if journal.refused is not None:
+        if variant is None:
             self._variants[key] = None
         elif not behind:
             self._variants[key] = [variant, *(self._variants.get(key) or ())]
@@ -194,7 +197,7 @@ class Staged:
         return self._left
 
 
-OWN_ATTRIBUTES = frozenset(["_function", "_fullgraph", "_variants", "_warm", "_hot", "_left"])
+OWN_ATTRIBUTES = frozenset(["_function", "_fullgraph", "_variants", "_warm_paths", "_hot", "_left"])
 PLAIN = frozenset([Tensor, int, float, bool, str, type(None)])
 VALUES = frozenset([int, bool, str, bytes, type(None), dtype, device])
 """Types whose equal values are interchangeable: a program recorded for one `True` or `3` is right for another."""
@@ -223,7 +226,8 @@ def jit(function: Callable[..., Any] | None = None, *, fullgraph: bool = True) -
     The function may do what a training step does: compute, call `backward`, read and set `.grad`, write parameters in
     place under `no_grad`, draw random numbers. Its result may require a gradient, as that of a model does, and be
     differentiated outside. It runs as Python the first time, and again for arguments of other shapes, dtypes or
-    numbers; each run gives one program, which reads and writes the same tensors.
+    numbers; each run gives one program, which reads and writes the same tensors. A run that makes state, as the first
+    step of an optimizer does, gives none: such a step runs twice as Python.
 
     Other effects of its Python (prints, appends) happen in those runs only, as with `jax.jit`.
 

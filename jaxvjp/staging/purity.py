@@ -28,12 +28,14 @@ from jaxvjp.types.dtypes import dtype
 from jaxvjp.types.user_code import PACKAGE, in_package
 
 MISSING: Any = object()
+"""Stands for a value where there is none."""
 PLAIN = frozenset([int, float, bool, complex, str, bytes, type(None), dtype, device])
 """Immutable types that are compared by value."""
 NEVER_CHANGE: tuple[Any, ...] = (
     *(*PLAIN, range, slice, CodeType, type(...), type(NotImplemented), types.GenericAlias, types.UnionType),
     *(re.Pattern, Decimal, date, datetime, time, timedelta, timezone, np.generic, np.dtype, np.ufunc, jax.Array),
 )
+"""Types whose objects stay as they are, with all that they hold."""
 MEMORY = (np.ndarray, bytearray, array, memoryview)
 """Types that are compared by their bytes, if those are few."""
 CONTENTS: dict[type, Callable[[Any], list[Any]]] = {
@@ -49,13 +51,16 @@ CONTENTS: dict[type, Callable[[Any], list[Any]]] = {
 }
 """For each builtin container, the function that reads its contents without calling a subclass's overrides."""
 BOUND = (FunctionType, MethodType, types.BuiltinFunctionType, partial, property, staticmethod, classmethod)
+"""Types of functions, and of what binds or wraps one: what they hold is followed, not what their class has."""
 IN_C = (
     types.MethodDescriptorType,
     types.WrapperDescriptorType,
     types.ClassMethodDescriptorType,
     types.MethodWrapperType,
 )
+"""Types of methods written in C as a class has them, such as `list.append`: they stay as they are."""
 SLOTS = (types.MemberDescriptorType, types.GetSetDescriptorType)
+"""Types of what a class has for attributes kept in C, as by `__slots__`: the attribute of each object is compared."""
 READABLE = (
     *(*CONTENTS, *MEMORY, *NEVER_CHANGE, *BOUND, *IN_C, *SLOTS),
     *(type, type(vars(Sized)["_abc_impl"]), ModuleType, defaultdict, BaseException, Exception, Tensor),

@@ -24,10 +24,10 @@ node with the value of that output."""
 
 
 class Write(NamedTuple):
-    """After the step, the storage of the tensor at `place` has the program's `output`; its `_version` rose by
+    """After the step, the storage of the tensor in `slot` has the program's `output`; its `_version` rose by
     `times`."""
 
-    place: int
+    slot: int
     output: int
     times: int
     where: UserLine
@@ -53,10 +53,10 @@ NOTHING_PASSED = TensorsBehind(NodesMet([]))
 
 
 class Returned(NamedTuple):
-    """One leaf of the step's result: the tensor at a `place` outside, the `grad` of the one at `owner`, the program's
+    """One leaf of the step's result: the tensor outside in a `slot`, the `grad` of the one in `owner`, the program's
     result number `output`, or a constant `value`.
 
-    `alias` makes another tensor on the storage of the one at `place`, or of the `leaf` of the result with that number:
+    `alias` makes another tensor on the storage of the one in `slot`, or of the `leaf` of the result with that number:
     a view, or what `detach()` gives.
 
     `finished` is the `grad_fn` of a tensor whose graph was freed. `tracked` says that it is a new leaf that requires a
@@ -64,7 +64,7 @@ class Returned(NamedTuple):
     """
 
     value: Any = None
-    place: int | None = None
+    slot: int | None = None
     alias: Callable[[Tensor], Tensor] | None = None
     leaf: int | None = None
     owner: int | None = None
@@ -76,8 +76,8 @@ class Returned(NamedTuple):
 
     def made(self, result: Result, tensors: list[Tensor]) -> Any:
         """The leaf, at a call with these tensors outside and these results of the program; not an alias of a `leaf`."""
-        if self.place is not None:
-            tensor = tensors[self.place]
+        if self.slot is not None:
+            tensor = tensors[self.slot]
             return tensor if self.alias is None else self.alias(tensor)
         if self.owner is not None:
             return tensors[self.owner]._grad

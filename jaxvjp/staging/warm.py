@@ -1,9 +1,9 @@
 """The warm path of a staged step: Python source written for one of its programs, and compiled by `exec`.
 
-`warm` writes it for a `Variant` that has been called often. It checks that nothing has changed, calls the compiled
-program, and gives the results to their tensors. It has a line for each check and each tensor where `Variant.run` has
-loops and look-ups: a step of eleven operations takes 14 µs with it and 69 µs by `Variant.run`, a step of a two-layer
-network 32 µs and 161 µs; written by hand in JAX the first takes 4 µs.
+`write_warm_path` writes it for a `Variant` that has been called often. It checks that nothing has changed, calls the
+compiled program, and gives the results to their tensors. It has a line for each check and each tensor where
+`Variant.run` has loops and look-ups: a step of eleven operations takes 14 µs with it and 69 µs by `Variant.run`, a step
+of a two-layer network 32 µs and 161 µs; written by hand in JAX the first takes 4 µs.
 
 Large arrays that the step overwrites, and that nothing else refers to, are donated: XLA writes the new contents in
 their place.
@@ -70,12 +70,14 @@ class Form(NamedTuple):
     """The form of a call's arguments: how many are positional, the names of the others in order, and the tree of all;
     the tree is None if none of them is a list, dict or other container."""
 
-    places: int
+    positional: int
     names: tuple[str, ...]
     tree: Any
 
 
-def warm(variant: Variant, tensors: list[Tensor], arguments: list[Any], structure: Form) -> Callable[..., Any] | None:
+def write_warm_path(
+    variant: Variant, tensors: list[Tensor], arguments: list[Any], structure: Form
+) -> Callable[..., Any] | None:
     """The warm path of a variant, written at a call with these tensors outside and these arguments.
 
     `arguments` are the leaves of the call's arguments, whose form is `structure`.
@@ -101,7 +103,7 @@ def warm(variant: Variant, tensors: list[Tensor], arguments: list[Any], structur
         return None
     if variant.graph is not None or any(each.alias is not None or each.tracked for each in variant.returned):
         return None
-    if any(tensors[write.place].path for write in variant.writes):
+    if any(tensors[write.slot].path for write in variant.writes):
         return None
     return _Writer(variant, tensors, arguments, structure).function()
 
@@ -173,7 +175,7 @@ class _Writer:
         self.structure = structure
         self.tensors = tensors
         self.arguments = arguments
-        self.varies = [variant.varies(at, each) for at, each in enumerate(tensors)]
+        self.varies = [variant.varies(slot, each) for slot, each in enumerate(tensors)]
         fixed = [each for each, varies in zip(tensors, self.varies, strict=True) if not varies]
         self.names: dict[str, Any] = {
             **NAMES,
@@ -194,10 +196,10 @@ class _Writer:
     def _compile(self) -> None:
         """Compiles each dispatch with its constants, for operands of the shapes and dtypes of now."""
         variant, table, dispatches = self.variant, self.variant.table, self.variant.plan.dispatches
-        self.operands = {number: place for place, number in variant.reads}
-        self.drawn = {number: place for place, number in variant.drawn}
+        self.operands = {number: slot for slot, number in variant.reads}
+        self.drawn = {number: draw for draw, number in variant.drawn}
         given = {each for dispatch in dispatches for each in dispatch.gives}
-        now = {number: self.tensors[place].value for number, place in self.operands.items()}
+        now = {number: self.tensors[slot].value for number, slot in self.operands.items()}
         for each in {each for dispatch in dispatches for each in dispatch.arrays}.difference(now, given):
             now[each] = self.names[f"k{each}"] = placed(table[each])
         if variant.compiled is None:
@@ -207,8 +209,8 @@ class _Writer:
 
     def _compiled(self, now: dict[int, Any]) -> tuple[list[Any], Any, list[tuple[int, int]]]:
         """The compiled dispatches; if there is just one, a second form of it that donates; and the donated nodes with
-        their places outside."""
-        overwritten = {write.place for write in self.variant.writes}
+        their slots."""
+        overwritten = {write.slot for write in self.variant.writes}
         dispatches = self.variant.plan.dispatches
         enough = DONATED.get(jax.default_backend(), 1 << 18)
         runs: list[Any] = []
@@ -260,14 +262,14 @@ class _Writer:
             yield f"{unpacked} = given"
         yield from self._arguments_checked()
         yield from self._surroundings_checked()
-        for place in range(len(self.variant.outside)):
-            yield from self._tensor_checked(place)
+        for slot in range(len(self.variant.outside)):
+            yield from self._tensor_checked(slot)
         if self.differs:
             yield f"if not same and ({' or '.join(self.differs)}): return MISS"
-        for number, (place, check) in enumerate(self.variant.inspected):
+        for number, (slot, check) in enumerate(self.variant.inspected):
             self.names[f"check{number}"] = check
-            yield f"i{number} = n{place}.value"
-            yield f"check{number}(asarray(t{place}.value if i{number} is None else i{number}))"
+            yield f"i{number} = n{slot}.value"
+            yield f"check{number}(asarray(t{slot}.value if i{number} is None else i{number}))"
         inside = [*self._dispatched()]
         for number, (result, check) in enumerate(self.variant.inspected_results):
             self.names[f"check_result{number}"] = check
@@ -303,15 +305,15 @@ class _Writer:
     def _changes(self, owners: dict[int, str]) -> Iterator[str]:
         """Gives the tensors outside their new contents and gradients. Adds the names of the gradients to `owners`."""
         for write in self.variant.writes:
-            self.names[f"where{write.place}"] = write.where
-            yield from self._written(write.place, f"r{self.variant.plan.outputs[write.output]}", write.times)
-        for place, output, where in self.variant.grads:
+            self.names[f"where{write.slot}"] = write.where
+            yield from self._written(write.slot, f"r{self.variant.plan.outputs[write.output]}", write.times)
+        for slot, output, where in self.variant.grads:
             if output is None:
-                yield f"t{place}._grad = None"
+                yield f"t{slot}._grad = None"
             else:
-                owners[place] = f"g{place}"
-                made = self._fresh(f"r{self.variant.plan.outputs[output]}", self.variant.outside[place].aval, where)
-                yield f"t{place}._grad = g{place} = {made}"
+                owners[slot] = f"g{slot}"
+                made = self._fresh(f"r{self.variant.plan.outputs[output]}", self.variant.outside[slot].aval, where)
+                yield f"t{slot}._grad = g{slot} = {made}"
         if self.variant.writes or self.variant.grads:
             yield "count_change()"
 
@@ -320,7 +322,7 @@ class _Writer:
         it neither gives a grad to one without, nor takes one away."""
         outside = self.variant.outside
         apart = self.variant.aliases == [*range(len(outside))]
-        return apart and all(outside[place].has_grad is (output is not None) for place, output, _ in self.variant.grads)
+        return apart and all(outside[slot].has_grad is (output is not None) for slot, output, _ in self.variant.grads)
 
     def _arguments_checked(self) -> Iterator[str]:
         for at, value in enumerate(self.arguments):
@@ -337,62 +339,62 @@ class _Writer:
             yield f"if not {same}: return MISS"
 
     def _surroundings_checked(self) -> Iterator[str]:
-        ties = [Seen(place, None) for place, at in self.variant.tied if not self.varies[at]]
+        ties = [Seen(place, None) for place, slot in self.variant.tied if not self.varies[slot]]
         lines = [f"if {each}: return MISS" for each in checks([*self.variant.seen, *ties], self.names)]
-        for number, (place, at) in enumerate(self.variant.tied):
-            if self.varies[at]:
+        for number, (place, slot) in enumerate(self.variant.tied):
+            if self.varies[slot]:
                 self.names[f"around{number}"], self.names[f"named{number}"] = place[1:]
                 lines.append(f"u{number} = {place.text(f'around{number}', f'named{number}')}")
-                if self.variant.outside[at].found == place:
-                    self.sources[at] = f"u{number}"
+                if self.variant.outside[slot].found == place:
+                    self.sources[slot] = f"u{number}"
                 else:
-                    self.ties.setdefault(at, []).append(f"u{number}")
+                    self.ties.setdefault(slot, []).append(f"u{number}")
         if lines:
             yield "try:"
             yield from [f"    {each}" for each in lines]
             yield "except (LookupError, AttributeError, ValueError): return MISS"
 
-    def _tensor_checked(self, place: int) -> Iterator[str]:
-        outside, tensor = self.variant.outside[place], self.tensors[place]
-        t, n, s = f"t{place}", f"n{place}", f"s{place}"
+    def _tensor_checked(self, slot: int) -> Iterator[str]:
+        outside, tensor = self.variant.outside[slot], self.tensors[slot]
+        t, n, s = f"t{slot}", f"n{slot}", f"s{slot}"
         if outside.argument is not None:
-            self.names[f"kind{place}"] = type(tensor)
+            self.names[f"kind{slot}"] = type(tensor)
             yield f"{t} = a{outside.argument}"
-            yield f"if type({t}) is not kind{place}: return MISS"
+            yield f"if type({t}) is not kind{slot}: return MISS"
         elif outside.owner is not None:
             yield f"{t} = t{outside.owner}._grad"
             yield f"if {t} is None: return MISS"
-        elif self.varies[place]:
-            self.names[f"kind{place}"] = type(tensor)
-            yield f"{t} = {self.sources[place]}"
-            yield f"if type({t}) is not kind{place}: return MISS"
+        elif self.varies[slot]:
+            self.names[f"kind{slot}"] = type(tensor)
+            yield f"{t} = {self.sources[slot]}"
+            yield f"if type({t}) is not kind{slot}: return MISS"
         else:
             self.names[t] = tensor
-        self.names[f"aval{place}"] = outside.aval
+        self.names[f"aval{slot}"] = outside.aval
         yield f"{n} = {t}._node"
         differs = [
-            f"{n}.aval is not aval{place}",
+            f"{n}.aval is not aval{slot}",
             f"{n}.requires_grad is not {outside.requires_grad}",
             f"{n}.special",
         ]
         if outside.has_grad is not None:
             differs.append(f"{t}._grad is None" if outside.has_grad else f"{t}._grad is not None")
-        if outside.requires_grad and (outside.has_grad is not None or place in self.owners):
+        if outside.requires_grad and (outside.has_grad is not None or slot in self.owners):
             differs.append(f"{t}._after_accumulation is not None")
-        differs += [f"{each} is not {t}" for each in self.ties.get(place, ())]
-        if not self.varies[place]:
-            self.names[f"storage{place}"] = tensor._storage
-            differs.append(f"{t}._storage is not storage{place}")
+        differs += [f"{each} is not {t}" for each in self.ties.get(slot, ())]
+        if not self.varies[slot]:
+            self.names[f"storage{slot}"] = tensor._storage
+            differs.append(f"{t}._storage is not storage{slot}")
             if tensor._storage is not None:
-                differs.append(f"storage{place}.version != {t}._seen")
-                differs.append(f"storage{place}.shared is not None")
+                differs.append(f"storage{slot}.version != {t}._seen")
+                differs.append(f"storage{slot}.shared is not None")
             self.differs += differs
             return
         yield f"{s} = {t}._storage"
         differs.append(f"({s} is not None and ({s}.version != {t}._seen or {s} in storages))")
         if self.names["fixed"]:
             differs.append(f"{t} in fixed")
-        for each in range(place):
+        for each in range(slot):
             if self.varies[each]:
                 differs += [f"{t} is t{each}", f"({s} is s{each} is not None)"]
         yield f"if {' or '.join(differs)}: return MISS"
@@ -401,12 +403,12 @@ class _Writer:
         for number, draw in enumerate(self.variant.draws):
             self.names[f"draw{number}"] = draw
             yield f"d{number} = drawn(draw{number}())"
-        for number, (place, check) in enumerate(self.variant.inspected_draws):
+        for number, (at, check) in enumerate(self.variant.inspected_draws):
             self.names[f"check_draw{number}"] = check
-            yield f"check_draw{number}(asarray(d{place}))"
+            yield f"check_draw{number}(asarray(d{at}))"
         dispatches = self.variant.plan.dispatches
         yield f"counters.dispatches += {len(dispatches)}"
-        names = {number: f"d{place}" for number, place in self.drawn.items()}
+        names = {number: f"d{draw}" for number, draw in self.drawn.items()}
         for number, dispatch in enumerate(dispatches):
             for each in dispatch.arrays:
                 if each in self.operands and each not in names:
@@ -421,8 +423,8 @@ class _Writer:
             if self.donated:
                 # Anyone else who refers to the array or its node would find it deleted; so might another thread.
                 alone = [
-                    f"references(x{each}) == {ARRAY_ALONE} and references(n{place}) == {NODE_ALONE}"
-                    for each, place in self.donated
+                    f"references(x{each}) == {ARRAY_ALONE} and references(n{slot}) == {NODE_ALONE}"
+                    for each, slot in self.donated
                 ]
                 yield f"if threads() == 1 and {' and '.join(alone)}:"
                 yield f"    counters.donated += {len(self.donated)}"
@@ -434,21 +436,21 @@ class _Writer:
             if dispatch.last_reads:
                 yield f"del {', '.join([f'r{each}' for each in dispatch.last_reads])}"
 
-    def _written(self, place: int, value: str, count: int) -> Iterator[str]:
+    def _written(self, slot: int, value: str, count: int) -> Iterator[str]:
         """Gives the tensor its new contents: in its node if only the tensor and its storage refer to that, else in a
         new one."""
-        t, n, s = f"t{place}", f"n{place}", f"s{place}"
-        yield f"{s}, c{place} = {t}._storage, {t}._versions"
+        t, n, s = f"t{slot}", f"n{slot}", f"s{slot}"
+        yield f"{s}, c{slot} = {t}._storage, {t}._versions"
         yield (
             f"if {s} is not None and {s}.contents is {n} and references({n}) == {NODE_ALONE}"
-            + (f" and c{place} is not None:" if count else ":")
+            + (f" and c{slot} is not None:" if count else ":")
         )
         yield f"    {n}.value = {value}"
         yield f"    {s}.version = {t}._seen = {s}.version + 1"
         if count:
-            yield f"    c{place}.count = {n}.version = c{place}.count + {count}"
-            yield f"    c{place}.where = where{place}"
-        yield f"else: rewritten({t}, leaf({value}, aval{place}, where=where{place}), {count}, where{place})"
+            yield f"    c{slot}.count = {n}.version = c{slot}.count + {count}"
+            yield f"    c{slot}.where = where{slot}"
+        yield f"else: rewritten({t}, leaf({value}, aval{slot}, where=where{slot}), {count}, where{slot})"
 
     def _fresh(self, value: str, aval: Any, where: Any) -> str:
         """An expression for a new tensor with that value."""
@@ -457,8 +459,8 @@ class _Writer:
         return f"holding_value({value}, aval_{name}, {name}, Tensor)"
 
     def _result(self, at: int, returned: Returned, owners: dict[int, str]) -> str:
-        if returned.place is not None:
-            return f"t{returned.place}"
+        if returned.slot is not None:
+            return f"t{returned.slot}"
         if returned.owner is not None:
             return owners[returned.owner]
         if returned.aval is None:

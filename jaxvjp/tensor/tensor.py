@@ -1,7 +1,7 @@
 """The class `Tensor`, with torch's attributes: shape, `requires_grad`, `grad`, `data`, hooks, reading of values.
 
-What a tensor holds is in its base class, `storage.Stored`. Most methods follow from the rows of `ops`; `bindings` adds
-them to the class.
+What a tensor holds is in its base class, `storage.Stored`; what torch refuses to do with it, in `refusals`. Most
+methods follow from the rows of `ops`; `bindings` adds them to the class.
 """
 
 from __future__ import annotations
@@ -24,15 +24,24 @@ from jaxvjp.core.run.values import array_of, readonly_array_of
 from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.arguments import wrap as wrap_dim
 from jaxvjp.ops.complex import conjugate, real_part
-from jaxvjp.ops.identity import NO_VALUE
 from jaxvjp.ops.view import alias, permute, reshape_alias, reshaped_copy
 from jaxvjp.ops.view import view as VIEW  # noqa: N812 - the op; `view` is here what makes the tensor
 from jaxvjp.tensor import printing, storage
+from jaxvjp.tensor.refusals import (
+    CONTROL_FLOW,
+    NO_STORAGE,
+    check_data,
+    check_grad,
+    check_not_outside,
+    convert_first,
+    inside,
+    unreadable,
+)
 from jaxvjp.tensor.shared_memory import new_memory
 from jaxvjp.tensor.storage import Stored, holding, made_by
 from jaxvjp.tensor.view_steps import Step, has_layout
 from jaxvjp.types.devices import META, device, of
-from jaxvjp.types.dtypes import CTYPES, dtype
+from jaxvjp.types.dtypes import dtype
 from jaxvjp.types.hooks import RemovableHandle
 from jaxvjp.types.settings import warn_once
 from jaxvjp.types.size import Size
@@ -40,11 +49,6 @@ from jaxvjp.types.user_code import warn_user
 
 Array = np.ndarray[Any, Any]
 NUMBERS = (int, float, complex)  # and bool, which is an int
-NO_STORAGE = "Cannot access data pointer of Tensor that doesn't have storage"
-CONTROL_FLOW = (
-    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
-    "yet, please file an issue at https://github.com/pytorch/pytorch/issues ."
-)
 
 
 if TYPE_CHECKING:
@@ -207,7 +211,7 @@ class Tensor(Methods):
             )
         if value and not self.dtype.differentiable:
             raise RuntimeError(
-                "only Tensors of floating point and complex dtype can require gradients\n" + _convert_first(self.dtype)
+                "only Tensors of floating point and complex dtype can require gradients\n" + convert_first(self.dtype)
             )
         if value:
             self._check_no_inference()
@@ -255,7 +259,7 @@ class Tensor(Methods):
             self._check_no_inference()
         if requires_grad and not self.dtype.differentiable:
             raise RuntimeError(
-                "only Tensors of floating point dtype can require gradients\n" + _convert_first(self.dtype)
+                "only Tensors of floating point dtype can require gradients\n" + convert_first(self.dtype)
             )
         if transforming().depth:
             raise RuntimeError(inside("requires_grad_()", " (or perhaps using torch.autograd.functional.* APIs)"))
@@ -283,77 +287,29 @@ class Tensor(Methods):
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
-            if value is self:
-                raise RuntimeError(
-                    "can't assign Variable as its own grad\nA copy can be: `x.grad = x.detach().clone()`."
-                )
-            if not isinstance(value, Tensor):
-                raise TypeError(
-                    f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}"
-                )
-            if value.shape != self.shape:
-                raise RuntimeError(
-                    f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
-                    f"'{list(self.shape)}'. Please ensure that the gradient and the tensor are the same size"
-                )
-            if value.dtype is not self.dtype:
-                raise RuntimeError(
-                    f"attempting to assign a gradient with dtype '{CTYPES[value.dtype.name]}' to a tensor with "
-                    f"grad_dtype '{self.dtype.legacy}'. The gradient must match the tensor's grad_dtype (defaults to "
-                    "the tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None "
-                    "to allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its "
-                    "gradient may break downstream systems that assume they match.\n"
-                    "There is no grad_dtype here; convert it first: `x.grad = g.to(x.dtype)`."
-                )
-            if value.device != self.device:
-                raise RuntimeError(
-                    f"attempting to assign a gradient located on device with index '{value.get_device()}' to a tensor "
-                    f"located on device with index '{self.get_device()}'. Please ensure that the gradient and the "
-                    "tensor are on the same device\nMove it first: `x.grad = g.to(x.device)`."
-                    if value.device.type == self.device.type
-                    else f"attempting to assign a gradient with device type '{value.device.type}' to a tensor with "
-                    f"device type '{self.device.type}'. Please ensure that the gradient and the tensor are on the same "
-                    "device\nMove it first: `x.grad = g.to(x.device)`."
-                )
-            self._check_not_outside("grad")
+            check_grad(self, value)
+            check_not_outside(self, "grad")
         self._take_grad(value)
 
     @property
     def data(self) -> Tensor:
         """The same storage without the gradient: a write to it changes this tensor, unrecorded and uncounted."""
-        self._check_data("accessing `data` under vmap transform is not allowed")
+        check_data(self, "accessing `data` under vmap transform is not allowed")
         return self._alias(counted=False)
 
     @data.setter
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
-        self._check_data("mutating directly with `.data` under vmap transform is not allowed.")
+        check_data(self, "mutating directly with `.data` under vmap transform is not allowed.")
         if self.requires_grad and not value.dtype.differentiable:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-        self._check_not_outside("data")
+        check_not_outside(self, "data")
         self.move(value.storage, value.path)
 
     @data.deleter
     def data(self) -> None:
         raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
-
-    def _check_not_outside(self, name: str) -> None:
-        """RuntimeError in a pure function, if it did not make this tensor: what is set would be a value of a trace."""
-        state = transforming()
-        if state.pure and not all(each.owns(self) for each in state.guards):
-            raise RuntimeError(
-                f"A pure function that JAX traces, or the body of a loop, must not set the attribute `{name}` of a "
-                "tensor that it has not made: it would have no value outside.\nReturn the value, and set it outside."
-            )
-
-    def _check_data(self, sentence: str) -> None:
-        """RuntimeError for `data` of what differs from example to example of the innermost transform."""
-        state = transforming()
-        if state.batches and state.batches[-1].depth == state.depth and state.batches[-1].holds(self.node):
-            raise RuntimeError(
-                f"{sentence}\nTake `x.detach()` to read it without its gradient; `x.copy_(y)` writes it."
-            )
 
     def detach(self) -> Tensor:
         """The same storage as a tensor that requires no gradient; underneath `jax.lax.stop_gradient`."""
@@ -628,25 +584,6 @@ def _wrapped(node: Node, levels: list[Any], shown: Tensor | None = None) -> str:
             return f"{name}value=\n{indent(_wrapped(outer, levels), '    ')}\n)"
     tensor: Tensor = shown if shown is not None else node.tensor if node.held else wrap(node)
     return tensor._told()
-
-
-def inside(call: str, others: str = "") -> str:
-    """What torch says of a call that no function may make which is being transformed."""
-    return (
-        f"You are attempting to call Tensor.{call}{others} inside of a function being transformed by a functorch "
-        "transform. This is unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, "
-        f"jacfwd, hessian) or call {call} outside of a function being transformed instead."
-    )
-
-
-def unreadable(node: Node, sentence: str) -> None:
-    """RuntimeError with `sentence` if `node` differs from example to example of a `vmap` under way."""
-    if any(batch.holds(node) for batch in transforming().batches):
-        raise RuntimeError(f"{sentence}\n{NO_VALUE.partition(chr(10))[2]}")
-
-
-def _convert_first(own: dtype) -> str:
-    return f"This one is torch.{own.name}; convert it first, `x.float().requires_grad_()`."
 
 
 def _called(hook: Callable[[Tensor | None], Any], cotangent: Node | None) -> Node | None:

@@ -1,0 +1,85 @@
+"""What torch refuses to do with a tensor: sentences of its errors, and the checks that raise them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jaxvjp.core.record.graph import Node
+from jaxvjp.core.record.modes import transforming
+from jaxvjp.ops.identity import NO_VALUE
+from jaxvjp.tensor.storage import Stored
+from jaxvjp.types.dtypes import CTYPES, dtype
+
+NO_STORAGE = "Cannot access data pointer of Tensor that doesn't have storage"
+CONTROL_FLOW = (
+    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
+    "yet, please file an issue at https://github.com/pytorch/pytorch/issues ."
+)
+
+
+def check_grad(tensor: Any, value: Any) -> None:
+    """TypeError or RuntimeError if `value` cannot be the `grad` of `tensor`: it needs its shape, dtype and device."""
+    if value is tensor:
+        raise RuntimeError("can't assign Variable as its own grad\nA copy can be: `x.grad = x.detach().clone()`.")
+    if not issubclass(type(value), Stored):
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+    if value.shape != tensor.shape:
+        raise RuntimeError(
+            f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
+            f"'{list(tensor.shape)}'. Please ensure that the gradient and the tensor are the same size"
+        )
+    if value.dtype is not tensor.dtype:
+        raise RuntimeError(
+            f"attempting to assign a gradient with dtype '{CTYPES[value.dtype.name]}' to a tensor with "
+            f"grad_dtype '{tensor.dtype.legacy}'. The gradient must match the tensor's grad_dtype (defaults to "
+            "the tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None "
+            "to allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its "
+            "gradient may break downstream systems that assume they match.\n"
+            "There is no grad_dtype here; convert it first: `x.grad = g.to(x.dtype)`."
+        )
+    if value.device != tensor.device:
+        raise RuntimeError(
+            f"attempting to assign a gradient located on device with index '{value.get_device()}' to a tensor "
+            f"located on device with index '{tensor.get_device()}'. Please ensure that the gradient and the "
+            "tensor are on the same device\nMove it first: `x.grad = g.to(x.device)`."
+            if value.device.type == tensor.device.type
+            else f"attempting to assign a gradient with device type '{value.device.type}' to a tensor with "
+            f"device type '{tensor.device.type}'. Please ensure that the gradient and the tensor are on the same "
+            "device\nMove it first: `x.grad = g.to(x.device)`."
+        )
+
+
+def check_data(tensor: Stored, sentence: str) -> None:
+    """RuntimeError for `data` of what differs from example to example of the innermost transform."""
+    state = transforming()
+    if state.batches and state.batches[-1].depth == state.depth and state.batches[-1].holds(tensor.node):
+        raise RuntimeError(f"{sentence}\nTake `x.detach()` to read it without its gradient; `x.copy_(y)` writes it.")
+
+
+def check_not_outside(tensor: Stored, name: str) -> None:
+    """RuntimeError in a pure function, if it did not make this tensor: what is set would be a value of a trace."""
+    state = transforming()
+    if state.pure and not all(each.owns(tensor) for each in state.guards):
+        raise RuntimeError(
+            f"A pure function that JAX traces, or the body of a loop, must not set the attribute `{name}` of a "
+            "tensor that it has not made: it would have no value outside.\nReturn the value, and set it outside."
+        )
+
+
+def inside(call: str, others: str = "") -> str:
+    """What torch says of a call that no function may make which is being transformed."""
+    return (
+        f"You are attempting to call Tensor.{call}{others} inside of a function being transformed by a functorch "
+        "transform. This is unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, "
+        f"jacfwd, hessian) or call {call} outside of a function being transformed instead."
+    )
+
+
+def unreadable(node: Node, sentence: str) -> None:
+    """RuntimeError with `sentence` if `node` differs from example to example of a `vmap` under way."""
+    if any(batch.holds(node) for batch in transforming().batches):
+        raise RuntimeError(f"{sentence}\n{NO_VALUE.partition(chr(10))[2]}")
+
+
+def convert_first(own: dtype) -> str:
+    return f"This one is torch.{own.name}; convert it first, `x.float().requires_grad_()`."
