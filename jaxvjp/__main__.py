@@ -16,10 +16,10 @@ import jax
 
 from jaxvjp.explain import terminal
 from jaxvjp.tools import kept_programs
-from jaxvjp.tools.examples import Answer, Run, documents, examples
+from jaxvjp.tools.examples import Run, documents, examples
 
 COMMANDS = {
-    "lesson": ("jaxvjp.tools.course.command", "teach JAX to those who know torch: ask, show both forms, check an exercise"),
+    "lesson": ("jaxvjp.tools.course.command", "teach JAX to those who know torch"),
     "bench": ("jaxvjp.tools.bench", "measure a warm step"),
     "ops": ("jaxvjp.tools.opinfo.report", "compare every op with torch's"),
     "explain": ("jaxvjp.tools.explain", "show the functional program that a script was"),
@@ -98,28 +98,13 @@ def show(run: Run) -> int:
         print("\n".join("    " + line if line else "" for line in run.example.source(function).splitlines()) + "\n")
     for answer in run.answers:
         terminal.heading(f"{answer.name}:")
-        print("\n".join("    " + line for line in _matrices(answer).splitlines()))
+        print("\n".join("    " + line for line in answer.matrices.splitlines()))
         verdict = "agree" if answer.agrees else "DISAGREE"
         print(
             f"    backward {terminal.numbers(answer.backward)}, jax.vjp {terminal.numbers(answer.vjp)}, the document "
             f"{terminal.numbers(answer.number)}: {verdict}\n"
         )
     return 0 if run.agrees else 1
-
-
-def _matrices(answer: Answer) -> str:
-    """Prints J, with a row for each element of y and a column for each of x, v, and their product."""
-    y_shape, x_shape = answer.v.shape, answer.jacobian.shape[answer.v.ndim :]
-    rows, columns = terminal.labels("y", y_shape), terminal.labels("x", x_shape)
-    shape = f"J has shape {' × '.join(str(each) for each in answer.jacobian.shape) or 'of a number'}"
-    return "\n".join(
-        [
-            shape,
-            terminal.matrix("J", answer.jacobian.reshape(len(rows), len(columns)), rows, columns),
-            terminal.matrix("vᵀ", answer.v.reshape(1, -1), [""], rows),
-            terminal.matrix("vᵀJ", answer.product.reshape(1, -1), [""], columns),
-        ]
-    )
 
 
 def device() -> str:

@@ -11,12 +11,14 @@ from __future__ import annotations
 import ast
 import importlib.util
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxvjp.explain import terminal
 from jaxvjp.testing import assert_close
 
 Array = np.ndarray[Any, Any]
@@ -50,6 +52,20 @@ class Answer(NamedTuple):
             return False
         return True
 
+    @property
+    def matrices(self) -> str:
+        """J, with a row for each element of y and a column for each of x, v, and their product, as text."""
+        y_shape, x_shape = self.v.shape, self.jacobian.shape[self.v.ndim :]
+        rows, columns = terminal.labels("y", y_shape), terminal.labels("x", x_shape)
+        return "\n".join(
+            [
+                f"J has shape {' × '.join(str(each) for each in self.jacobian.shape) or 'of a number'}",
+                terminal.matrix("J", self.jacobian.reshape(len(rows), len(columns)), rows, columns),
+                terminal.matrix("vᵀ", self.v.reshape(1, -1), [""], rows),
+                terminal.matrix("vᵀJ", self.product.reshape(1, -1), [""], columns),
+            ]
+        )
+
 
 @dataclass(frozen=True)
 class ExampleFile:
@@ -76,7 +92,7 @@ class ExampleFile:
         """The source of one of the functions, with the functions and constants of the file that it uses."""
         return source(self.path, function)
 
-    @property
+    @cached_property
     def module(self) -> ModuleType:
         """The file, imported."""
         spec = importlib.util.spec_from_file_location(f"jaxvjp_example_{self.name}", self.path)
