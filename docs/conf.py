@@ -135,7 +135,7 @@ def read(app, docname, source):
     elif docname.startswith("examples/documents/"):
         source[0] += course_pages.of_document(docname)
     # Of the files of Python only lessons are pages; others are linked as files.
-    source[0] = re.sub(r"\[(\w+)\]\((?!lessons/)(.*?\.py)\)", r"{download}`\1 <\2>`", source[0])
+    source[0] = re.sub(r"\[([^]`]+)\]\((?![^)]*lessons/)([^)]*\.py)\)", r"{download}`\1 <\2>`", source[0])
     picture = "![the modules that a call goes through](architecture-1.svg)"
     source[0] = re.sub(r"^```mermaid\n.*?^```$", picture, source[0], flags=re.DOTALL | re.MULTILINE)
 

@@ -67,7 +67,9 @@ def taught(lesson: Lesson, wait: bool) -> int:
     terminal.heading("\nPredict first")
     print(f"\n{indented(lesson.source(prediction.program.__name__))}\n\n{wrapped(asked)}\n")
     print(wrapped(predicted(prediction) if wait else f"The answer: {prediction.answer}."))
-    print(f"{wrapped(prediction.because)}\n\n{lesson.text}\n")
+    print(f"{wrapped(prediction.because)}\n")
+    for paragraph in lesson.text.split("\n\n"):
+        print((paragraph if paragraph.startswith("    ") else wrapped(paragraph)) + "\n")
     print(side_by_side(lesson) + "\n")
     rows = lesson.results()
     cells = [[name, one, other, "yes" if agrees else "NO"] for name, one, other, agrees in rows]
@@ -86,6 +88,8 @@ def predicted(prediction: Prediction) -> str:
             said = input("> ")
         except EOFError:
             said = ""
+        except KeyboardInterrupt:
+            raise SystemExit(130) from None
         if not said.strip():
             return f"The answer: {prediction.answer}."
         judgement = prediction.judge(said)
@@ -105,7 +109,8 @@ def side_by_side(lesson: Lesson) -> str:
 
 def wrapped(text: str) -> str:
     """A paragraph in lines of the terminal's width, 120 at most."""
-    return textwrap.fill(text, min(shutil.get_terminal_size((120, 24)).columns, 120))
+    width = min(shutil.get_terminal_size((120, 24)).columns, 120)
+    return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
 
 
 def indented(text: str) -> str:
