@@ -1,7 +1,7 @@
 """You wrote one backward per row; this is `jax.jacrev`.
 
-A v with a single 1 picks a row of the Jacobian. All the one-hots at once are an identity matrix, and the pullback of
-all of its rows is `jax.vmap(pullback)`: that is how `jax.jacrev` gets the whole of J with one function call.
+A v with a single 1 picks a row of the Jacobian. All such v's together are the rows of an identity matrix, and
+`jax.vmap(pullback)` applies the pullback to all of them at once. That is how `jax.jacrev` gets the whole of J.
 """
 
 import jax
@@ -52,7 +52,7 @@ PREDICTION = Prediction(
 def jacobian(f, x):
     """Returns the Jacobian of `f` at `x`, with a row for each element of `f(x)`; both are vectors.
 
-    Write it with `jax.vjp` and `jax.vmap`, without `jax.jacrev` and `jax.jacfwd`.
+    `jax.jacrev` is this function. Write it yourself, with `jax.vjp` and `jax.vmap`, to see what it does.
     """
     y, pullback = jax.vjp(f, x)
     (rows,) = jax.vmap(pullback)(jnp.eye(y.size))

@@ -1,8 +1,8 @@
 """You wrote `func.jvp`; this is `jax.jvp`.
 
 A pullback goes from y to x and gives vᵀJ, a weighted sum of J's rows. A pushforward goes the way of the computation and
-gives Ju, a weighted sum of its columns: how y moves when x moves along u. Where x is small and y is large it is the
-cheaper way to J.
+gives Ju, a weighted sum of its columns: how y moves when x moves along u. The whole of J takes one pullback for each
+element of y (`jax.jacrev`), or one pushforward for each element of x (`jax.jacfwd`): take the one that needs fewer.
 """
 
 import jax

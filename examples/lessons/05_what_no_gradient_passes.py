@@ -1,8 +1,8 @@
 """You wrote `detach()` and `no_grad()`; this is `jax.lax.stop_gradient`.
 
-Both say that a value is to count as a constant, as if it had been written down as a number: what is computed from it is
-differentiated, and what it was computed from gets no gradient through it. Here the scale is made of x, but only the
-second x in the product is differentiated.
+Both say that a value is to count as a constant, as if it had been written down as a number: no gradient passes back
+through it to what it was computed from. Here the scale and the square count as constants, though both are computed from
+x; only the factor x in `scale * x` is differentiated.
 """
 
 import jax

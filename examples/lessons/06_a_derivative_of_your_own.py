@@ -1,7 +1,8 @@
 """You wrote an `autograd.Function`; this is `jax.custom_vjp`.
 
-Its `backward` is a pullback: it gets v (torch calls it `grad_output`) and returns vᵀJ, or something better behaved than
-vᵀJ. What `ctx.save_for_backward` keeps are the residuals that the forward of a `custom_vjp` returns.
+Its `backward` is a pullback: it gets v (torch calls it `grad_output`) and returns vᵀJ, or what you want in its place.
+Here vᵀJ would be v, and what is returned is v kept between -1 and 1. What `ctx.save_for_backward` keeps in torch are
+the residuals in JAX: the forward of a `custom_vjp` returns them beside its value.
 """
 
 import jax

@@ -1,8 +1,9 @@
 """You wrote parameters that change in place; this is a pytree that a step maps to the next.
 
-`backward` leaves a gradient in each parameter, and the update overwrites it. As a function, a training step takes the
-parameters (any tree of dicts, lists and arrays) and returns new ones: `jax.grad` of the loss is a tree of the same
-form, and `jax.tree.map` goes through both at once. Here too the gradient argument is 1, for the loss is one number.
+`backward` leaves a gradient in each parameter, and the update writes into the parameter. As a function, a training step
+takes the parameters (any tree of dicts, lists and arrays) and returns new ones: `jax.grad` of the loss is a tree of the
+same form, and `jax.tree.map` goes through both at once. `loss.backward()` needs no v, and `jax.grad` takes none: the
+loss is one number, so v is 1.
 """
 
 import jax

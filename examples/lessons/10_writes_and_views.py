@@ -1,8 +1,8 @@
 """You wrote into a tensor, and through a view of it; this is `y.at[i].set(v)`, which returns a new array.
 
 In torch `row = y[0]` is a view: both names mean one memory, and a write through one shows in the other. An array of JAX
-never changes, so nobody can tell a view from a copy. `y.at[0].add(10)` is a new array, which you give a name, mostly
-the old one again. Under `jax.jit` XLA writes in place where nobody needs the old array, so this is not slow.
+never changes, so nobody can tell a view from a copy. `y.at[0].add(10)` is a new array, and `y = y.at[0].add(10)` gives
+it the old name. Under `jax.jit` XLA writes in place where nobody needs the old array, so this is not slow.
 
 An index beyond the end raises no error in JAX, as a compiled program cannot raise one: a write there is left out, and a
 read gives the last element.
@@ -62,7 +62,7 @@ PREDICTION = Prediction(
 def counted(indices, size):
     """Returns `size` whole numbers: how often 0, 1, 2 ... occur in `indices`, an array of whole numbers.
 
-    Write it with `.at`, without a loop and without `jnp.bincount`.
+    `jnp.bincount` does this. Write it yourself, with `.at` and without a loop.
     """
     return jnp.zeros(size, int).at[indices].add(1)
 

@@ -4,7 +4,7 @@ Under `jax.jit` your Python runs before there are values, so an `if` cannot ask 
 records its body 1000 times, which takes long to compile. `scan(body, carry, xs)` records the body once: the body takes
 what is carried on and an element, and returns what to carry on and an output; the outputs come back stacked.
 `cond(condition, f, g, x)` has both branches in the record, and runs one. For each element on its own there is
-`jnp.where`, and for a loop that ends by a condition `jax.lax.while_loop`, which has no backward.
+`jnp.where`, and for a loop that ends by a condition `jax.lax.while_loop`, which has no backward pass.
 """
 
 import jax
