@@ -1,15 +1,17 @@
 """The documentation site: `sphinx-build -W -c docs . build/site`, from the root of the repository.
 
 The pages are those that stand in the repository, where they stand; `README.md` is the first. Below `docs/api` a page
-has a title and what to know, and the functions of its module are added here, from the code. Notebooks are shown as they
-are stored. Nothing is loaded from a network, so the site can be read from a disk: there is no Mermaid, which is a
-script, and the picture of the architecture is the SVG that was made of it.
+has a title and what to know, and the functions of its module are added here, from the code. The page of a lesson is
+made of the lesson's own file, which it runs, and that of a document ends with its examples, which run
+(`course_pages.py`). Notebooks are shown as they are stored. Nothing is loaded from a network, so the site can be read
+from a disk: there is no Mermaid, which is a script, and the picture of the architecture is the SVG that was made of it.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -19,11 +21,15 @@ import jaxvjp
 from jaxvjp.tensor.bindings import in_place_forms, inspected, overloads
 from jaxvjp.tensor.published import PUBLISHED
 
+sys.path.insert(0, str(Path(__file__).parent))
+import course_pages
+
 project = "jaxvjp"
 version = release = jaxvjp.__version__
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "README"
-include_patterns = ["*.md", "docs/**.md", "examples/**.md", "examples/notebooks/*.ipynb"]
+include_patterns = ["*.md", "docs/**.md", "examples/**.md", "examples/notebooks/*.ipynb", "examples/lessons/*.py"]
+source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb", ".py": "myst-nb"}
 html_theme = "furo"
 html_title = "jaxvjp"
 html_copy_source = False
@@ -34,7 +40,13 @@ myst_enable_extensions = []
 nb_execution_mode = "off"
 autodoc_typehints = "none"
 
-NOTEBOOKS = sorted(path.stem for path in Path(__file__).parent.parent.glob("examples/notebooks/*.ipynb"))
+
+def pages(pattern: str) -> list[str]:
+    """The pages that are made of these files of `examples`, in order."""
+    root = Path(__file__).parent.parent
+    return sorted(str(path.relative_to(root).with_suffix("")) for path in root.glob(f"examples/{pattern}"))
+
+
 MODULES = [
     "autograd",
     "autograd.functional",
@@ -47,7 +59,10 @@ MODULES = [
     "special",
 ]
 CONTENTS = {
-    "To learn": ["examples/README", *[f"examples/notebooks/{name}" for name in NOTEBOOKS], "docs/explain", "docs/port"],
+    "To learn": ["examples/README", "docs/explain", "docs/port"],
+    "Lessons": pages("lessons/*.py"),
+    "Documents": pages("documents/*.md"),
+    "Notebooks": pages("notebooks/*.ipynb"),
     "To look up": [
         f"docs/{name}"
         for name in (
@@ -115,6 +130,12 @@ def read(app, docname, source):
         name = docname.removeprefix("docs/api/")
         name = name if name == "jaxvjp" else f"jaxvjp.{name}"
         source[0] += f"\n```{{eval-rst}}\n{members(name)}\n```\n"
+    elif docname.startswith("examples/lessons/"):
+        source[0] = course_pages.of_lesson(docname, Path(app.outdir))
+    elif docname.startswith("examples/documents/"):
+        source[0] += course_pages.of_document(docname)
+    # Of the files of Python only lessons are pages; others are linked as files.
+    source[0] = re.sub(r"\[([^]`]+)\]\((?![^)]*lessons/)([^)]*\.py)\)", r"{download}`\1 <\2>`", source[0])
     picture = "![the modules that a call goes through](architecture-1.svg)"
     source[0] = re.sub(r"^```mermaid\n.*?^```$", picture, source[0], flags=re.DOTALL | re.MULTILINE)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 import jaxvjp as torch
 
-DOCUMENT = "000, 001"
+DOCUMENTS = ["where_the_numbers_come_from", "one_row_at_a_time"]
 NUMBERS = {
     "v = [1, 0, 0, 0]": [[2.0, 0.0, 0.0, 0.0]],
     "v = [0, 1, 0, 0]": [[0.0, 2.0, 0.0, 0.0]],

@@ -11,7 +11,7 @@ import numpy as np
 
 import jaxvjp as torch
 
-DOCUMENT = "000"
+DOCUMENTS = ["where_the_numbers_come_from"]
 NUMBERS = {
     "a": [0.3, 3.0, 0.0003],
     "b": [1.2, 16.0, 0.002],

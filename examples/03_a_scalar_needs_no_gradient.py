@@ -10,7 +10,7 @@ import numpy as np
 
 import jaxvjp as torch
 
-DOCUMENT = "000"
+DOCUMENTS = ["where_the_numbers_come_from"]
 NUMBERS = {"a": 3.0, "b": 4.0, "c": 10.0}
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 import jaxvjp as torch
 
-DOCUMENT = "000"
+DOCUMENTS = ["where_the_numbers_come_from"]
 NUMBERS = {"a": 6.0, "b": 8.0, "c": 2.0}
 
 

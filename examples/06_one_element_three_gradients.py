@@ -14,7 +14,7 @@ import numpy as np
 
 import jaxvjp as torch
 
-DOCUMENT = "000"
+DOCUMENTS = ["where_the_numbers_come_from"]
 NUMBERS = {"a": [3.3003], "b": [0.0], "c": [np.inf]}
 GRADIENTS = [0.1, 1.0, 0.0001]
 

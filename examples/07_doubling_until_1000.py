@@ -11,7 +11,7 @@ import numpy as np
 
 import jaxvjp as torch
 
-DOCUMENT = "002"
+DOCUMENTS = ["a_loop_and_a_matrix"]
 X = [-590.4467 / 2**9, 97.6760 / 2**9, 921.0221 / 2**9]  # the document shows y after its loop
 NUMBERS = {"x": [51.2, 512.0, 0.0512]}
 

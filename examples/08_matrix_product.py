@@ -10,7 +10,7 @@ import numpy as np
 
 import jaxvjp as torch
 
-DOCUMENT = "002"
+DOCUMENTS = ["a_loop_and_a_matrix"]
 NUMBERS = {
     "v = [1, 0]": [[1.0, 3.0]],
     "v = [0, 1]": [[2.0, 4.0]],

@@ -12,7 +12,7 @@ import numpy as np
 
 import jaxvjp as torch
 
-DOCUMENT = "003"
+DOCUMENTS = ["other_ways_to_a_gradient"]
 X = [[1.0, -2.0], [3.0, 0.5]]
 V = [[0.1, 0.5], [0.2, 0.3]]
 NUMBERS = {"x": [[0.2, -2.0], [1.2, 0.3]]}  # 2x·v

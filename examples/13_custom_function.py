@@ -11,7 +11,7 @@ import numpy as np
 
 import jaxvjp as torch
 
-DOCUMENT = "003"
+DOCUMENTS = ["other_ways_to_a_gradient"]
 X = [[1.0, -2.0], [3.0, 0.5]]
 NUMBERS = {"x": [[2.0, -4.0], [6.0, 1.0]]}  # 2x
 

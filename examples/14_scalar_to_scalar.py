@@ -9,7 +9,7 @@ import numpy as np
 
 import jaxvjp as torch
 
-DOCUMENT = "004"
+DOCUMENTS = ["from_a_number_to_a_matrix"]
 NUMBERS = {"x": 2.0}
 
 

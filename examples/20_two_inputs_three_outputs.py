@@ -11,7 +11,7 @@ import numpy as np
 
 import jaxvjp as torch
 
-DOCUMENT = "004"
+DOCUMENTS = ["from_a_number_to_a_matrix"]
 NUMBERS = {"x": [26.0, 1240.0]}
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 import jaxvjp as torch
 
-DOCUMENT = "004"
+DOCUMENTS = ["from_a_number_to_a_matrix"]
 GRADIENT = [1.0, 10.0, 100.0, 1000.0]
 NUMBERS = {"at once": 2222.0, "after v = 1": 2.0, "after 10": 22.0, "after 100": 222.0, "after 1000": 2222.0}
 

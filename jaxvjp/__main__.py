@@ -16,9 +16,10 @@ import jax
 
 from jaxvjp.explain import terminal
 from jaxvjp.tools import kept_programs
-from jaxvjp.tools.lessons import Answer, Run, lessons
+from jaxvjp.tools.examples import Run, documents, examples
 
 COMMANDS = {
+    "lesson": ("jaxvjp.tools.course.command", "teach JAX to those who know torch"),
     "bench": ("jaxvjp.tools.bench", "measure a warm step"),
     "ops": ("jaxvjp.tools.opinfo.report", "compare every op with torch's"),
     "explain": ("jaxvjp.tools.explain", "show the functional program that a script was"),
@@ -44,11 +45,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="jaxvjp",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Runs the examples: what backward(gradient) gives, what jax.vjp gives, and vᵀJ.",
-        epilog="\n".join(["commands:", *commands, "", "examples:", *[f"  {name}" for name in lessons()]]),
+        epilog="\n".join(["commands:", *commands, "", "examples:", *[f"  {name}" for name in examples()]]),
     )
     parser.add_argument("name", nargs="?", help="an example to show in full, or a command; without it all examples run")
     name = parser.parse_args(given).name
-    known = lessons()
+    known = examples()
     if name is None:
         return run_all()
     if name not in known:
@@ -62,57 +63,48 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run_all() -> int:
-    """Runs every example and prints a table, one line for each gradient."""
+    """Runs every example and prints a table for each document, one line for each gradient."""
     terminal.heading(f"device: {device()}")
-    runs = [each.run() for each in terminal.progress(list(lessons().values()), "running the examples")]
-    rows = [
-        [
-            run.lesson.name,
-            run.document,
-            answer.name,
-            *[terminal.numbers(each) for each in (answer.backward, answer.vjp, answer.product, answer.number)],
-            "yes" if answer.agrees else "NO",
+    runs = [each.run() for each in terminal.progress(list(examples().values()), "running the examples")]
+    for document in documents().values():
+        terminal.heading(f"\n{document.question}")
+        print(document.title + "\n")
+        rows = [
+            [
+                run.example.name,
+                answer.name,
+                *[terminal.numbers(each) for each in (answer.backward, answer.vjp, answer.product, answer.number)],
+                "yes" if answer.agrees else "NO",
+            ]
+            for run in runs
+            if document in run.documents
+            for answer in run.answers
         ]
-        for run in runs
-        for answer in run.answers
-    ]
-    terminal.table(["example", "document", "gradient", "backward", "jax.vjp", "vᵀJ", "the document", "agree"], rows)
-    disagreeing = [run.lesson.name for run in runs if not run.agrees]
-    print(f"{len(runs)} examples, " + (f"disagreeing: {', '.join(disagreeing)}" if disagreeing else "all agree"))
+        terminal.table(["example", "gradient", "backward", "jax.vjp", "vᵀJ", "the document", "agree"], rows)
+    disagreeing = [run.example.name for run in runs if not run.agrees]
+    print(f"\n{len(runs)} examples, " + (f"disagreeing: {', '.join(disagreeing)}" if disagreeing else "all agree"))
     return 1 if disagreeing else 0
 
 
 def show(run: Run) -> int:
     """Prints one example in full: its text, both forms, and the matrices."""
-    terminal.heading(f"{run.title}  (document {run.document}, on {device()})")
-    print(f"\n{run.text}\n")
+    terminal.heading(run.example.title)
+    print(f"\n{run.example.text}\n")
+    for document in run.documents:
+        print(f"It is from {document.title[0].lower() + document.title[1:]}")
+    print(f"The numbers below are computed on {device()}.\n")
     for head, function in (("you wrote", "imperative"), ("this is", "functional")):
         terminal.heading(f"{head}:")
-        print("\n".join("    " + line if line else "" for line in run.source(function).splitlines()) + "\n")
+        print("\n".join("    " + line if line else "" for line in run.example.source(function).splitlines()) + "\n")
     for answer in run.answers:
         terminal.heading(f"{answer.name}:")
-        print("\n".join("    " + line for line in _matrices(answer).splitlines()))
+        print("\n".join("    " + line for line in answer.matrices.splitlines()))
         verdict = "agree" if answer.agrees else "DISAGREE"
         print(
             f"    backward {terminal.numbers(answer.backward)}, jax.vjp {terminal.numbers(answer.vjp)}, the document "
             f"{terminal.numbers(answer.number)}: {verdict}\n"
         )
     return 0 if run.agrees else 1
-
-
-def _matrices(answer: Answer) -> str:
-    """Prints J, with a row for each element of y and a column for each of x, v, and their product."""
-    y_shape, x_shape = answer.v.shape, answer.jacobian.shape[answer.v.ndim :]
-    rows, columns = terminal.labels("y", y_shape), terminal.labels("x", x_shape)
-    shape = f"J has shape {' × '.join(str(each) for each in answer.jacobian.shape) or 'of a number'}"
-    return "\n".join(
-        [
-            shape,
-            terminal.matrix("J", answer.jacobian.reshape(len(rows), len(columns)), rows, columns),
-            terminal.matrix("vᵀ", answer.v.reshape(1, -1), [""], rows),
-            terminal.matrix("vᵀJ", answer.product.reshape(1, -1), [""], columns),
-        ]
-    )
 
 
 def device() -> str:

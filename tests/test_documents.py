@@ -14,6 +14,7 @@ import pytest
 
 from jaxvjp.core.run.tiers import Compiling
 from jaxvjp.tools import catalogue
+from jaxvjp.tools.examples import documents
 from jaxvjp.tools.opinfo.report import document
 from jaxvjp.tools.scripts.names import covered, torch_names
 
@@ -80,6 +81,8 @@ def test_every_example_is_in_the_index():
     for path in folder.rglob("*.py"):
         shown = path.with_suffix(".ipynb") if path.parent.name == "notebooks" else path
         assert f"- [{path.stem}]({shown.relative_to(folder)}): {first_line(path)}\n" in index
+    for each in documents().values():
+        assert f"- [{each.question}](documents/{each.path.name}) {each.title}\n" in index
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -1,6 +1,8 @@
 # %% [markdown]
 # # What are 0.1, 1.0 and 0.0001 in `y.backward(gradients)`?
 #
+# "Pytorch, what are the gradient arguments": a question on Stack Overflow, with several answers.
+#
 # They are v, one number for each element of y: how much a small change of that element would change whatever is
 # computed from y in the end. `backward` leaves vᵀJ in `.grad`. Every cell below shows the imperative lines first and
 # then the functional program that they were.

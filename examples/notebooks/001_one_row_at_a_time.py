@@ -1,5 +1,8 @@
 # %% [markdown]
-# # One row at a time
+# # How does one `backward` after another show the derivative row by row?
+#
+# "Explanation", with "A concrete example": one answer to "Pytorch, what are the gradient arguments", as a text of its
+# own.
 #
 # The weights in `z.backward(v)` are the derivative of the final loss with respect to each element of z. If the loss is
 # the plain sum of z they are all 1; a single 1 among zeros takes one element alone.

@@ -1,5 +1,7 @@
 # %% [markdown]
-# # A loop that looks at its values, and a matrix
+# # How does `torch.autograd.backward` work, after a loop and after a product with a matrix?
+#
+# "How exactly does torch.autograd.backward( ) work?": a blog post by Saihimal Allu, from 2018.
 #
 # Two programs in which people first meet `backward(gradients)`.
 

@@ -1,5 +1,7 @@
 # %% [markdown]
-# # A gradient argument, and other ways to a gradient
+# # Why does `backward` take a gradient, and how else can a gradient be had?
+#
+# "Gradient Parameter in PyTorch Backward Function": an article from 2024.
 #
 # `backward` accumulates into `.grad`; `autograd.grad` returns; `create_graph=True` makes a gradient that has a
 # gradient; an `autograd.Function` brings a derivative of its own. All are `jax.vjp`.

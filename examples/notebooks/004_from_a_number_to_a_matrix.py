@@ -1,5 +1,7 @@
 # %% [markdown]
-# # From a number to a number, up to J of three rows
+# # Which of the numbers are J, which are v, and which are vᵀJ?
+#
+# "The “gradient” argument in Pytorch's “backward” function, explained by examples": a blog post.
 #
 # The same question at every shape: which J is it, and what does v do to it?
 

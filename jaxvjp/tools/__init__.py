@@ -1,1 +1,1 @@
-"""The command line: `bench`, `comparison`, `conformance`, `opinfo`, `scripts`, the examples (`lessons`), `explain`."""
+"""The command line: `bench`, `comparison`, `conformance`, `course`, `opinfo`, `scripts`, the `examples`, `explain`."""

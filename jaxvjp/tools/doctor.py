@@ -25,7 +25,7 @@ import jaxvjp
 from jaxvjp.explain import terminal
 from jaxvjp.tools import bench, kept_programs
 from jaxvjp.tools.bench.workloads import workloads
-from jaxvjp.tools.lessons import lessons
+from jaxvjp.tools.examples import examples as all_examples
 from jaxvjp.types.compiled import CYTHONIZED
 
 PACKAGES = ("jaxvjp", "jax", "jaxlib", "numpy", "torch")
@@ -129,8 +129,8 @@ def _version(package: str) -> str:
 
 def examples() -> dict[str, bool]:
     """For each example whether its four answers agree."""
-    runs = [each.run() for each in terminal.progress(list(lessons().values()), "running the examples")]
-    return {run.lesson.name: run.agrees for run in runs}
+    runs = [each.run() for each in terminal.progress(list(all_examples().values()), "running the examples")]
+    return {run.example.name: run.agrees for run in runs}
 
 
 def operators() -> dict[str, float]:

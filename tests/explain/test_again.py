@@ -14,7 +14,7 @@ from jaxvjp.core.record.graph import reachable
 from jaxvjp.core.record.observers import Walked
 from jaxvjp.core.run.program import freeze
 from jaxvjp.ops.identity import variable
-from jaxvjp.tools import lessons
+from jaxvjp.tools.examples import examples
 
 
 class Place:
@@ -131,9 +131,9 @@ TOLD_OTHERWISE = {
 """What is told in other words than it was recorded in, so that another Program of the same values is recorded."""
 
 
-@pytest.mark.parametrize("name", [name for name in lessons.lessons() if name not in TOLD_OTHERWISE])
+@pytest.mark.parametrize("name", [name for name in examples() if name not in TOLD_OTHERWISE])
 def test_an_example_is_the_same_when_what_is_printed_is_recorded(name):
-    module = lessons.lessons()[name].module
+    module = examples()[name].module
     with jaxvjp.explain.recording() as story:
         module.imperative()
     again = recorded_again(story)

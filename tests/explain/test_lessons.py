@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
 
@@ -10,9 +9,10 @@ import pytest
 from test_source import run_lines
 
 import jaxvjp
+from jaxvjp.tools.course.lesson import lessons
 
 ROOT = Path(__file__).parent.parent.parent
-LESSONS = sorted((ROOT / "examples" / "lessons").glob("*.py"))
+LESSONS = {each.path.stem: each for each in lessons()}
 SHOWS = {
     "01": "jax.vjp(f, x)",
     "03": "jax.jvp(",
@@ -20,21 +20,22 @@ SHOWS = {
     "06": "@jax.custom_vjp",
     "07": "jax.checkpoint(",
     "08": "for _ in range(",
+    "10": ".at[0].",
+    "14": "for _ in range(",
 }
 """What has to be in the program that is printed of a lesson."""
 
 
-@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
-def test_a_lesson(path):
-    spec = importlib.util.spec_from_file_location(f"lesson_{path.stem}", path)
-    lesson = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(lesson)
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_lesson(name):
+    lesson = LESSONS[name]
     with jaxvjp.explain.recording() as story:
-        given = lesson.imperative()
-    jaxvjp.testing.assert_close(given, lesson.functional())
-    story.check()
-    assert SHOWS.get(path.stem[:2], "") in story.source
-    assert lesson.__doc__.startswith("You wrote ")
+        given = lesson.module.imperative()
+    jaxvjp.testing.assert_close(given, lesson.module.functional())
+    if story.walks or SHOWS.get(name[:2]):
+        story.check()
+        assert SHOWS.get(name[:2], "") in story.source
+    assert lesson.title.startswith("You wrote ")
 
 
 def test_the_document_shows_what_is_printed():

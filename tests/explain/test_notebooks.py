@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from jaxvjp.tools.examples import documents
+
 for needed in ("jupytext", "nbclient", "ipykernel"):
     pytest.importorskip(needed, reason="pip install 'jaxvjp[test]'")
 nbformat = pytest.importorskip("nbformat")
@@ -30,10 +32,13 @@ def shown(output):
     return data
 
 
-def test_every_document_has_one():
-    documents = {path.name[:3] for path in (ROOT / "examples").glob("notebooks/*.py")}
-    examples = [path.read_text(encoding="utf-8") for path in (ROOT / "examples").glob("[0-9]*.py")]
-    assert documents == {each for text in examples for each in re.search('DOCUMENT = "(.*)"', text)[1].split(", ")}
+def test_every_document_has_one_which_begins_with_its_question_and_title():
+    assert {path.stem for path in notebooks.scripts()} == {each.path.stem for each in documents().values()}
+    for document in documents().values():
+        script = (ROOT / "examples" / "notebooks" / f"{document.path.stem}.py").read_text(encoding="utf-8")
+        head, title, *_ = script.replace("\n# ", "\n").split("\n#\n")
+        assert head == f"# %% [markdown]\n# {document.question}"
+        assert " ".join(title.split()) == document.title
 
 
 @pytest.mark.parametrize("script", notebooks.scripts(), ids=lambda path: path.stem)

@@ -10,7 +10,7 @@ from oracle import needs_torch
 
 from jaxvjp.__main__ import main
 from jaxvjp.explain import terminal
-from jaxvjp.tools import lessons
+from jaxvjp.tools import examples
 from jaxvjp.tools.opinfo import report
 
 
@@ -49,7 +49,7 @@ def test_an_unknown_name_lists_those_there_are(capsys):
 
 
 def test_disagreement_is_exit_status_1(monkeypatch, capsys):
-    monkeypatch.setattr(lessons.Answer, "agrees", property(lambda self: self.name != "b"))
+    monkeypatch.setattr(examples.Answer, "agrees", property(lambda self: self.name != "b"))
     assert main([]) == 1
     out = capsys.readouterr().out
     assert "NO" in out

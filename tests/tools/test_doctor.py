@@ -14,8 +14,8 @@ from jaxvjp.tools import doctor
 @pytest.fixture
 def shorter(monkeypatch):
     """Few examples and operators, and no benchmark."""
-    two = dict(list(doctor.lessons().items())[:2])
-    monkeypatch.setattr(doctor, "lessons", lambda: two)
+    two = dict(list(doctor.all_examples().items())[:2])
+    monkeypatch.setattr(doctor, "all_examples", lambda: two)
     monkeypatch.setattr(doctor, "OPERATORS", {name: doctor.OPERATORS[name] for name in ("x @ y", "x[0] = y", "sort")})
     monkeypatch.setattr(doctor, "steps", list)
     return doctor.OPERATORS

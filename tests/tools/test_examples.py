@@ -14,37 +14,38 @@ import jaxvjp
 from jaxvjp.core.run.choosing import HOT
 from jaxvjp.core.run.compilation import counters
 from jaxvjp.tensor import apply
-from jaxvjp.tools.lessons import lessons
+from jaxvjp.tools.examples import documents, examples
 
-LESSONS = lessons()
+EXAMPLES = examples()
 # torch has no `broadcast=True`: these two show what an old one did.
 OLD = ("one_element_three_gradients", "scalar_with_a_vector_gradient", "sum_with_a_vector_gradient")
 
 
 def test_every_row_of_the_documents_has_an_example():
-    documents = {each.run().document for each in LESSONS.values()}
-    assert len(LESSONS) == 22
-    assert set(", ".join(documents).split(", ")) == {"000", "001", "002", "003", "004"}
+    found = {name for each in EXAMPLES.values() for name in each.module.DOCUMENTS}
+    assert len(EXAMPLES) == 22
+    assert found == {*documents()}
+    assert len(found) == 5
 
 
-@pytest.mark.parametrize("name", LESSONS)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_its_asserts_hold(name):
-    runpy.run_path(str(LESSONS[name].path), run_name="__main__")
+    runpy.run_path(str(EXAMPLES[name].path), run_name="__main__")
 
 
-@pytest.mark.parametrize("name", LESSONS)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_four_answers_agree(name):
-    run = LESSONS[name].run()
+    run = EXAMPLES[name].run()
     assert run.agrees
-    assert run.title.endswith((".", "!"))
-    assert len(run.text) > 50
+    assert run.example.title.endswith((".", "!"))
+    assert len(run.example.text) > 50
 
 
-@pytest.mark.parametrize("name", LESSONS)
+@pytest.mark.parametrize("name", EXAMPLES)
 @pytest.mark.compiled
 def test_repeating_it_compiles_nothing(name, monkeypatch):
     monkeypatch.setattr(apply, "_untracked", count(1).__next__)  # no flush falls into it, whatever ran before
-    module = LESSONS[name].module
+    module = EXAMPLES[name].module
     for _ in range(HOT + 2):  # by then it is settled how to compile what is hot
         module.imperative()
     compiles = counters.compiles
@@ -52,9 +53,9 @@ def test_repeating_it_compiles_nothing(name, monkeypatch):
     assert counters.compiles == compiles
 
 
-@pytest.mark.parametrize("name", LESSONS)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_what_is_printed_of_it_runs_and_gives_its_gradients(name):
-    module = LESSONS[name].module
+    module = EXAMPLES[name].module
     with jaxvjp.explain.recording() as story:
         gradients = module.imperative()
     story.check()
@@ -67,35 +68,35 @@ def test_what_is_printed_of_it_runs_and_gives_its_gradients(name):
             )
 
 
-@pytest.mark.parametrize("name", [name for name in LESSONS if name not in OLD])
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if name not in OLD])
 def test_the_imperative_form_runs_under_torch(name):
-    source = LESSONS[name].path.read_text().replace("import jaxvjp as torch\n", "\n").replace(", pin_memory=True", "")
+    source = EXAMPLES[name].path.read_text().replace("import jaxvjp as torch\n", "\n").replace(", pin_memory=True", "")
 
     def program(torch):
         module: dict = {"__name__": "under_torch", "torch": torch}
         exec(compile(source, name, "exec"), module)
         return module["imperative"]()
 
-    gradients, numbers = agree(program, 1e-5).value, LESSONS[name].module.NUMBERS
+    gradients, numbers = agree(program, 1e-5).value, EXAMPLES[name].module.NUMBERS
     assert list(gradients) == list(numbers)
     for label, number in numbers.items():
         np.testing.assert_allclose(gradients[label][-1], number, rtol=1e-4)
 
 
 def test_the_shown_source_is_the_function_with_what_it_uses():
-    run = LESSONS["custom_function"].run()
-    imperative, functional = run.source("imperative"), run.source("functional")
+    example = EXAMPLES["custom_function"]
+    imperative, functional = example.source("imperative"), example.source("functional")
     assert imperative.startswith("X = ")
     assert "class Square" in imperative
     assert "square.defvjp" not in imperative
     assert "square.defvjp" in functional
     assert "@jax.custom_vjp" in functional
-    assert "NUMBERS =" not in LESSONS["rows_of_the_jacobian"].run().source("imperative")
+    assert "NUMBERS =" not in EXAMPLES["rows_of_the_jacobian"].source("imperative")
 
 
 def test_a_wrong_number_is_noticed(monkeypatch):
-    lesson = LESSONS["scalar_to_scalar"]
-    module = lesson.module
+    example = EXAMPLES["scalar_to_scalar"]
+    module = example.module
     wrong = SimpleNamespace(**{**vars(module), "NUMBERS": {"x": 3.0}})
-    monkeypatch.setattr(type(lesson), "module", property(lambda self: wrong))
-    assert not lesson.run().agrees
+    monkeypatch.setattr(type(example), "module", property(lambda self: wrong))
+    assert not example.run().agrees

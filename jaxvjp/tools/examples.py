@@ -1,8 +1,9 @@
 """The examples as objects: find them, run them, compare their answers.
 
-An example is a file of `examples/` with a document's name (`DOCUMENT`), the gradients in it (`NUMBERS`), and three
-functions that compute these: `imperative` by `backward`, `functional` by `jax.vjp`, and `jacobian`, which returns v and
-J, whose product vᵀJ NumPy computes.
+An example is a file of `examples/` with the names of the documents that it is from (`DOCUMENTS`), the gradients in it
+(`NUMBERS`), and three functions that compute these: `imperative` by `backward`, `functional` by `jax.vjp`, and
+`jacobian`, which returns v and J, whose product vᵀJ NumPy computes. A document has a page in `examples/documents`,
+whose head is the question that it answers.
 """
 
 from __future__ import annotations
@@ -10,17 +11,19 @@ from __future__ import annotations
 import ast
 import importlib.util
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxvjp.explain import terminal
 from jaxvjp.testing import assert_close
 
 Array = np.ndarray[Any, Any]
 TOLERANCE = 1e-5
-RESULTS = {"NUMBERS", "DOCUMENT"}
+RESULTS = {"NUMBERS", "DOCUMENTS"}
 
 
 class Answer(NamedTuple):
@@ -49,17 +52,49 @@ class Answer(NamedTuple):
             return False
         return True
 
+    @property
+    def matrices(self) -> str:
+        """J, with a row for each element of y and a column for each of x, v, and their product, as text."""
+        y_shape, x_shape = self.v.shape, self.jacobian.shape[self.v.ndim :]
+        rows, columns = terminal.labels("y", y_shape), terminal.labels("x", x_shape)
+        return "\n".join(
+            [
+                f"J has shape {' × '.join(str(each) for each in self.jacobian.shape) or 'of a number'}",
+                terminal.matrix("J", self.jacobian.reshape(len(rows), len(columns)), rows, columns),
+                terminal.matrix("vᵀ", self.v.reshape(1, -1), [""], rows),
+                terminal.matrix("vᵀJ", self.product.reshape(1, -1), [""], columns),
+            ]
+        )
+
 
 @dataclass(frozen=True)
-class Lesson:
-    """One example: its name on the command line, its file, and its docstring."""
+class ExampleFile:
+    """One file of `examples/`: its name on the command line, its docstring, its functions."""
 
     name: str
     path: Path
 
     @property
+    def title(self) -> str:
+        """The first line of the docstring."""
+        return self._docstring.partition("\n")[0]
+
+    @property
+    def text(self) -> str:
+        """The docstring without its first line."""
+        return self._docstring.partition("\n")[2].strip()
+
+    @property
+    def _docstring(self) -> str:
+        return ast.get_docstring(ast.parse(self.path.read_text(encoding="utf-8"))) or ""
+
+    def source(self, function: str) -> str:
+        """The source of one of the functions, with the functions and constants of the file that it uses."""
+        return source(self.path, function)
+
+    @cached_property
     def module(self) -> ModuleType:
-        """The example, imported from its file."""
+        """The file, imported."""
         spec = importlib.util.spec_from_file_location(f"jaxvjp_example_{self.name}", self.path)
         assert spec is not None
         assert spec.loader is not None
@@ -67,7 +102,12 @@ class Lesson:
         spec.loader.exec_module(module)
         return module
 
+
+class Example(ExampleFile):
+    """One of the examples that are from the documents."""
+
     def run(self) -> Run:
+        """Runs its three functions."""
         module = self.module
         backward, vjp, pairs = module.imperative(), module.functional(), module.jacobian()
         tolerance = getattr(module, "TOLERANCE", TOLERANCE)
@@ -80,35 +120,42 @@ class Lesson:
 
 
 @dataclass(frozen=True)
+class Document:
+    """One of the documents that examples are from: its name, and its page in Markdown."""
+
+    name: str
+    path: Path
+
+    @property
+    def question(self) -> str:
+        """The head of its page: the question that it answers."""
+        return self.path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+
+    @property
+    def title(self) -> str:
+        """What it is called, and what kind of a text it is: the first paragraph of its page."""
+        return " ".join(self.path.read_text(encoding="utf-8").split("\n\n")[1].split())
+
+
+@dataclass(frozen=True)
 class Run:
     """The results of running an example."""
 
-    lesson: Lesson
+    example: Example
     module: ModuleType
     answers: tuple[Answer, ...]
 
     @property
-    def document(self) -> str:
-        return str(self.module.DOCUMENT)
-
-    @property
-    def title(self) -> str:
-        return (self.module.__doc__ or "").strip().partition("\n")[0]
-
-    @property
-    def text(self) -> str:
-        return (self.module.__doc__ or "").strip().partition("\n")[2].strip()
+    def documents(self) -> tuple[Document, ...]:
+        """The documents that it is from."""
+        return tuple(documents()[each] for each in self.module.DOCUMENTS)
 
     @property
     def agrees(self) -> bool:
         return all(each.agrees for each in self.answers)
 
-    def source(self, function: str) -> str:
-        """The source of one of the example's functions, with the functions and constants of the file that it uses."""
-        return _source(self.lesson.path, function)
 
-
-def _source(path: Path, function: str) -> str:
+def source(path: Path, function: str) -> str:
     """The source of a function, after the top-level statements that it uses, without imports and results."""
     text = path.read_text(encoding="utf-8")
     statements = [each for each in ast.parse(text).body if not isinstance(each, ast.Import | ast.ImportFrom)]
@@ -152,7 +199,13 @@ def folder() -> Path:
     return installed if installed.is_dir() else package.parent / "examples"
 
 
-def lessons() -> dict[str, Lesson]:
+def examples() -> dict[str, Example]:
     """Every example by its name, in the order in which to read them."""
-    found = [Lesson(path.stem.partition("_")[2], path) for path in sorted(folder().glob("[0-9]*.py"))]
+    found = [Example(path.stem.partition("_")[2], path) for path in sorted(folder().glob("[0-9]*.py"))]
+    return {each.name: each for each in found}
+
+
+def documents() -> dict[str, Document]:
+    """Every document by its name, in order."""
+    found = [Document(path.stem.partition("_")[2], path) for path in sorted(folder().glob("documents/[0-9]*.md"))]
     return {each.name: each for each in found}

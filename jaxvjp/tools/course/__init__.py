@@ -1,0 +1,19 @@
+"""The lessons of `examples/lessons`: what a lesson's file says (`lesson`), the command that teaches it (`command`), the
+check of an answer (`checking`, `answering`), and the page that the site has of it (`page`).
+
+A lesson is one file, and everything about it stands there: its docstring, the function `imperative` and the function
+`functional`, which agree, a `PREDICTION` and an `EXERCISE`.
+"""
+
+from __future__ import annotations
+
+from jaxvjp.tools.course.lesson import Exercise, Prediction
+
+__all__ = ["Exercise", "Prediction", "teach"]
+
+
+def teach(path: str) -> None:
+    """What a lesson's file does when it is run: the same as `python -m jaxvjp lesson` with its number."""
+    from jaxvjp.tools.course import command
+
+    raise SystemExit(command.main([path]))

@@ -1,0 +1,104 @@
+"""What is wrong with an answer to an exercise, as a sentence.
+
+An answer is a file of somebody else's: it runs in a process of its own, which is ended if it loops.
+`python -m jaxvjp.tools.course.checking` is that process.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import re
+import runpy
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jaxvjp.explain import terminal
+from jaxvjp.tools.course.lesson import Exercise, Lesson, find, same, summary
+
+RIGHT = "right"
+
+
+def check(lesson: Lesson, answer: Path, seconds: float) -> str:
+    """Runs the function of a file against a lesson's exercise: `RIGHT`, or what is wrong.
+
+    What the file prints is printed. It may take `seconds`.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report"
+        given = [str(lesson.path), str(answer), str(seconds), str(report)]
+        status = subprocess.run([sys.executable, "-m", "jaxvjp.tools.course.checking", *given], check=False).returncode
+        told = report.read_text(encoding="utf-8") if report.exists() else ""
+    if told.startswith("Timeout"):  # written by `faulthandler`, the innermost frame first
+        found = re.search(rf'File "{re.escape(str(answer))}", line (\d+)', told)
+        where = f"it was at line {found[1]} of {answer.name}" if found else f"it was in what {answer.name} calls"
+        return f"After {seconds:g} seconds it had not come to an end: {where}. Does a loop there never end?"
+    return told or f"{answer.name} ended the process, with status {status}, before it could be checked."
+
+
+def verdict(exercise: Exercise, function: Callable[..., Any], file: str = "") -> str:
+    """`RIGHT`, or what is wrong with a function: the sentence of the mistake that does the same, or a difference."""
+    given, error = exercise.outcome(function)
+    faulthandler.cancel_dump_traceback_later()
+    right, _ = exercise.outcome(exercise.solution)
+    if same(given, right):
+        return RIGHT
+    for sentence, mistake in exercise.mistakes.items():
+        if same(given, exercise.outcome(mistake)[0]):
+            return sentence
+    if error is not None:
+        told = located(error, file)
+    else:
+        asked = next(each for each in right if not same(given[each], right[each]))
+        one, other = given[asked], right[asked]
+        arrays = all(isinstance(each, np.ndarray) for each in (one, other))
+        if arrays and one.shape != other.shape:
+            told = f"{asked}: your function gave the shape {one.shape}; right is {other.shape}."
+        else:
+            told = f"{asked}: your function gave {shown(one)}; right is {shown(other)}."
+    return f"{told}\nHint: {exercise.hint}"
+
+
+def shown(value: Any) -> str:
+    """A result on one line."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{name!r}: {shown(each)}" for name, each in value.items()) + "}"
+    if isinstance(value, tuple | list):
+        return "(" + ", ".join(shown(each) for each in value) + ("," if len(value) == 1 else "") + ")"
+    return str(value) if isinstance(value, bool | str) or value is None else terminal.numbers(value)
+
+
+def located(error: BaseException, file: str) -> str:
+    """An error with the line of the file that it comes from."""
+    name = Path(file).name
+    if isinstance(error, SyntaxError) and error.filename == file:
+        return f"{name}, line {error.lineno}: {type(error).__name__}: {error.msg}: `{(error.text or '').strip()}`"
+    lines = [each.lineno for each in traceback.extract_tb(error.__traceback__) if each.filename == file]
+    return f"{f'{name}, line {lines[-1]}: ' if lines else ''}{summary(error)}"
+
+
+def answered(lesson: Lesson, file: str) -> str:
+    """Runs the file and tries its function: what `verdict` says of it, or why there is none."""
+    try:
+        function = runpy.run_path(file).get(lesson.exercise.name)
+    except Exception as error:
+        return located(error, file)
+    if callable(function):
+        return verdict(lesson.exercise, function, file)
+    head = f"`python -m jaxvjp lesson {lesson.number} --exercise` prints its head."
+    return f"{Path(file).name} defines no function `{lesson.exercise.name}`. {head}"
+
+
+if __name__ == "__main__":
+    path, file, seconds, to = sys.argv[1:]
+    lesson = find(path)
+    assert lesson is not None
+    with open(to, "w", encoding="utf-8") as report:
+        faulthandler.dump_traceback_later(float(seconds), exit=True, file=report)
+        report.write(answered(lesson, file))

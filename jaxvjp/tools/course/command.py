@@ -1,0 +1,117 @@
+"""`python -m jaxvjp lesson 4`: asks for a prediction, shows both forms of a lesson, and checks its exercise."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import shutil
+import sys
+import textwrap
+from collections.abc import Sequence
+from itertools import zip_longest
+from pathlib import Path
+
+from jaxvjp.explain import terminal
+from jaxvjp.tools.course.checking import RIGHT, check
+from jaxvjp.tools.course.lesson import Lesson, Prediction, find, lessons
+
+FORMS = ("you wrote, in torch", "imperative"), ("this is, in JAX", "functional")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The command; returns its exit status: 1 where forms disagree or an answer is wrong, 2 for a wrong call."""
+    parser = argparse.ArgumentParser(
+        prog="jaxvjp lesson", description="Teaches JAX to those who know torch. Without a lesson it lists them."
+    )
+    parser.add_argument("lesson", nargs="?", help="a lesson's number, name or file")
+    parser.add_argument("--reveal", action="store_true", help="wait for no answer")
+    parser.add_argument("--exercise", action="store_true", help="print the text to complete, and nothing else")
+    parser.add_argument("--check", type=Path, metavar="FILE", help="say what is wrong with an answer to the exercise")
+    parser.add_argument("--seconds", type=float, default=30, help="how long an answer may run (30)")
+    given = parser.parse_args(arguments)
+    if given.lesson is None:
+        terminal.table(["", "lesson"], [[str(each.number), each.title] for each in lessons()])
+        print("\nBegin with: python -m jaxvjp lesson 1")
+        return 0
+    lesson = find(given.lesson)
+    if lesson is None:
+        print(f"There is no lesson {given.lesson!r}.", file=sys.stderr)
+        close = difflib.get_close_matches(given.lesson, [each.name for each in lessons()], n=1)
+        print(f"Did you mean {close[0]!r}?" if close else f"There are 1 to {len(lessons())}.", file=sys.stderr)
+        return 2
+    if given.exercise:
+        print(lesson.exercise.task, end="")
+        return 0
+    if given.check is not None:
+        return checked(lesson, given.check, given.seconds)
+    return taught(lesson, not given.reveal and sys.stdin.isatty() and sys.stdout.isatty())
+
+
+def checked(lesson: Lesson, answer: Path, seconds: float) -> int:
+    """Prints what is wrong with an answer; 0 if nothing is."""
+    if not answer.is_file():
+        print(f"There is no file {str(answer)!r}. Begin with the text of the exercise:", file=sys.stderr)
+        print(f"    python -m jaxvjp lesson {lesson.number} --exercise > {answer}", file=sys.stderr)
+        return 2
+    told = check(lesson, answer, seconds)
+    right = f"Right: {lesson.exercise.name} does what was asked."
+    print(right if told == RIGHT else "\n".join(map(wrapped, f"Not yet. {told}".splitlines())))
+    return 0 if told == RIGHT else 1
+
+
+def taught(lesson: Lesson, wait: bool) -> int:
+    """Prints a lesson; waits for a prediction if it is to. 0 if both forms agree."""
+    terminal.heading(f"Lesson {lesson.number} of {len(lessons())}. {lesson.title}")
+    prediction = lesson.prediction
+    asked = f"{prediction.question} ({prediction.kind})"
+    terminal.heading("\nPredict first")
+    print(f"\n{indented(lesson.source(prediction.program.__name__))}\n\n{wrapped(asked)}\n")
+    print(wrapped(predicted(prediction) if wait else f"The answer: {prediction.answer}."))
+    print(f"{wrapped(prediction.because)}\n")
+    for paragraph in lesson.text.split("\n\n"):
+        print((paragraph if paragraph.startswith("    ") else wrapped(paragraph)) + "\n")
+    print(side_by_side(lesson) + "\n")
+    rows = lesson.results()
+    cells = [[name, one, other, "yes" if agrees else "NO"] for name, one, other, agrees in rows]
+    terminal.table(["what", "imperative", "functional", "agree"], cells)
+    terminal.heading("\nExercise: complete this function")
+    print(f"\n{indented(lesson.exercise.task)}\n")
+    print(f"    python -m jaxvjp lesson {lesson.number} --exercise > my_answer.py    # to begin with")
+    print(f"    python -m jaxvjp lesson {lesson.number} --check my_answer.py         # says what is wrong")
+    return 0 if all(agrees for *_, agrees in rows) else 1
+
+
+def predicted(prediction: Prediction) -> str:
+    """Waits for a person's prediction, and says what to say to it; an empty one asks for the answer."""
+    while True:
+        try:
+            said = input("> ")
+        except EOFError:
+            said = ""
+        except KeyboardInterrupt:
+            raise SystemExit(130) from None
+        if not said.strip():
+            return f"The answer: {prediction.answer}."
+        judgement = prediction.judge(said)
+        if judgement is not None:
+            return judgement
+        print(f"That is not {prediction.kind}. Try again, or press Enter to see the answer.")
+
+
+def side_by_side(lesson: Lesson) -> str:
+    """Both forms, beside one another if the terminal is wide enough."""
+    left, right = ([f"{head}:", "", *lesson.source(form).splitlines()] for head, form in FORMS)
+    width = max(map(len, left))
+    if width + 3 + max(map(len, right)) <= shutil.get_terminal_size().columns:
+        return "\n".join(f"{one:{width}} │ {other}".rstrip() for one, other in zip_longest(left, right, fillvalue=""))
+    return "\n".join([left[0], *map(indented, left[1:]), "", right[0], *map(indented, right[1:])])
+
+
+def wrapped(text: str) -> str:
+    """A paragraph in lines of the terminal's width, 120 at most."""
+    width = min(shutil.get_terminal_size((120, 24)).columns, 120)
+    return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
+
+
+def indented(text: str) -> str:
+    return "\n".join(f"    {line}".rstrip() for line in text.splitlines())
