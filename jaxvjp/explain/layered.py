@@ -77,8 +77,8 @@ def drawn(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> str:
         points.append((across[way[-1]], down[way[-1]] - height[way[-1]] / 2))
         dotted = "" if arrow.differentiable else ' stroke-dasharray="2 4"'
         parts.append(
-            f'<path class="forward" data-way="{arrow.start} {arrow.end}" d="{_curve(points)}" fill="none" stroke="{FORWARD}"{dotted} '
-            'marker-end="url(#forward)"/>'
+            f'<path class="forward" data-way="{arrow.start} {arrow.end}" d="{_curve(points)}" fill="none" '
+            f'stroke="{FORWARD}"{dotted} marker-end="url(#forward)"/>'
         )
         if arrow.cotangent:
             back = [(x + 7, y) for x, y in reversed(points)]
@@ -104,7 +104,8 @@ def drawn(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> str:
             for place, each in enumerate(lines)
         )
         parts.append(
-            f'<g class="node {box.kind} line-{box.line}" data-way="{box.key}"><rect x="{x - half[box.key]:.1f}" y="{y:.1f}" '
+            f'<g class="node {box.kind} line-{box.line}" data-way="{box.key}">'
+            f'<rect x="{x - half[box.key]:.1f}" y="{y:.1f}" '
             f'width="{2 * half[box.key]:.1f}" height="{height[box.key]:.1f}" rx="{corner}" fill="{fill}" '
             f'stroke="{line}"{dashed}/>{words}</g>'
         )

@@ -189,7 +189,7 @@ def names_in(variables: Mapping[str, Any]) -> dict[Tensor, str]:
 
 
 def all_names_in(variables: Mapping[str, Any], deep: int = DEEP) -> dict[Tensor, list[str]]:
-    """All names of these tensors, the preferred ones first; `deep` levels of lists, dicts and attributes are searched."""
+    """All names of these tensors, the preferred ones first, to `deep` levels of lists, dicts and attributes."""
     found: dict[Tensor, list[str]] = {}
     # pytest adds variables that are no identifiers.
     level = [(name, value) for name, value in variables.items() if not name.startswith("_") and name.isidentifier()]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxvjp.core.record.graph import Node, ends_here, reachable
+from jaxvjp.core.record.graph import ends_here, reachable
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain.literals import shortest
 from jaxvjp.explain.names import Statement, statement
@@ -29,7 +29,7 @@ STEPS = 200
 UNSEEN = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 """Statements that do nothing to a tensor."""
 UNWATCHED = (
-    "Each value is shown by itself, as the graph has it. Names, views and writes in place are drawn for lines that were "
+    "Each value is shown by itself, as the graph has it. Names, views and writes in place are drawn of lines that were "
     "watched as they ran: `with torch.explain.recording(lines=True) as story:`."
 )
 

@@ -1,4 +1,4 @@
-"""An HTML page to step through the user's lines and a backward pass: objects, the JAX program, cotangents, the Jacobian.
+"""An HTML page to step through the user's lines and a backward pass: objects, the program, cotangents, the Jacobian.
 
 The page is `page.html` with the story as JSON in it; it needs no network and nothing installed.
 """
@@ -62,12 +62,10 @@ def page_of(explanation: Explanation) -> str:
             {"text": text, "lines": [line for name, line, _ in sources if name == file]}
             for text, sources in zip(shortened(program.source).splitlines(), program.lines, strict=True)
         ],
-        "walks": [_walk(explanation, number, NUMBERS // (len(walks) - first)) for number in range(first, len(walks))],
+        "walks": [
+            _walk(explanation, number, NUMBERS // (len(walks) - first), run) for number in range(first, len(walks))
+        ],
     }
-    for walk in story["walks"]:  # during which step of the run it took place
-        walk["at"] = next(
-            (k for k, each in enumerate(run["steps"]) if each["order"] > walk["ended"]), len(run["steps"])
-        )
     parts = {"TITLE": html.escape(title), "STORY": embedded(story)}
     return re.sub("TITLE|STORY", lambda found: parts[found[0]], TEMPLATE.read_text(encoding="utf-8"))
 
@@ -102,11 +100,12 @@ def _lines(file: str, active: set[int]) -> list[dict[str, Any]]:
     return [{"number": each, "text": lines[each - 1].rstrip("\n"), "active": each in active} for each in shown]
 
 
-def _walk(explanation: Explanation, number: int, room: int) -> dict[str, Any]:
+def _walk(explanation: Explanation, number: int, room: int, run: dict[str, Any]) -> dict[str, Any]:
     """The page's data of a backward pass."""
     walked = explanation.walks[number]
     label, line, ended = _label(explanation, number)
-    told: dict[str, Any] = {"label": label, "line": line, "ended": ended}
+    during = next((k for k, each in enumerate(run["steps"]) if each["order"] > ended), len(run["steps"]))
+    told: dict[str, Any] = {"label": label, "line": line, "at": during}  # the step of the run that it is part of
     told |= {"v": [], "steps": [], "leaves": [], "matrices": [], "folds": {}, "begins": {}}
     keys: dict[Node, str] = {}
     try:

@@ -110,7 +110,7 @@ class Recorder:
         self.watch: Watch | None = None
 
     def start(self, file: str | None = None, frame: Any = None) -> None:
-        """Begins, and watches the lines of `file`, if any: those that `frame` has yet to run, and those of functions."""
+        """Begins, and watches the lines of `file`: those that `frame` has yet to run, and those of functions."""
         observers.listening.append(self.note)
         transforming().forward += 1  # inside a level of forward mode, nodes keep their inputs
         if file is not None:

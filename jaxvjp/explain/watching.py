@@ -23,7 +23,7 @@ from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.core.record.versions import next_serial
 from jaxvjp.explain.names import all_names_in, variables_of
 from jaxvjp.ops.layouts import Layout
-from jaxvjp.tensor.storage import Stored
+from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.tensor.view_steps import has_layout, memory_of
 
 LINES, CALLS = 2_000, 1_000_000
@@ -197,7 +197,7 @@ class Watch:
 
     def _memories(self, variables: Mapping[str, Any]) -> tuple[list[Memory], int]:
         """The memories that variables lead to, and how many tensors were left out."""
-        named: dict[int, tuple[Stored, list[str]]] = {}
+        named: dict[int, tuple[Tensor, list[str]]] = {}
         for tensor, names in all_names_in(variables, 2).items():
             named.setdefault(id(tensor), (tensor, []))[1].extend(names)
             if tensor._grad is not None:
@@ -211,7 +211,7 @@ class Watch:
             memories[id(key)].aliases.append(alias_of(tensor, names))
         return list(memories.values()), max(0, len(shown) - NAMED)
 
-    def _memory(self, tensor: Stored) -> Memory:
+    def _memory(self, tensor: Tensor) -> Memory:
         contents = tensor._node if tensor._storage is None else tensor._storage.contents
         shared = None if tensor._storage is None or tensor._storage.shared is None else tensor._storage.shared.bytes()
         size, value = memory_of(contents).size, contents.value
@@ -220,7 +220,7 @@ class Watch:
         if value is None or isinstance(value, jax.core.Tracer):
             return Memory(
                 size, None, contents if size <= QUICK and tensor.device.type != "meta" else None, False, False, []
-            )  # type: ignore[attr-defined]
+            )
         if contents.serial not in self.known and _near(value):
             self.known[contents.serial] = in_memory(contents)
         return Memory(size, self.known.get(contents.serial), None, True, False, [])
@@ -242,7 +242,7 @@ def in_memory(contents: Node) -> np.ndarray[Any, Any]:
     return np.array((values if memory.contiguous else values.transpose(memory.order)).reshape(-1)[:CELLS])
 
 
-def alias_of(tensor: Stored, names: Sequence[str]) -> Alias:
+def alias_of(tensor: Tensor, names: Sequence[str]) -> Alias:
     """What is seen of a tensor, without having it notice what others have written to its memory."""
     node, base, storage = tensor._node, tensor._base_tensor, tensor._storage
     versions = (tensor if base is None else base)._versions
@@ -250,12 +250,14 @@ def alias_of(tensor: Stored, names: Sequence[str]) -> Alias:
     anew = False
     if base is not None and base._node.requires_grad and node.aval.dtype.differentiable:
         requires_grad = True
-        written = storage is not None and storage.version != tensor._seen and versions is not None
-        anew = written and versions.count != tensor._counted and not tensor._marked  # it is taken again when it is read
+        written = storage is not None and storage.version != tensor._seen
+        anew = (
+            written and versions is not None and versions.count != tensor._counted and not tensor._marked
+        )  # it is taken again when it is read
     leaf = ends_here(node) and not anew
     grad_fn = "" if leaf else "AsStridedBackward0" if anew else node.gradient_name
     places = None
-    if has_layout(tensor.path) and not tensor._conjugated():  # type: ignore[attr-defined]
+    if has_layout(tensor.path) and not tensor._conjugated():
         own, whole = tensor._layout(), memory_of(node if storage is None else storage.contents)
         places = None if own.itemsize != whole.itemsize else places_of(own)
     count = 0 if versions is None else versions.count
