@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -357,3 +359,14 @@ def test_memory_that_numpy_has_too_shows_what_numpy_wrote():
     (memory,) = run_of(story)["steps"][-1]["memories"]
     assert memory["shared"]
     assert memory["numbers"] == [7, 1, 2]
+
+
+def test_the_document_shows_what_its_blocks_print(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "docs" / "explain.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", page, re.DOTALL)
+    for block, printed in blocks:
+        run_lines(block)
+        assert capsys.readouterr().out == printed
+    assert len(blocks) == 3
+    assert '"part = h.detach()[1:]"' in (tmp_path / "lesson.html").read_text(encoding="utf-8")
