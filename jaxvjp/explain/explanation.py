@@ -258,14 +258,22 @@ def explain(result: Tensor, gradient: Tensor | None = None, style: str = "vjp") 
 
 
 class recording(Explanation):  # noqa: N801 - reads as a word: `with recording() as story:`
-    """Records a block of code, with backwards, updates and hooks; after the block it is its explanation."""
+    """Records a block of code, with backwards, updates and hooks; after the block it is its explanation.
 
-    def __init__(self, style: str = "vjp") -> None:
+    Args:
+        style: as for `explain`.
+        lines: whether the lines of the file are watched one by one, for a page that steps through them. Python then
+            stops at each line and call, so that short operations take several times as long.
+    """
+
+    def __init__(self, style: str = "vjp", lines: bool = False) -> None:
         super().__init__(None, style)  # type: ignore[arg-type]
         self._recorder = Recorder()
+        self._lines = lines
 
     def __enter__(self) -> recording:
-        self._recorder.start()
+        frame = user_frame(sys._getframe(1)) if self._lines else None
+        self._recorder.start(None if frame is None else frame.f_code.co_filename, frame)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -278,9 +286,9 @@ class recording(Explanation):  # noqa: N801 - reads as a word: `with recording()
             self._story = self._recorder.stop(variables)
 
     @contextmanager
-    def of_a_script(self) -> Iterator[None]:
-        """Records a block that calls `finish` itself, as its variables are gone at its end."""
-        self._recorder.start()
+    def of_a_script(self, file: str | None = None) -> Iterator[None]:
+        """Records a block that runs `file` and calls `finish` itself, as its variables are gone at its end."""
+        self._recorder.start(file if self._lines else None)
         try:
             yield
         finally:

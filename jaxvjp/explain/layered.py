@@ -31,7 +31,8 @@ FORWARD, BACKWARD = "#8a8a8a", "#c8502f"
 
 def drawn(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> str:
     """The SVG. A box has the class `line-5` of the user's line; the cotangent's text of an arrow from box n0 to n1 has
-    `data-flow="n0 n1"`."""
+    `data-flow="n0 n1"`. What belongs to boxes, which are not there before their lines have run, has their keys in
+    `data-way`."""
     texts = {box.key: [box.title, *box.details, *box.marks] for box in boxes}
     half = {key: max(map(len, lines)) * LETTER / 2 + 10 for key, lines in texts.items()}
     height = {key: len(lines) * LINE + 10 for key, lines in texts.items()}
@@ -76,8 +77,8 @@ def drawn(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> str:
         points.append((across[way[-1]], down[way[-1]] - height[way[-1]] / 2))
         dotted = "" if arrow.differentiable else ' stroke-dasharray="2 4"'
         parts.append(
-            f'<path class="forward" d="{_curve(points)}" fill="none" stroke="{FORWARD}"{dotted} '
-            'marker-end="url(#forward)"/>'
+            f'<path class="forward" data-way="{arrow.start} {arrow.end}" d="{_curve(points)}" fill="none" '
+            f'stroke="{FORWARD}"{dotted} marker-end="url(#forward)"/>'
         )
         if arrow.cotangent:
             back = [(x + 7, y) for x, y in reversed(points)]
@@ -103,7 +104,8 @@ def drawn(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> str:
             for place, each in enumerate(lines)
         )
         parts.append(
-            f'<g class="node {box.kind} line-{box.line}"><rect x="{x - half[box.key]:.1f}" y="{y:.1f}" '
+            f'<g class="node {box.kind} line-{box.line}" data-way="{box.key}">'
+            f'<rect x="{x - half[box.key]:.1f}" y="{y:.1f}" '
             f'width="{2 * half[box.key]:.1f}" height="{height[box.key]:.1f}" rx="{corner}" fill="{fill}" '
             f'stroke="{line}"{dashed}/>{words}</g>'
         )

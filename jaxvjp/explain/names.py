@@ -13,6 +13,7 @@ import keyword
 import linecache
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Any, NamedTuple
 
 from jaxvjp.core.record.user_lines import UserLine
@@ -184,10 +185,15 @@ def names_in(variables: Mapping[str, Any]) -> dict[Tensor, str]:
     A variable's name is preferred to `params_w` for `params["w"]` and `model_weight` for `model.weight`, and these to
     `optimizer_momenta_0` for `optimizer.momenta[0]`.
     """
+    return {tensor: _lasting(names, tensor) for tensor, names in all_names_in(variables).items()}
+
+
+def all_names_in(variables: Mapping[str, Any], deep: int = DEEP) -> dict[Tensor, list[str]]:
+    """All names of these tensors, the preferred ones first, to `deep` levels of lists, dicts and attributes."""
     found: dict[Tensor, list[str]] = {}
     # pytest adds variables that are no identifiers.
     level = [(name, value) for name, value in variables.items() if not name.startswith("_") and name.isidentifier()]
-    for _ in range(DEEP):
+    for _ in range(deep):
         inner: list[tuple[str, Any]] = []
         for name, value in level:
             if isinstance(value, Tensor):
@@ -198,7 +204,7 @@ def names_in(variables: Mapping[str, Any]) -> dict[Tensor, str]:
                 ("".join(c if c.isalnum() else "_" for c in f"{own}{part}"), each) for part, each in _parts(value)
             ]
         level = inner
-    return {tensor: _lasting(names, tensor) for tensor, names in found.items()}
+    return found
 
 
 def _lasting(names: Sequence[str], tensor: Tensor) -> str:
@@ -216,9 +222,9 @@ def _loop_names(filename: str) -> frozenset[str]:
 
 def _parts(value: Any) -> Iterator[tuple[Any, Any]]:
     if isinstance(value, Mapping):
-        yield from list(value.items())[:100]
+        yield from islice(value.items(), 100)
     elif isinstance(value, list | tuple):
-        yield from list(enumerate(value))[:100]
+        yield from islice(enumerate(value), 100)
     elif isinstance(value, type):
         return  # a class of the user's, such as a module's, has no tensors of its own
     elif callable(getattr(value, "named_parameters", None)) and callable(getattr(value, "named_buffers", None)):

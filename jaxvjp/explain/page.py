@@ -1,4 +1,4 @@
-"""An HTML page to step through a backward pass: the user's lines, the JAX program, cotangents, the Jacobian.
+"""An HTML page to step through the user's lines and a backward pass: objects, the program, cotangents, the Jacobian.
 
 The page is `page.html` with the story as JSON in it; it needs no network and nothing installed.
 """
@@ -23,6 +23,7 @@ from jaxvjp.explain.directions import Array, directed
 from jaxvjp.explain.layered import drawn
 from jaxvjp.explain.literals import shortened, shortest
 from jaxvjp.explain.names import statement
+from jaxvjp.explain.objects import run_of
 
 if TYPE_CHECKING:
     from jaxvjp.explain.explanation import Explanation
@@ -49,13 +50,21 @@ def page_of(explanation: Explanation) -> str:
     title = f"{Path(file).name}: the functional program that it was" if file else "The functional program that it was"
     walks = explanation.walks
     first = max(0, len(walks) - WALKS)
+    run = run_of(explanation)
+    active = {line for sources in program.lines for name, line, _ in sources if name == file}
+    for each in run["steps"]:
+        each["line"] = each["line"] if each.pop("file") == file else None
+    active |= {each["line"] for each in run["steps"]} - {None}
     story = {
-        "lines": _lines(file, {line for sources in program.lines for name, line, _ in sources if name == file}),
+        "run": run,
+        "lines": _lines(file, active),
         "program": [
             {"text": text, "lines": [line for name, line, _ in sources if name == file]}
             for text, sources in zip(shortened(program.source).splitlines(), program.lines, strict=True)
         ],
-        "walks": [_walk(explanation, number, NUMBERS // (len(walks) - first)) for number in range(first, len(walks))],
+        "walks": [
+            _walk(explanation, number, NUMBERS // (len(walks) - first), run) for number in range(first, len(walks))
+        ],
     }
     parts = {"TITLE": html.escape(title), "STORY": embedded(story)}
     return re.sub("TITLE|STORY", lambda found: parts[found[0]], TEMPLATE.read_text(encoding="utf-8"))
@@ -91,11 +100,13 @@ def _lines(file: str, active: set[int]) -> list[dict[str, Any]]:
     return [{"number": each, "text": lines[each - 1].rstrip("\n"), "active": each in active} for each in shown]
 
 
-def _walk(explanation: Explanation, number: int, room: int) -> dict[str, Any]:
+def _walk(explanation: Explanation, number: int, room: int, run: dict[str, Any]) -> dict[str, Any]:
     """The page's data of a backward pass."""
     walked = explanation.walks[number]
-    label, line = _label(explanation, number)
-    told: dict[str, Any] = {"label": label, "line": line, "v": [], "steps": [], "leaves": [], "matrices": []}
+    label, line, ended = _label(explanation, number)
+    during = next((k for k, each in enumerate(run["steps"]) if each["order"] > ended), len(run["steps"]))
+    told: dict[str, Any] = {"label": label, "line": line, "at": during}  # the step of the run that it is part of
+    told |= {"v": [], "steps": [], "leaves": [], "matrices": [], "folds": {}, "begins": {}}
     keys: dict[Node, str] = {}
     try:
         picture = explanation.picture(number, FOLD)
@@ -103,6 +114,8 @@ def _walk(explanation: Explanation, number: int, room: int) -> dict[str, Any]:
         told["picture"] = str(error)
     else:
         told["svg"], keys = drawn(picture.boxes, picture.arrows), picture.keys
+        for node, key in keys.items():
+            told["begins"][key] = min(node.serial, told["begins"].get(key, node.serial))
     try:
         found = directed(explanation, number, room)
     except ValueError as error:
@@ -179,10 +192,10 @@ def _rows(values: Array, shown: int = SHOWN) -> dict[str, Any]:
     }
 
 
-def _label(explanation: Explanation, number: int) -> tuple[str, int | None]:
-    """The label of a backward pass, and its line."""
-    events = [each for each in explanation.story.events if isinstance(each.what, Walked)]
-    found = statement(events[number].where)
+def _label(explanation: Explanation, number: int) -> tuple[str, int | None, float]:
+    """The label of a backward pass, its line, and when it ended."""
+    event = [each for each in explanation.story.events if isinstance(each.what, Walked)][number]
+    found = statement(event.where)
     if found is None:
-        return f"{number + 1}", None
-    return f"{number + 1}: line {found.line}, {found.text}", found.line
+        return f"{number + 1}", None, event.order
+    return f"{number + 1}: line {found.line}, {found.text}", found.line, event.order

@@ -18,6 +18,7 @@ from jaxvjp.core.record.observers import GradSet, Hooked, Pulled, Released, Step
 from jaxvjp.core.record.user_lines import UserLine, user_line
 from jaxvjp.core.record.versions import next_serial
 from jaxvjp.explain.names import names_in, variables_of
+from jaxvjp.explain.watching import Watch
 from jaxvjp.tensor.tensor import Tensor
 
 
@@ -51,6 +52,7 @@ class Story(NamedTuple):
         unpacked: for each node with saved-tensor hooks, the operands that `unpack_hook` returned.
         kept: the inputs of nodes, to be restored if the graph was freed since.
         hypothetical: whether its backward pass has not run, but is the one that `backward` would do.
+        watch: what the user's lines did one by one; None if they were not watched.
     """
 
     events: list[Event]
@@ -63,6 +65,7 @@ class Story(NamedTuple):
     unpacked: Mapping[Node, Mapping[Node, Node]]
     kept: list[Kept]
     hypothetical: bool = False
+    watch: Watch | None = None
 
     def stepped(self) -> dict[Any, Stepped]:
         """By Python backward step, such as that of a custom Function, the first time that it ran."""
@@ -104,10 +107,15 @@ class Recorder:
         self.unpacked: dict[Node, Mapping[Node, Node]] = {}
         self.first = next_serial()
         self.story: Story | None = None
+        self.watch: Watch | None = None
 
-    def start(self) -> None:
+    def start(self, file: str | None = None, frame: Any = None) -> None:
+        """Begins, and watches the lines of `file`: those that `frame` has yet to run, and those of functions."""
         observers.listening.append(self.note)
         transforming().forward += 1  # inside a level of forward mode, nodes keep their inputs
+        if file is not None:
+            self.watch = Watch(file)
+            self.watch.start(frame)
 
     def note(self, what: Any) -> None:
         if isinstance(what, Pulled):
@@ -124,6 +132,8 @@ class Recorder:
             self.gradients[what.tensor._grad] = what.tensor
 
     def stop(self, variables: Mapping[str, Any]) -> Story:
+        if self.watch is not None:
+            self.watch.stop(variables)
         transforming().forward -= 1
         observers.listening.remove(self.note)
         last = next_serial()
@@ -142,7 +152,7 @@ class Recorder:
         nodes = reachable(starts, lambda node: (*node.inputs, *(node.edges or ())))
         kept = [Kept(node, node.inputs, node.edges) for node in nodes if node.inputs]
         told = (self.owners, self.gradients, self.pulled, self.unpacked)
-        self.story = Story(self.events, names, tensors, shown, *told, kept)
+        self.story = Story(self.events, names, tensors, shown, *told, kept, watch=self.watch)
         return self.story
 
 

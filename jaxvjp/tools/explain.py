@@ -36,7 +36,7 @@ def main(arguments: Sequence[str]) -> int:
     given = parser.parse_intermixed_args(arguments)
     if not given.script.is_file():
         parser.error(f"there is no script {str(given.script)!r}")
-    explanation = recorded(given.script, given.arguments, given.style)
+    explanation = recorded(given.script, given.arguments, given.style, given.html is not None)
     if explanation is None:
         return 1
     if not explanation.walks:
@@ -75,16 +75,17 @@ def show(explanation: Explanation, given: Any) -> int:
     return status
 
 
-def recorded(script: Path, arguments: Sequence[str], style: str) -> Explanation | None:
+def recorded(script: Path, arguments: Sequence[str], style: str, watched: bool = False) -> Explanation | None:
     """The recording of a script, run as by `python script.py arguments`; None if it raised, which is printed.
 
-    What the script prints goes to standard error, as standard output is the program that it was."""
-    story = recording(style)
+    What the script prints goes to standard error, as standard output is the program that it was. Its lines are
+    `watched` as they run for a page."""
+    story = recording(style, lines=watched)
     argv, path = sys.argv, sys.path[:]
     sys.argv = [str(script), *arguments]
     sys.path[0] = str(script.resolve().parent)  # in place of the folder of `python -m jaxvjp`
     try:
-        with contextlib.redirect_stdout(sys.stderr), as_torch(), story.of_a_script():
+        with contextlib.redirect_stdout(sys.stderr), as_torch(), story.of_a_script(str(script)):
             story.finish(runpy.run_path(str(script), run_name="__main__"))
     except SystemExit as leaving:
         if leaving.code not in (None, 0):

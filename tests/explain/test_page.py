@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 
 import numpy as np
 import pytest
+from browsing import WIDTHS, all_of, close, move, opened, steps, text_of, violations
 from test_source import run_lines
 
 import jaxvjp
 from jaxvjp.explain.page import page_of
-
-try:
-    import selenium.webdriver as selenium
-except ImportError:
-    selenium = None
 
 LINES = """
 x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -59,22 +54,6 @@ x = torch.tensor([0.5, -1.0], requires_grad=True)
 y = (torch.arange(40.0)[:, None] * x).sin().sum(1)
 """,
 }
-WIDTHS = (360, 768, 1280)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    binary, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if binary is None or driver is None or selenium is None:
-        pytest.skip("needs chromium, chromium-driver and pip install 'jaxvjp[test]'")
-    options = selenium.ChromeOptions()
-    options.binary_location = binary
-    for each in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--window-size=1300,1000"):
-        options.add_argument(each)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    opened = selenium.Chrome(options=options, service=selenium.ChromeService(driver))
-    yield opened
-    opened.quit()
 
 
 @pytest.fixture(scope="module")
@@ -90,48 +69,6 @@ def page(browser, saved):
     browser.get(saved[0].as_uri())
     yield browser, saved[1]
     assert not [each for each in browser.get_log("browser") if each["level"] == "SEVERE"]
-
-
-def opened(browser, explanation, path):
-    explanation.save(path)
-    browser.get(path.as_uri())
-
-
-def all_of(browser, selector):
-    return browser.find_elements("css selector", selector)
-
-
-def text_of(browser, selector):
-    return browser.find_element("css selector", selector).text
-
-
-def move(browser, v):
-    """Types the numbers of v."""
-    browser.execute_script(
-        """const fields = document.querySelectorAll('#sliders input[type="number"]');
-        arguments[0].forEach((each, k) => { fields[k].value = each; fields[k].dispatchEvent(new Event("input")); });""",
-        v,
-    )
-
-
-def numbers(text):
-    """The numbers in a text of the page, without their brackets."""
-    return np.array([complex(each) for each in re.sub(r"[\[\]]", " ", text).split()])
-
-
-def close(text, expected):
-    np.testing.assert_allclose(numbers(text), np.ravel(expected), rtol=2e-4, atol=1e-5)
-
-
-def steps(browser):
-    """What the page shows of each step: what arrives, what goes on; and of the leaves at the end."""
-    count = int(browser.find_element("id", "step").get_attribute("max")) + 1
-    read = "return [...document.querySelectorAll('#arrived table:%s td')].map(each => each.textContent)"
-    found = []
-    for number in range(count):
-        browser.execute_script(f"go({number})")
-        found.append(browser.execute_script(read % "first-child"))
-    return found, browser.execute_script(read % "last-child")
 
 
 def test_data_of_any_kind_goes_into_a_page(tmp_path):
@@ -227,7 +164,7 @@ def test_choosing_a_line_shows_what_it_is(page):
 def test_stepping_back_and_forth_shows_the_gradient_and_hides_what_is_to_come(page):
     browser, explanation = page
     back, on = (browser.find_element("id", each) for each in ("back", "on"))
-    while back.is_enabled():
+    while "through y" not in text_of(browser, "#told"):
         back.click()
     assert "x [19 0]" in all_of(browser, "#arrived table")[1].text  # what the first backward left
     assert len([each for each in all_of(browser, "#graph text.flow") if each.is_displayed()]) == 2
@@ -239,7 +176,7 @@ def test_stepping_back_and_forth_shows_the_gradient_and_hides_what_is_to_come(pa
             on.click()
     assert "x [48 360]" in all_of(browser, "#arrived table")[1].text
     browser.find_element("tag name", "body").send_keys("\ue012")
-    assert "step 3 of 4" in text_of(browser, "#told")
+    assert "through h ** 2" in text_of(browser, "#told")
 
 
 def test_another_backward_can_be_chosen(page):
@@ -289,7 +226,7 @@ def test_many_operations_are_folded_by_loop_and_function(browser, tmp_path):
     boxes = [each.get_attribute("textContent") for each in all_of(browser, "#graph .node.operation")]
     assert [box.partition("line")[0] for box in boxes] == ["170 rounds", "last()"]
     browser.find_element("id", "whole").click()
-    assert "of 5" in text_of(browser, "#told")
+    assert int(browser.find_element("id", "step").get_attribute("max")) > 500
     move(browser, [2.0, -1.0])
     close(text_of(browser, "#arrived table:last-child td"), 2 * found["w"].grad.numpy())
 
@@ -341,26 +278,8 @@ def test_a_recording_without_a_backward_is_its_lines_alone(browser, tmp_path):
     assert not [each for each in browser.get_log("browser") if each["level"] == "SEVERE"]
 
 
-@pytest.fixture
-def schemes(page):
-    """Shows the page in a width, in light and in dark."""
-    browser, _ = page
-
-    def shown(width):
-        size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 700}
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        for scheme in ("light", "dark"):
-            emulated = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-            browser.execute_cdp_cmd("Emulation.setEmulatedMedia", emulated)
-            yield browser
-
-    yield shown
-    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
-
-
 @pytest.mark.parametrize("width", WIDTHS)
-def test_it_fits_a_phone_and_a_desk_and_v_is_above_the_fold(schemes, width):
+def test_it_fits_a_phone_and_a_desk_and_v_is_above_the_fold(page, schemes, width):
     colours = set()
     for browser in schemes(width):
         colours.add(browser.execute_script("return getComputedStyle(document.body).backgroundColor"))
@@ -371,10 +290,6 @@ def test_it_fits_a_phone_and_a_desk_and_v_is_above_the_fold(schemes, width):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_axe_finds_nothing_that_is_not_accessible(schemes, width):
-    axe_of = pytest.importorskip("selenium_axe_python").Axe
+def test_axe_finds_nothing_that_is_not_accessible(page, schemes, width):
     for browser in schemes(width):
-        axe = axe_of(browser)
-        axe.inject()
-        wrong = axe.run()["violations"]
-        assert not wrong, axe.report(wrong)
+        assert not violations(browser)
