@@ -217,14 +217,25 @@ class Steps:
             self._hashed[each] = self._hash.setdefault(key, len(self._hash))
         return self._hashed[node]
 
-    def _constants(self) -> set[int]:
-        """The numbers of what no step varies: it is computed from the same data in each, or before them."""
-        found: dict[int, set[int]] = {}
+    def _constants(self) -> set[Any]:
+        """The lines and operations whose results are the same in each step, one after the other."""
+        found: dict[Any, dict[int, list[int]]] = {}
         begins = [each.first for each in self.steps]
         for node in self.nodes:
             if self.independent(node) and type(node.aval) is not tuple:
-                found.setdefault(self.hashed(node), set()).add(bisect.bisect_left(begins, node.serial) - 1)
-        return {number for number, places in found.items() if -1 in places or len(places) >= len(self.steps)}
+                step = bisect.bisect_left(begins, node.serial) - 1
+                found.setdefault(_site(node), {}).setdefault(step, []).append(self.hashed(node))
+        constant = set()
+        for site, hashes in found.items():
+            rows = {tuple(row) for step, row in hashes.items() if step >= 0}
+            varies = len(rows) > 1 and len({each for row in rows for each in row}) > 1
+            if not varies and len({*hashes} - {-1}) >= len(self.steps):
+                constant.add(site)
+        return constant
+
+    def constant(self, node: Node) -> bool:
+        """Whether a node that does not depend on what is trained is the same in each step."""
+        return node.serial <= self.steps[0].first or _site(node) in self.everywhere
 
     # What one step reads.
 
@@ -238,9 +249,9 @@ class Steps:
             return True
         if not any(type(each) is Node for each in self.inputs(node)):
             return (
-                self.hashed(node) not in self.everywhere or math.prod(node.aval.shape) > SHORT or self._updating(node)
+                not self.constant(node) or math.prod(node.aval.shape) > SHORT or self._updating(node)
             )
-        if type(node.aval) is tuple or not self.independent(node) or self.hashed(node) in self.everywhere:
+        if type(node.aval) is tuple or not self.independent(node) or self.constant(node):
             return False
         return not self._picked(step, node)
 
@@ -253,7 +264,7 @@ class Steps:
     def _picked(self, step: TrainingStep, node: Node) -> bool:
         """Whether a node takes rows of a constant, whose numbers are data: `X[indices]`."""
         sources = [each for each in self.inputs(node) if type(each) is Node]
-        constant = [each for each in sources if not step.has(each) and self.hashed(each) in self.everywhere]
+        constant = [each for each in sources if not step.has(each) and self.constant(each)]
         return len(constant) == 1 and len(sources) == 2 and node.operation not in POSITIONED
 
     def _complete(self, step: TrainingStep) -> None:
@@ -419,6 +430,11 @@ class Steps:
             columns = zip(*[[each.value for each, _ in step.numbers] for step in self.steps_of(kind)], strict=True)
             found[kind] = [place for place, values in enumerate(columns) if len({*map(repr, values)}) > 1]
         return found
+
+
+def _site(node: Node) -> Any:
+    """The line and the operation of a node, and what it has in common with others that these recorded."""
+    return node.where, node.operation, node.static, str(node.aval)
 
 
 def places(entry: Entry, kind: int, direction: str) -> list[int]:
