@@ -20,14 +20,16 @@ from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
 from jaxvjp.core.record.observers import Walked
 from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.core.run.evaluation import evaluate
+from jaxvjp.explain.draws import Draws
 from jaxvjp.explain.optimizers import Update
 from jaxvjp.explain.scope import POSITIONED, SHORT
 from jaxvjp.explain.story import Event, Story
 from jaxvjp.explain.text import Text
 from jaxvjp.ops.identity import detach, variable
 
-KINDS = 3
-"""At most this many kinds of steps are ported; each is a function of the script."""
+FEW, MANY = 3, 12
+"""At most this many kinds of steps are ported, each a function of the script: FEW, or up to MANY if there are twice as
+many steps."""
 PERIOD = 8
 """Among this many steps the last one finds an earlier one of its kind."""
 Slot = tuple[int, str, int]
@@ -84,6 +86,7 @@ class Entry:
         start: the node of a state's first value, or a constant's.
         end: the node of a state's last value.
         twin: an entry of the same data, which is read in its place.
+        drawn: the expression of `jax.random` that draws such data; None if it is no random numbers of one step.
     """
 
     def __init__(self, slots: set[Slot]) -> None:
@@ -93,15 +96,18 @@ class Entry:
         self.start: Node | None = None
         self.end: Node | None = None
         self.twin = self
+        self.drawn: str | None = None
 
 
 class Steps:
     """The steps of a story, and what they read. NotPortable if they have no common form."""
 
-    def __init__(self, story: Story, text: Text, nodes: Sequence[Node], updates: Sequence[Update]) -> None:
+    def __init__(
+        self, story: Story, text: Text, nodes: Sequence[Node], updates: Sequence[Update], draws: Draws | None = None
+    ) -> None:
         self.story, self.text = story, text
         self.windows = [(each.first, each.last) for each in updates]
-        self.updates = updates
+        self.updates, self.draws = updates, draws
         self.updated = {
             after: (before, gradient)
             for update in updates
@@ -117,6 +123,7 @@ class Steps:
             raise NotPortable("there are no two training steps: no parameter is written between two backward passes")
         self._independent: dict[Node, bool] = {}
         self._hash: dict[Any, int] = {}
+        self._randoms: dict[Node, bool] = {}
         self._hashed: dict[Node, int] = {}
         self.everywhere = self._constants()
         for step in self.steps[::-1]:
@@ -253,7 +260,21 @@ class Steps:
             )
         if type(node.aval) is tuple or not self.independent(node) or self.constant(node):
             return False
-        return not self._picked(step, node)
+        return not self._picked(step, node) and not self._random(step, node)
+
+    def _random(self, step: TrainingStep, node: Node) -> bool:
+        """Whether a node is computed from numbers that are drawn in the step."""
+        if node not in self._randoms:
+            sources = reachable([node], lambda each: [source for source in self.inputs(each) if type(source) is Node])
+            self._randoms[node] = any(step.has(each) and self.drawn(each) is not None for each in sources)
+        return self._randoms[node]
+
+    def drawn(self, node: Node) -> str | None:
+        """The expression that draws what a node has; None if it was not drawn."""
+        if self.draws is None or self.inputs(node):
+            return None
+        evaluate([node])
+        return self.draws.of(node.value)
 
     def origin(self, node: Node) -> Node:
         """The node whose value a leaf shows that was written, or a detached tensor."""
@@ -322,6 +343,7 @@ class Steps:
                     step.numbers += [(each, node) for each in numbers]
                 self.live.add(node)
                 name = "updated" if node in self.updated else "" if node.operation is None else node.operation.name
+                reads += [] if self.inputs(node) else [str(self.hashed(node))]
                 form.append((name, () if name == "updated" else node.static, str(node.aval), *reads))
         form += [order[each] for each in step.outputs]
         step.nodes = [*order]
@@ -332,11 +354,12 @@ class Steps:
     def _classified(self) -> int:
         self._match_last()
         known: dict[Any, int] = {}
+        most = max(FEW, min(MANY, len(self.steps) // 2))
         for step in self.steps:
             step.kind = known.setdefault(step.form, len(known))
-            if len(known) > KINDS:
+            if len(known) > most:
                 raise NotPortable(
-                    f"the {len(self.steps)} steps have more than {KINDS} forms: this line did another thing in step "
+                    f"the {len(self.steps)} steps have more than {most} forms: this line did another thing in step "
                     f"{self.steps.index(step) + 1} than before, so shapes or values have decided what runs",
                     self._different(step, next(iter(known))),
                 )
@@ -422,6 +445,10 @@ class Steps:
         if entry.role == "data" and all(map(self.independent, nodes)):
             key = (tuple(kind for kind, *_ in sorted(entry.slots)), *map(self.hashed, nodes))
             entry.twin = self.same.setdefault(key, entry)
+        if entry.role == "data" and len({*nodes}) == len(nodes) and all(step.has(node) for step, node in reads):
+            found = {self.drawn(each) for each in nodes}
+            entry.drawn = found.pop() if len(found) == 1 else None
+            entry.name = entry.name or ("noise" if entry.drawn else "")
 
     def _lifted(self) -> dict[int, list[int]]:
         """By kind, the places among `numbers` of those that vary between its steps."""
