@@ -9,9 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from jaxvjp.core.record.graph import Node
+from jaxvjp.core.record.versions import next_serial
 from jaxvjp.library.generator import Generator
 from jaxvjp.nn import dropout
 from jaxvjp.types.dtypes import dtype, float32, float64
+
+
+NEAR = 3
+"""A leaf is made within so many serials after its numbers were drawn."""
 
 
 class Draws:
@@ -24,11 +30,11 @@ class Draws:
 
     def __init__(self, double: bool = False) -> None:
         self.double = double
-        self._known: dict[bytes, str] = {}
+        self._known: dict[bytes, list[tuple[int, str]]] = {}
 
     def __enter__(self) -> Draws:
         self._methods = {name: getattr(Generator, name) for name in EXPRESSIONS}
-        self._kept_with, dropout.kept_with = dropout.kept_with, self._dropped
+        self._scaled, dropout._scaled = dropout._scaled, self._mask
         for name, method in self._methods.items():
             setattr(Generator, name, self._noting(name, method))
         return self
@@ -36,15 +42,15 @@ class Draws:
     def __exit__(self, *_: object) -> None:
         for name, method in self._methods.items():
             setattr(Generator, name, method)
-        dropout.kept_with = self._kept_with
+        dropout._scaled = self._scaled
 
-    def _dropped(self, shape: tuple[int, ...], p: float, own: dtype) -> Any:
-        kept = self._kept_with(shape, p, own)
-        self._note(kept.value, f"jax.random.bernoulli({{key}}, {1 - p!r}, {{shape}}).astype({{dtype}})")
-        return kept
+    def _mask(self, kept: Any, p: float, own: dtype) -> Any:
+        mask = self._scaled(kept, p, own)
+        self._note(mask, f"jax.random.bernoulli({{key}}, {1 - p!r}, {{shape}}).astype({{dtype}}) / {1 - p!r}")
+        return mask
 
     def _note(self, values: Any, expression: str) -> None:
-        self._known[_digest(np.asarray(values))] = expression
+        self._known.setdefault(_digest(np.asarray(values)), []).append((next_serial(), expression))
 
     def _noting(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(method)
@@ -58,10 +64,11 @@ class Draws:
 
         return noted
 
-    def of(self, values: Any) -> str | None:
-        """The expression of `jax.random` that draws such an array, of `{key}`, `{shape}` and `{dtype}`; None if nobody
-        drew it."""
-        return self._known.get(_digest(np.asarray(values)))
+    def of(self, node: Node) -> str | None:
+        """The expression of `jax.random` that draws such an array, of `{key}`, `{shape}` and `{dtype}`; None if its
+        numbers were not drawn right before the leaf was made."""
+        known = self._known.get(_digest(np.asarray(node.value)), [])
+        return next((text for serial, text in known if serial < node.serial <= serial + NEAR), None)
 
 
 def _digest(array: Any) -> bytes:

@@ -198,6 +198,14 @@ class StepWriter(Writer):
         final = [self.top.value(each) for each in [*self.step.losses, *self.step.outputs]]
         final += self.kept.values()
         divided(self.top.functions, self.top.steps, self.varying)
+        needed = {each.step for each in final}
+        pending = [*needed]
+        while pending:
+            each = pending.pop()
+            sources = {} if each is None else {value.step for value in each.inputs}
+            pending += {*sources} - needed
+            needed |= {*sources}
+        self.top.steps = [each for each in self.top.steps if each in needed]
         self.text.taken |= {each.wanted for each in final if each.wanted}
         own = {each.id for text in self.expressions.values() for each in ast.walk(text) if isinstance(each, ast.Name)}
         block = Block(self.top.steps, final, self.expressions, {"jax", "jnp", "optax", "state", "batch", "key", "data", *own})

@@ -124,6 +124,7 @@ class Steps:
         self._independent: dict[Node, bool] = {}
         self._hash: dict[Any, int] = {}
         self._randoms: dict[Node, bool] = {}
+        self._drawn: dict[Node, str | None] = {}
         self._hashed: dict[Node, int] = {}
         self.everywhere = self._constants()
         for step in self.steps[::-1]:
@@ -273,8 +274,10 @@ class Steps:
         """The expression that draws what a node has; None if it was not drawn."""
         if self.draws is None or self.inputs(node):
             return None
-        evaluate([node])
-        return self.draws.of(node.value)
+        if node not in self._drawn:
+            evaluate([node])
+            self._drawn[node] = self.draws.of(node)
+        return self._drawn[node]
 
     def origin(self, node: Node) -> Node:
         """The node whose value a leaf shows that was written, or a detached tensor."""
