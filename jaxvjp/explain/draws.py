@@ -46,7 +46,7 @@ class Draws:
 
     def _mask(self, kept: Any, p: float, own: dtype) -> Any:
         mask = self._scaled(kept, p, own)
-        self._note(mask, f"jax.random.bernoulli({{key}}, {1 - p!r}, {{shape}}).astype({{dtype}}) / {1 - p!r}")
+        self._note(mask, f"jax.random.bernoulli({{key}}, {1 - p!r}, {{shape}}){{cast}} / {1 - p!r}")
         return mask
 
     def _note(self, values: Any, expression: str) -> None:
@@ -65,7 +65,8 @@ class Draws:
         return noted
 
     def of(self, node: Node) -> str | None:
-        """The expression of `jax.random` that draws such an array, of `{key}`, `{shape}` and `{dtype}`; None if its
+        """The expression of `jax.random` that draws such an array, of `{key}` and `{shape}`, and of `{dtype}` and
+        `{cast}` where the default is not meant; None if its
         numbers were not drawn right before the leaf was made."""
         known = self._known.get(_digest(np.asarray(node.value)), [])
         return next((text for serial, text in known if serial < node.serial <= serial + NEAR), None)
@@ -78,18 +79,18 @@ def _digest(array: Any) -> bytes:
 
 
 def _normal(mean: float = 0.0, std: float = 1.0) -> str:
-    text = "jax.random.normal({key}, {shape}, {dtype})"
+    text = "jax.random.normal({key}, {shape}{dtype})"
     text = text if std == 1 else f"{std!r} * {text}"
     return text if mean == 0 else f"{mean!r} + {text}"
 
 
 def _uniform(low: float = 0.0, high: float = 1.0) -> str:
-    bounds = "" if (low, high) == (0, 1) else f", {low!r}, {high!r}"
-    return f"jax.random.uniform({{key}}, {{shape}}, {{dtype}}{bounds})"
+    bounds = "" if (low, high) == (0, 1) else f", minval={low!r}, maxval={high!r}"
+    return f"jax.random.uniform({{key}}, {{shape}}{{dtype}}{bounds})"
 
 
 def _integers(low: int, high: int) -> str:
-    return f"jax.random.randint({{key}}, {{shape}}, {low}, {high}, {{dtype}})"
+    return f"jax.random.randint({{key}}, {{shape}}, {low}, {high}{{dtype}})"
 
 
 EXPRESSIONS: dict[str, Callable[..., str]] = {

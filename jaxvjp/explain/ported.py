@@ -176,7 +176,8 @@ class _Script:
         for number, each in enumerate(self.drawn(kind)):
             aval = self.steps.steps_of(kind)[0].operands[places(each, kind, "in")[0]].aval
             assert each.drawn is not None
-            made = each.drawn.format(key=f"keys[{number}]", shape=aval.shape, dtype=f"jnp.{aval.dtype.name}")
+            dtype, cast = (f", jnp.{aval.dtype.name}", f".astype(jnp.{aval.dtype.name})") if self.wide else ("", "")
+            made = each.drawn.format(key=f"keys[{number}]", shape=aval.shape, dtype=dtype, cast=cast)
             lines.append(f'        "{each.name}": {made},')
         return [*lines, "    }"]
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+import jaxvjp
 from jaxvjp.core.record.user_lines import user_line
 from jaxvjp.explain.draws import Draws
 from jaxvjp.explain.layout import WIDE_TYPES
@@ -26,7 +27,7 @@ from jaxvjp.library.random_state import get_rng_state, set_rng_state
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.tools.explain import recorded
 from jaxvjp.tools.proof import check
-from jaxvjp.types.dtypes import float64, get_default_dtype, set_default_dtype
+from jaxvjp.types.dtypes import float32, float64, get_default_dtype, set_default_dtype
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -66,6 +67,21 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     set_rng_state(seeds)
     return 0 if check_in_double(port, output, given) else 1
+
+
+@contextlib.contextmanager
+def in_double() -> Iterator[None]:
+    """A context in which a script has float64 where it had float32."""
+    before, own = get_default_dtype(), Tensor.float
+    set_default_dtype(float64)
+    jaxvjp.float32 = jaxvjp.float = float64
+    Tensor.float = Tensor.double
+    try:
+        yield
+    finally:
+        jaxvjp.float32 = jaxvjp.float = float32
+        Tensor.float = own
+        set_default_dtype(before)
 
 
 @contextlib.contextmanager
@@ -113,18 +129,17 @@ def place_of(where: Any) -> str:
 def check_in_double(port: Ported, output: Path, given: Any) -> bool:
     """Whether the ported script and the training script agree in double precision, with the same random numbers: then
     what made them differ is rounding, and no formula."""
-    before = get_default_dtype()
-    set_default_dtype(float64)
+    said = io.StringIO()
     try:
-        with Updates() as updates, Draws(double=True) as draws, contextlib.redirect_stderr(io.StringIO()):
+        with in_double(), Updates() as updates, Draws(double=True) as draws, contextlib.redirect_stderr(said):
             explanation = recorded(given.script, given.arguments, "grad")
         if explanation is None:
+            print(f"the script does not run in double precision:\n{said.getvalue()}", file=sys.stderr)
             return False
         double = ported(explanation.story, updates.found, draws, "", "")
-    except (NotPortable, Unwritable):
+    except (NotPortable, Unwritable) as error:
+        print(f"in double precision the script cannot be ported: {error}", file=sys.stderr)
         return False
-    finally:
-        set_default_dtype(before)
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / output.name
         lines = port.source.replace("float32", "float64").splitlines()
