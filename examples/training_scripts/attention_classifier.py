@@ -1,4 +1,4 @@
-"""A classifier of sequences by attention and a learned query: Adam with a warm-up, smoothed labels, clipped gradients."""
+"""A classifier of sequences by attention: Adam with a warm-up, dropout, smoothed labels, clipped gradients."""
 
 import torch
 import torch.nn as nn

@@ -15,7 +15,6 @@ from jaxvjp.library.generator import Generator
 from jaxvjp.nn import dropout
 from jaxvjp.types.dtypes import dtype, float32, float64
 
-
 NEAR = 3
 """A leaf is made within so many serials after its numbers were drawn."""
 

@@ -35,7 +35,8 @@ def custom(scope: Scope, node: Node) -> Value | None:
     assert isinstance(step, FunctionStep)
     known = scope.calls.get(step)
     if step.name == MODULE_HOOKS and _unchanged(scope.text.story.stepped().get(step)):
-        return scope.value(step.edges[node.output_number])
+        passed: Value = scope.value(step.edges[node.output_number])
+        return passed
     if known is None:
         try:
             known = scope.calls[step] = _called(scope, step, node)

@@ -80,19 +80,19 @@ class Updates:
         for each in self._hooks:
             each.remove()
         utils.clip_grad_norm_ = self._clipping
-        settings: dict[int, set[Any]] = {}
+        rules: dict[int, set[Any]] = {}
         limits: dict[int, set[Any]] = {}
-        for each in self.found:
-            settings.setdefault(id(each.optimizer), set()).add(tuple([group.rule for group in each.groups]))
-            limits.setdefault(id(each.optimizer), set()).add(each.clip and each.clip.limit)
-        varied = {key for key, rules in settings.items() if len(rules) > 1} | self._without
+        for update in self.found:
+            rules.setdefault(id(update.optimizer), set()).add(tuple([group.rule for group in update.groups]))
+            limits.setdefault(id(update.optimizer), set()).add(update.clip and update.clip.limit)
+        varied = {key for key, found in rules.items() if len(found) > 1} | self._without
         self.found = [
-            each._replace(groups=[group._replace(rule=None) for group in each.groups], clip=None)
-            if id(each.optimizer) in varied
-            else each.unclipped()
-            if len(limits[id(each.optimizer)]) == 1
-            else each._replace(clip=None)
-            for each in self.found
+            update._replace(groups=[group._replace(rule=None) for group in update.groups], clip=None)
+            if id(update.optimizer) in varied
+            else update.unclipped()
+            if len(limits[id(update.optimizer)]) == 1
+            else update._replace(clip=None)
+            for update in self.found
         ]
 
     def _clipped(self, parameters: Any, max_norm: float, norm_type: float = 2.0, *more: Any, **named: Any) -> Any:
@@ -123,9 +123,8 @@ class Updates:
             Group(before, grads, [p.node for p in given], rate, rule) for given, before, grads, rate, rule in groups
         ]
         gradients = {node for group in made for node in group.gradients}
-        clip = self._clips.get(next(iter(gradients), None))
-        if clip is not None and {*clip.before} != gradients:
-            clip = None
+        clips = [self._clips[each] for each in gradients if each in self._clips]
+        clip = clips[0] if clips and {*clips[0].before} == gradients else None
         self.found.append(Update(first, next_serial(), optimizer, made, clip))
 
 

@@ -16,6 +16,7 @@ from jaxvjp.core.record.graph import Node
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain.draws import Draws
 from jaxvjp.explain.layout import EXACT_PRODUCTS, WIDE_TYPES, defined, file_of, formatted, joined
+from jaxvjp.explain.literals import Unwritable
 from jaxvjp.explain.names import numbered, safe
 from jaxvjp.explain.optimizers import Group, Update, chained
 from jaxvjp.explain.rolling import rolled
@@ -29,6 +30,7 @@ from jaxvjp.explain.text import Text, wide
 FEW, WIDTH = 4, 116
 """An array of more numbers than FEW is in the file of data; a line is at most WIDTH long, if it can be broken."""
 EITHER = "\nIts random numbers are drawn from keys; with --exact-random they are torch's, as recorded."
+RESERVED = """jax jnp np optax sys Path data state batch batches losses step number loss key keys draws exact updates"""
 UNBROKEN: Any = {"break_long_words": False, "break_on_hyphens": False}
 
 
@@ -73,6 +75,13 @@ def _cut(nodes: Sequence[Any]) -> Iterator[None]:
 def ported(story: Story, updates: Sequence[Update], draws: Draws, head: str, data_file: str) -> Ported:
     """The script of a story whose optimizers took the steps `updates`, and whose random numbers are `draws`.
     NotPortable if it is none of steps."""
+    try:
+        return _ported(story, updates, draws, head, data_file)
+    except (NotPortable, Unwritable):  # what is computed from random numbers may differ between steps: it is data then
+        return _ported(story, updates, None, head, data_file)
+
+
+def _ported(story: Story, updates: Sequence[Update], draws: Draws | None, head: str, data_file: str) -> Ported:
     with jax.enable_x64(True), story.told():
         whole = Writer(story, "grad")
         steps = Steps(story, whole.text, whole.nodes, updates, draws)
@@ -91,7 +100,7 @@ class _Script:
         self.fed: list[bool] = []  # by kind, whether its steps read data
         self.names: dict[int, str] = {}
         self.text: Text | None = None
-        taken = {*"jax jnp np optax sys data state batch batches losses step number loss Path key keys draws exact updates".split()}
+        taken = {*RESERVED.split()}
         for entry in steps.entries:
             if entry.twin is not entry:
                 continue
@@ -172,7 +181,11 @@ class _Script:
 
     def draws(self, kind: int) -> list[str]:
         """The function that draws them."""
-        lines = [f"def draws{self.suffix(kind)}(key):", f"    keys = jax.random.split(key, {len(self.drawn(kind))})", "    return {"]
+        lines = [
+            f"def draws{self.suffix(kind)}(key):",
+            f"    keys = jax.random.split(key, {len(self.drawn(kind))})",
+            "    return {",
+        ]
         for number, each in enumerate(self.drawn(kind)):
             aval = self.steps.steps_of(kind)[0].operands[places(each, kind, "in")[0]].aval
             assert each.drawn is not None
@@ -274,10 +287,14 @@ class _Script:
         if random:
             imports.append("import sys")
             settings.append('exact = "--exact-random" in sys.argv  # torch\'s random numbers, as they were recorded')
-        needs = f"It needs jax and {'optax' if self.trees else 'numpy'}. Its batches are those of torch's seed, as recorded."
+        libraries = "optax" if self.trees else "numpy"
+        needs = f"It needs jax and {libraries}. Its batches are those of torch's seed, as recorded."
         needs += EITHER if random else ""
         pages: list[list[tuple[str, Any]]] = [
-            [(each, ()) for each in head.replace("STEPS", str(len(steps.steps)), 1).replace("NEEDS", needs, 1).splitlines()],
+            [
+                (each, ())
+                for each in head.replace("STEPS", str(len(steps.steps)), 1).replace("NEEDS", needs, 1).splitlines()
+            ],
             [(each, ()) for each in sorted({*imports, *text.imports}, key=_import_order)],
             [(each, ()) for each in settings],
             [(f'data = np.load(Path(__file__).with_name("{data_file}"))', ())] if self.data else [],
@@ -318,7 +335,8 @@ class _Script:
         steps = self.steps
         lines = []
         for kind in range(steps.kinds):
-            own, drawn = [], []
+            own: list[tuple[str, Any]] = []
+            drawn: list[tuple[str, Any]] = []
             for each in self.of("data"):
                 for place in places(each, kind, "in")[:1]:
                     nodes = [step.operands[place] for step in steps.steps_of(kind)]
@@ -333,8 +351,11 @@ class _Script:
             if own or drawn:
                 lines += self.rows(f"batches{self.suffix(kind)} =", own, kind)
             if drawn:
-                lines += ["if exact:", *[f"    {each}" for each in self.rows(f"batches{self.suffix(kind)} |=", drawn, kind)]]
-        lines += ['key = jax.random.key(0)'] * any(map(self.drawn, range(steps.kinds)))
+                lines += [
+                    "if exact:",
+                    *[f"    {each}" for each in self.rows(f"batches{self.suffix(kind)} |=", drawn, kind)],
+                ]
+        lines += ["key = jax.random.key(0)"] * any(map(self.drawn, range(steps.kinds)))
         lines.append("losses = []")
         runs: list[list[int]] = []
         counts = [0] * steps.kinds

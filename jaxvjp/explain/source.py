@@ -443,8 +443,9 @@ def _all_nodes(story: Story) -> list[Node]:
 def _stages(
     roots: Sequence[Node], targets: set[Node], cuts: Sequence[Node], stepped: Collection[Any]
 ) -> list[tuple[list[Node], list[Node]]]:
-    """The stages between `targets` and `roots`, divided at the cuts: the inputs and outputs of each. Of the Python steps
-    in `stepped` it is known what they returned with their hooks."""
+    """The stages between `targets` and `roots`, divided at the cuts: the inputs and outputs of each.
+
+    Of the Python steps in `stepped` it is known what they returned with their hooks."""
     nodes = reachable(roots, gradient_edges)
     for node in nodes:
         if node.step_hooks is not None and node.python not in stepped:

@@ -82,7 +82,7 @@ class StepWriter(Writer):
             self.text.definitions, self.text.texts, self.text.lines = text.definitions, text.texts, text.lines
             self.text.imports = text.imports
         self.expressions: dict[Value, ast.expr] = {}
-        self.kept: dict[Tree, Value] = {}
+        self.states: dict[Tree, Value] = {}
         self.clipped: dict[int, dict[Tree, Value]] = {}
         self.varying: set[Value] = set()
         shared: dict[str, Value] = {}
@@ -140,7 +140,7 @@ class StepWriter(Writer):
         gradients = [self.clip(update, where)[tree]] if together else [self.top.value(each) for each in group.gradients]
         before = [self.top.value(each) for each in group.before]
         whole = all(each in self.expressions for each in before)
-        kept = [self.kept[tree]] if tree in self.kept else []
+        kept = [self.states[tree]] if tree in self.states else []
         read = [*gradients, *kept, *([] if whole else before)]
 
         def params(e: Sequence[Expression]) -> str:
@@ -153,7 +153,7 @@ class StepWriter(Writer):
             return parsed(f"{tree.transform}.update({grads}, {own}, {params(rest[len(kept) :])})")
 
         step = self.top.add(Step(read, updates, ["updates", tree.kept], update.first, where, stays=True))
-        changed, self.kept[tree] = step.outputs
+        changed, self.states[tree] = step.outputs
 
         def applied(e: Sequence[Expression]) -> Expression:
             return parsed(f"optax.apply_updates({params(e[1:])}, {ast.unparse(e[0])})")
@@ -196,7 +196,7 @@ class StepWriter(Writer):
         for each in updates:
             self.update(*each)
         final = [self.top.value(each) for each in [*self.step.losses, *self.step.outputs]]
-        final += self.kept.values()
+        final += self.states.values()
         divided(self.top.functions, self.top.steps, self.varying)
         needed = {each.step for each in final}
         pending = [*needed]
@@ -208,7 +208,9 @@ class StepWriter(Writer):
         self.top.steps = [each for each in self.top.steps if each in needed]
         self.text.taken |= {each.wanted for each in final if each.wanted}
         own = {each.id for text in self.expressions.values() for each in ast.walk(text) if isinstance(each, ast.Name)}
-        block = Block(self.top.steps, final, self.expressions, {"jax", "jnp", "optax", "state", "batch", "key", "data", *own})
+        block = Block(
+            self.top.steps, final, self.expressions, {"jax", "jnp", "optax", "state", "batch", "key", "data", *own}
+        )
         texts = [ast.unparse(each) for each in block.results]
-        first, last = len(self.step.losses), len(texts) - len(self.kept)
-        return block, texts[:first], texts[first:last], dict(zip(self.kept, texts[last:], strict=True))
+        first, last = len(self.step.losses), len(texts) - len(self.states)
+        return block, texts[:first], texts[first:last], dict(zip(self.states, texts[last:], strict=True))

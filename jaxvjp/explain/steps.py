@@ -256,9 +256,7 @@ class Steps:
         if not step.has(self.origin(node)):
             return True
         if not any(type(each) is Node for each in self.inputs(node)):
-            return (
-                not self.constant(node) or math.prod(node.aval.shape) > SHORT or self._updating(node)
-            )
+            return not self.constant(node) or math.prod(node.aval.shape) > SHORT or self._updating(node)
         if type(node.aval) is tuple or not self.independent(node) or self.constant(node):
             return False
         return not self._picked(step, node) and not self._random(step, node)
@@ -346,7 +344,7 @@ class Steps:
                     step.numbers += [(each, node) for each in numbers]
                 self.live.add(node)
                 name = "updated" if node in self.updated else "" if node.operation is None else node.operation.name
-                reads += [] if self.inputs(node) else [str(self.hashed(node))]
+                reads += [] if self.inputs(node) else [self.hashed(node)]
                 form.append((name, () if name == "updated" else node.static, str(node.aval), *reads))
         form += [order[each] for each in step.outputs]
         step.nodes = [*order]
@@ -449,8 +447,8 @@ class Steps:
             key = (tuple(kind for kind, *_ in sorted(entry.slots)), *map(self.hashed, nodes))
             entry.twin = self.same.setdefault(key, entry)
         if entry.role == "data" and len({*nodes}) == len(nodes) and all(step.has(node) for step, node in reads):
-            found = {self.drawn(each) for each in nodes}
-            entry.drawn = found.pop() if len(found) == 1 else None
+            drawn = {self.drawn(each) for each in nodes}
+            entry.drawn = drawn.pop() if len(drawn) == 1 else None
             entry.name = entry.name or ("noise" if entry.drawn else "")
 
     def _lifted(self) -> dict[int, list[int]]:

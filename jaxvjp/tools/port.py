@@ -47,7 +47,8 @@ def main(arguments: Sequence[str]) -> int:
     if explanation is None:
         return 1
     found = said(decided)
-    notes = ["", "Values decided what ran; here it is as it was recorded:", *[f"    {each}" for each in found]] if found else []
+    notes = [*found] and ["", "Values decided what ran; here it is as it was recorded:"]
+    notes += [f"    {each}" for each in found]
     head = [f"{given.script.name} in JAX, ported by `python -m jaxvjp port` from STEPS recorded steps.", "", "NEEDS"]
     text = "\n".join(['"""' + head[0], *head[1:], *notes, '"""'])
     try:
@@ -75,12 +76,12 @@ def in_double() -> Iterator[None]:
     before, own = get_default_dtype(), Tensor.float
     set_default_dtype(float64)
     jaxvjp.float32 = jaxvjp.float = float64
-    Tensor.float = Tensor.double
+    Tensor.float = Tensor.double  # type: ignore[method-assign]
     try:
         yield
     finally:
         jaxvjp.float32 = jaxvjp.float = float32
-        Tensor.float = own
+        Tensor.float = own  # type: ignore[method-assign]
         set_default_dtype(before)
 
 
