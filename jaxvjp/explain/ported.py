@@ -232,7 +232,8 @@ class _Script:
         after.update({tree.kept: text for tree, text in kept.items()})
         after.update({entry.name: text for entry, text in left.items()})
         own = ", ".join(f'"{name}": {text}' for name, text in after.items())
-        returned = f"return {{**state, {own}}}, [{', '.join(losses)}]"
+        returned = f"{{**state, {own}}}, [{', '.join(losses)}]"
+        returned = f"return ({returned})" if len(returned) > WIDTH - len("    return ") else f"return {returned}"
         self.fed.append(any("batch[" in expression for _, expression, _ in given.values()))
         head = ["@jax.jit", f"def step{self.suffix(kind)}(state{', batch' * self.fed[kind]}):"]
         if self.drawn(kind):
