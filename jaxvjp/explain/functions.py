@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from jaxvjp.autograd.function_step import FunctionStep
 from jaxvjp.core.record.graph import Node, reachable
 from jaxvjp.core.record.modes import tracking
+from jaxvjp.core.record.observers import Stepped
 from jaxvjp.core.record.record import constant
 from jaxvjp.explain.block import Block, Expression, Step, Value
 from jaxvjp.explain.literals import Unwritable, call, parsed
@@ -20,6 +21,9 @@ from jaxvjp.explain.names import numbered, safe
 from jaxvjp.explain.scope import WRITERS, Scope
 from jaxvjp.explain.text import NOWHERE
 from jaxvjp.ops.identity import example
+
+MODULE_HOOKS = "BackwardHookFunctionBackward"
+"""The step of a Function that gives its arguments as they are: a module's backward hooks hang there."""
 
 
 def custom(scope: Scope, node: Node) -> Value | None:
@@ -30,6 +34,9 @@ def custom(scope: Scope, node: Node) -> Value | None:
     step = node.python
     assert isinstance(step, FunctionStep)
     known = scope.calls.get(step)
+    if step.name == MODULE_HOOKS and _unchanged(scope.text.story.stepped().get(step)):
+        passed: Value = scope.value(step.edges[node.output_number])
+        return passed
     if known is None:
         try:
             known = scope.calls[step] = _called(scope, step, node)
@@ -41,6 +48,14 @@ def custom(scope: Scope, node: Node) -> Value | None:
     value: Value = known.outputs[place]
     value.wanted = value.wanted or scope.text.name_of(node)
     return value
+
+
+def _unchanged(ran: Stepped | None) -> bool:
+    """Whether a backward step passed on what arrived: its hooks, such as those of a module, only looked."""
+    if ran is None:
+        return False
+    given, returned = [[id(each) for each in nodes if each is not None] for nodes in (ran.cotangents, ran.results)]
+    return given == returned
 
 
 def _called(scope: Scope, step: FunctionStep, node: Node) -> Step:

@@ -1,54 +1,61 @@
-"""The steps of torch's optimizers as functions of a ported script (`rule_of`), and when they ran (`Updates`).
+"""The steps of torch's optimizers as transforms of optax (`rule_of`), and when they ran (`Updates`).
 
 An optimizer without a rule here is written as its formula was recorded, parameter by parameter.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.versions import next_serial
-from jaxvjp.optim.algorithms import SGD, Adam
+from jaxvjp.nn import utils
+from jaxvjp.optim.algorithms import SGD, Adadelta, Adam, Adamax, AdamW, RMSprop
 from jaxvjp.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-ZEROS = "jax.tree.map(jnp.zeros_like, {params})"
-SUPPORTED = {"maximize": False, "amsgrad": False, "dampening": 0, "differentiable": False}
+SUPPORTED = {"amsgrad": False, "dampening": 0, "differentiable": False}
 """The settings that the rules have; another value has none."""
 
 
-class Rule(NamedTuple):
-    """An optimizer's step as a function `(params, grads, kept, rate)`, which returns parameters and what is kept.
-
-    Attributes:
-        name: its name.
-        text: its definition, in which NAME stands for its name.
-        start: the expression of what is kept before the first step, of `{params}`.
-    """
-
-    name: str
-    text: str
-    start: str
-
-
 class Group(NamedTuple):
-    """The parameters of one group in one step: their nodes before, of their gradients, and after; the group's rate."""
+    """The parameters of one group in one step: their nodes before, of their gradients, and after; the group's rate.
+
+    `rule` is the chain of optax's transforms that takes this step, with `{rate}` for the rate; None if there is none.
+    """
 
     before: list[Node]
     gradients: list[Node]
     after: list[Node]
     rate: Any
-    rule: Rule | None
+    rule: tuple[str, ...] | None
+
+
+class Clip(NamedTuple):
+    """A call of `clip_grad_norm_`: the limit, and for each gradient after it the one before."""
+
+    limit: float
+    before: dict[Node, Node]
 
 
 class Update(NamedTuple):
-    """One step of an optimizer: what was recorded in it has a `serial` between `first` and `last`."""
+    """One step of an optimizer: what was recorded in it has a `serial` between `first` and `last`.
+
+    If `clip` is set, the gradients of its groups are those before they were clipped together.
+    """
 
     first: int
     last: int
     optimizer: Any
     groups: list[Group]
+    clip: Clip | None
+
+    def unclipped(self) -> Update:
+        if self.clip is None:
+            return self
+        before = self.clip.before
+        groups = [each._replace(gradients=[before[node] for node in each.gradients]) for each in self.groups]
+        return self._replace(groups=groups)
 
 
 class Updates:
@@ -58,23 +65,45 @@ class Updates:
         self.found: list[Update] = []
         self._begun: dict[int, Any] = {}
         self._without: set[int] = set()
+        self._clips: dict[Node, Clip] = {}
 
     def __enter__(self) -> Updates:
         self._hooks = [
             register_optimizer_step_pre_hook(self._before),
             register_optimizer_step_post_hook(self._after),
         ]
+        self._clipping = utils.clip_grad_norm_
+        utils.clip_grad_norm_ = self._clipped
         return self
 
     def __exit__(self, *_: object) -> None:
         for each in self._hooks:
             each.remove()
+        utils.clip_grad_norm_ = self._clipping
+        rules: dict[int, set[Any]] = {}
+        limits: dict[int, set[Any]] = {}
+        for update in self.found:
+            rules.setdefault(id(update.optimizer), set()).add(tuple([group.rule for group in update.groups]))
+            limits.setdefault(id(update.optimizer), set()).add(update.clip and update.clip.limit)
+        varied = {key for key, found in rules.items() if len(found) > 1} | self._without
         self.found = [
-            each._replace(groups=[group._replace(rule=None) for group in each.groups])
-            if id(each.optimizer) in self._without
-            else each
-            for each in self.found
+            update._replace(groups=[group._replace(rule=None) for group in update.groups], clip=None)
+            if id(update.optimizer) in varied
+            else update.unclipped()
+            if len(limits[id(update.optimizer)]) == 1
+            else update._replace(clip=None)
+            for update in self.found
         ]
+
+    def _clipped(self, parameters: Any, max_norm: float, norm_type: float = 2.0, *more: Any, **named: Any) -> Any:
+        given = [parameters] if hasattr(parameters, "grad") else list(parameters)
+        before = [each.grad.node for each in given if each.grad is not None]
+        norm = self._clipping(given, max_norm, norm_type, *more, **named)
+        if norm_type == 2:
+            after = [each.grad.node for each in given if each.grad is not None]
+            clip = Clip(float(max_norm), dict(zip(after, before, strict=True)))
+            self._clips.update(dict.fromkeys(after, clip))
+        return norm
 
     def _before(self, optimizer: Any, args: tuple[Any, ...], named: dict[str, Any]) -> None:
         groups = []
@@ -82,13 +111,8 @@ class Updates:
         for group in optimizer.param_groups:
             given = [each for each in group["params"] if each.grad is not None]
             rule = rule_of(optimizer, group)
-            if (
-                rule is None
-                or len(given) < len(group["params"])
-                or (first and optimizer.state)
-                or len(args) > 1
-                or named
-            ):
+            fewer = len(given) < len(group["params"])
+            if rule is None or fewer or (first and optimizer.state) or len(args) > 1 or named:
                 self._without.add(id(optimizer))
             groups.append((given, [each.node for each in given], [each.grad.node for each in given], group["lr"], rule))
         self._begun[id(optimizer)] = (next_serial(), groups)
@@ -98,66 +122,66 @@ class Updates:
         made = [
             Group(before, grads, [p.node for p in given], rate, rule) for given, before, grads, rate, rule in groups
         ]
-        self.found.append(Update(first, next_serial(), optimizer, made))
+        gradients = {node for group in made for node in group.gradients}
+        clips = [self._clips[each] for each in gradients if each in self._clips]
+        clip = clips[0] if clips and {*clips[0].before} == gradients else None
+        self.found.append(Update(first, next_serial(), optimizer, made, clip))
 
 
-def rule_of(optimizer: Any, group: dict[str, Any]) -> Rule | None:
-    """The rule of a group of an optimizer; None if it has none."""
-    if any(group.get(name, value) != value for name, value in SUPPORTED.items()) or not isinstance(group["lr"], float):
+def rule_of(optimizer: Any, group: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """The transforms of optax that are, one after the other, the step of a group of an optimizer, with `{rate}` for its
+    rate; None if none have its formula."""
+    written = RULES.get(type(optimizer))
+    other = any(group.get(name, value) != value for name, value in SUPPORTED.items())
+    if written is None or other or type(group["lr"]) not in (float, int):
         return None
     decay = group.get("weight_decay", 0)
-    decays = [f"    grads = jax.tree.map(lambda p, g: g + {decay!r} * p, params, grads)"] if decay else []
-    if type(optimizer) is SGD:
-        return _sgd(group, decays)
-    if isinstance(optimizer, Adam) and type(optimizer).__name__ in ("Adam", "AdamW"):
-        return _adam(group, type(optimizer).__name__, decay, decays)
-    return None
+    parts = ["optax.scale(-1.0)"] * bool(group.get("maximize"))
+    if decay and not group.get("decoupled_weight_decay"):
+        parts.append(f"optax.add_decayed_weights({decay!r})")
+    return (*parts, *written(group))
 
 
-def _sgd(group: dict[str, Any], decays: list[str]) -> Rule:
-    momentum, nesterov = group["momentum"], group["nesterov"]
-    added = f", {momentum=}, {nesterov=}" if nesterov else f", {momentum=}" if momentum else ""
-    lines = [
-        "def NAME(params, grads, momenta, rate):",
-        f'    """torch.optim.SGD; its step is that of optax.sgd(rate{added})."""',
-    ]
-    lines += decays
-    if not momentum:
-        lines.append("    return jax.tree.map(lambda p, g: p - rate * g, params, grads), momenta")
-        return Rule("sgd", "\n".join(lines), "()")
-    lines.append(f"    momenta = jax.tree.map(lambda m, g: {momentum!r} * m + g, momenta, grads)")
-    if nesterov:
-        lines.append(f"    grads = jax.tree.map(lambda m, g: g + {momentum!r} * m, momenta, grads)")
-    lines.append(
-        f"    return jax.tree.map(lambda p, g: p - rate * g, params, {'grads' if nesterov else 'momenta'}), momenta"
-    )
-    return Rule("sgd", "\n".join(lines), ZEROS)
+def chained(parts: Sequence[str]) -> str:
+    """The text of `optax.chain` of several transforms."""
+    return parts[0] if len(parts) == 1 else f"optax.chain({', '.join(parts)})"
 
 
-def _adam(group: dict[str, Any], name: str, decay: Any, decays: list[str]) -> Rule | None:
-    (b1, b2), eps = group["betas"], group["eps"]
-    if not 0 < b1 < 1 or not 0 < b2 < 1:
-        return None
-    decoupled = bool(group.get("decoupled_weight_decay")) and decay
-    added = f", weight_decay={decay!r}" if decoupled else ""
-    optax = f"{name.lower()}(rate, {b1!r}, {b2!r}, {eps!r}{added})"
-    lines = [
-        "def NAME(params, grads, moments, rate):",
-        f'    """torch.optim.{name}; its step is that of optax.{optax}."""',
-        *([] if decoupled else decays),
-        '    count = moments["count"] + 1',
-        f'    mean = jax.tree.map(lambda m, g: {b1!r} * m + (1 - {b1!r}) * g, moments["mean"], grads)',
-        f'    square = jax.tree.map(lambda s, g: {b2!r} * s + (1 - {b2!r}) * g * g, moments["square"], grads)',
-        f"    begun = -jnp.expm1({math.log(b1)!r} * count)  # 1 - {b1!r}**count, which rounds less so",
-        f"    begun_square = -jnp.expm1({math.log(b2)!r} * count)  # 1 - {b2!r}**count",
-        "",
-        "    def updated(p, m, s):",
-        f"        change = m / begun / (jnp.sqrt(s / begun_square) + {eps!r})",
-        f"        return p * (1 - rate * {decay!r}) - rate * change"
-        if decoupled
-        else "        return p - rate * change",
-        "",
-        "    params = jax.tree.map(updated, params, mean, square)",
-        '    return params, {"count": count, "mean": mean, "square": square}',
-    ]
-    return Rule(name.lower(), "\n".join(lines), f'{{{{"count": 0, "mean": {ZEROS}, "square": {ZEROS}}}}}')
+def _sgd(group: Mapping[str, Any]) -> list[str]:
+    momentum = f", momentum={group['momentum']!r}" if group["momentum"] else ""
+    return [f"optax.sgd({{rate}}{momentum}{', nesterov=True' if group['nesterov'] else ''})"]
+
+
+def _adam(name: str) -> Callable[[Mapping[str, Any]], list[str]]:
+    def written(group: Mapping[str, Any]) -> list[str]:
+        (b1, b2), eps = group["betas"], group["eps"]
+        decay = f", weight_decay={group['weight_decay']!r}" if group.get("decoupled_weight_decay") else ""
+        called = "adamw" if decay else name
+        return [f"optax.{called}({{rate}}, {b1!r}, {b2!r}, {eps!r}{decay})"]
+
+    return written
+
+
+def _adadelta(group: Mapping[str, Any]) -> list[str]:
+    return [f"optax.adadelta({{rate}}, {group['rho']!r}, {group['eps']!r})"]
+
+
+def _rmsprop(group: Mapping[str, Any]) -> list[str]:
+    settings = f"{group['alpha']!r}, {group['eps']!r}, eps_in_sqrt=False"
+    if not group["momentum"]:
+        return [f"optax.rmsprop({{rate}}, {settings}{', centered=True' if group['centered'] else ''})"]
+    scaled = "stddev" if group["centered"] else "rms"  # `optax.rmsprop` takes the rate into the momentum
+    momentum = f"optax.trace({group['momentum']!r})"
+    return [f"optax.scale_by_{scaled}({settings})", momentum, "optax.scale_by_learning_rate({rate})"]
+
+
+RULES: dict[type, Callable[[Mapping[str, Any]], list[str]]] = {
+    SGD: _sgd,
+    Adam: _adam("adam"),
+    AdamW: _adam("adamw"),
+    Adamax: _adam("adamax"),
+    Adadelta: _adadelta,
+    RMSprop: _rmsprop,
+}
+"""By optimizer the transforms of optax that have its formula. `optax.amsgrad`, `nadam`, `radam`, `adagrad` and `rprop`
+are other algorithms than torch's."""

@@ -14,9 +14,11 @@ import numpy as np
 
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.run.evaluation import evaluate
+from jaxvjp.explain.draws import Draws
 from jaxvjp.explain.layout import EXACT_PRODUCTS, WIDE_TYPES, defined, file_of, formatted, joined
+from jaxvjp.explain.literals import Unwritable
 from jaxvjp.explain.names import numbered, safe
-from jaxvjp.explain.optimizers import Group, Update
+from jaxvjp.explain.optimizers import Group, Update, chained
 from jaxvjp.explain.rolling import rolled
 from jaxvjp.explain.scope import NeedsWide
 from jaxvjp.explain.source import Writer
@@ -27,6 +29,8 @@ from jaxvjp.explain.text import Text, wide
 
 FEW, WIDTH = 4, 116
 """An array of more numbers than FEW is in the file of data; a line is at most WIDTH long, if it can be broken."""
+EITHER = "\nIts random numbers are drawn from keys; with --exact-random they are torch's, as recorded."
+RESERVED = """jax jnp np optax sys Path data state batch batches losses step number loss key keys draws exact updates"""
 UNBROKEN: Any = {"break_long_words": False, "break_on_hyphens": False}
 
 
@@ -48,7 +52,7 @@ class Ported(NamedTuple):
 
 def _import_order(line: str) -> tuple[bool, str]:
     """Python's own modules first."""
-    return (any(f" {each}" in line for each in ("jax", "numpy")), line.split()[1])
+    return (any(f" {each}" in line for each in ("jax", "numpy", "optax")), line.split()[1])
 
 
 @contextmanager
@@ -68,11 +72,19 @@ def _cut(nodes: Sequence[Any]) -> Iterator[None]:
                 each.edges = edges
 
 
-def ported(story: Story, updates: Sequence[Update], head: str, data_file: str) -> Ported:
-    """The script of a story whose optimizers took the steps `updates`. NotPortable if it is none of steps."""
+def ported(story: Story, updates: Sequence[Update], draws: Draws, head: str, data_file: str) -> Ported:
+    """The script of a story whose optimizers took the steps `updates`, and whose random numbers are `draws`.
+    NotPortable if it is none of steps."""
+    try:
+        return _ported(story, updates, draws, head, data_file)
+    except (NotPortable, Unwritable):  # what is computed from random numbers may differ between steps: it is data then
+        return _ported(story, updates, None, head, data_file)
+
+
+def _ported(story: Story, updates: Sequence[Update], draws: Draws | None, head: str, data_file: str) -> Ported:
     with jax.enable_x64(True), story.told():
         whole = Writer(story, "grad")
-        steps = Steps(story, whole.text, whole.nodes, updates)
+        steps = Steps(story, whole.text, whole.nodes, updates, draws)
         avals = [each.aval for each in steps.live if type(each.aval) is not tuple]
         doubles = any(each.dtype.differentiable and wide(each) for each in avals)
         try:
@@ -87,9 +99,8 @@ class _Script:
         self.data: dict[str, Any] = {}
         self.fed: list[bool] = []  # by kind, whether its steps read data
         self.names: dict[int, str] = {}
-        self.rates: dict[tuple[int, str], list[Any]] = {}
         self.text: Text | None = None
-        taken = {"jax", "jnp", "np", "data", "state", "batch", "batches", "losses", "step", "number", "loss", "Path"}
+        taken = {*RESERVED.split()}
         for entry in steps.entries:
             if entry.twin is not entry:
                 continue
@@ -121,9 +132,17 @@ class _Script:
                     raise NotPortable("an optimizer updates a parameter that no later step reads")
                 common = shared_beginning([each.name for each in entries]).rpartition("_")[0]
                 name = numbered(common if len(entries) > 1 and common.isidentifier() else "params", self.taken)
-                kept = numbered(f"{name}_{group.rule.name}", self.taken)
-                self.taken |= {name, kept}
-                self.trees[key] = Tree(name, kept, entries, group.rule)
+                transform = numbered(f"{name}_{type(update.optimizer).__name__.lower()}", self.taken)
+                self.taken |= {name, transform, f"{transform}_rates"}
+                alone = update.clip is not None and len(update.groups) == 1
+                clip = [f"optax.clip_by_global_norm({update.clip.limit!r})"] if update.clip and alone else []
+                rates = [
+                    each.groups[number].rate
+                    for each in self.steps.updates
+                    if each.optimizer is update.optimizer
+                    and any(step.first <= each.first < step.last for step in self.steps.steps)
+                ]
+                self.trees[key] = Tree(name, transform, entries, chained([*clip, *group.rule]), rates)
 
     def place(self, entry: Entry) -> str:
         """Where an entry is in the state."""
@@ -132,30 +151,51 @@ class _Script:
                 return f'state["{tree.name}"]["{tree.keys[tree.entries.index(entry)]}"]'
         return f'state["{entry.name}"]'
 
-    def updates_of(self, kind: int) -> list[tuple[Tree, Update, Group, str]]:
-        """The steps that optimizers take in the first step of a kind, and the text of their rates."""
+    def updates_of(self, kind: int) -> list[tuple[Tree, Update, Group]]:
+        """The steps that optimizers take in the first step of a kind."""
         found = []
         step = self.steps.steps_of(kind)[0]
-        for number, update in enumerate(self.steps.updates):
-            if step.first <= update.first < step.last:
-                own = [each for each in step.outputs if each.serial > 0]
+        for update in self.steps.updates:
+            if step.first <= update.first < step.last and any(each.serial > 0 for each in step.outputs):
                 for place, group in enumerate(update.groups):
                     tree = self.trees.get((id(update.optimizer), place))
-                    if tree is not None and group.rule is not None and own:
-                        found.append((tree, update, group, self.rate(kind, tree, group, number, place)))
+                    if tree is not None and group.rule is not None:
+                        found.append((tree, update, group))
         return found
 
-    def rate(self, kind: int, tree: Tree, group: Group, number: int, place: int) -> str:
-        column = []
-        for step in self.steps.steps_of(kind):
-            inside = [each for each in self.steps.updates if step.first <= each.first < step.last]
-            before = [each for each in self.steps.updates[:number] if self.steps.steps_of(kind)[0].first <= each.first]
-            column.append(inside[len(before)].groups[place].rate)
-        if len(set(column)) == 1:
-            return repr(column[0])
-        called = f"{tree.kept}_rate"
-        self.rates[kind, called] = column
-        return f'batch["{called}"]'
+    def transforms(self) -> list[str]:
+        """The lines that define the optimizers, with the rates of their schedules."""
+        lines = []
+        for tree in self.trees.values():
+            rate = repr(tree.rates[0])
+            if len({*tree.rates}) > 1:
+                column = np.array(tree.rates, np.float64 if self.wide else np.float32)
+                lines.append(f"{tree.transform}_rates = {self.stored(f'{tree.transform}_rates', column)}")
+                rate = f"lambda count: {tree.transform}_rates[count]"
+            lines.append(f"{tree.transform} = {tree.written.format(rate=rate)}")
+        return lines
+
+    def drawn(self, kind: int) -> list[Entry]:
+        """The random numbers of a step of a kind."""
+        return [each for each in self.of("data") if each.drawn is not None and places(each, kind, "in")]
+
+    def draws(self, kind: int) -> list[str]:
+        """The function that draws them."""
+        lines = [
+            f"def draws{self.suffix(kind)}(key):",
+            f"    keys = jax.random.split(key, {len(self.drawn(kind))})",
+            "    return {",
+        ]
+        for number, each in enumerate(self.drawn(kind)):
+            aval = self.steps.steps_of(kind)[0].operands[places(each, kind, "in")[0]].aval
+            assert each.drawn is not None
+            dtype, cast = (f", jnp.{aval.dtype.name}", f".astype(jnp.{aval.dtype.name})") if self.wide else ("", "")
+            made = each.drawn.format(key=f"keys[{number}]", shape=aval.shape, dtype=dtype, cast=cast)
+            lines.append(f'        "{each.name}": {made},')
+        return [*lines, "    }"]
+
+    def suffix(self, kind: int) -> str:
+        return "" if self.steps.kinds == 1 else f"_{kind + 1}"
 
     def entry(self, kind: int, direction: str, place: int) -> Entry:
         return next(each.twin for each in self.steps.entries if (kind, direction, place) in each.slots)
@@ -189,19 +229,17 @@ class _Script:
             if any(each in left for each in tree.entries):
                 texts = [left.pop(each, self.place(each)) for each in tree.entries]
                 after[tree.name] = tree.whole(texts)
-        after.update({tree.kept: text for (tree, *_), text in zip(trees, kept, strict=True) if tree.rule.start != "()"})
+        after.update({tree.kept: text for tree, text in kept.items()})
         after.update({entry.name: text for entry, text in left.items()})
         own = ", ".join(f'"{name}": {text}' for name, text in after.items())
-        returned = f"return {{**state, {own}}}, [{', '.join(losses)}]"
-        given_data = any("batch[" in expression for _, expression, _ in given.values()) or any(
-            rate.startswith("batch[") for *_, rate in trees
-        )
-        self.fed.append(given_data)
-        head = ["@jax.jit", f"def {self.step_name(kind)}(state{', batch' * given_data}):"]
+        returned = f"{{**state, {own}}}, [{', '.join(losses)}]"
+        returned = f"return ({returned})" if len(returned) > WIDTH - len("    return ") else f"return {returned}"
+        self.fed.append(any("batch[" in expression for _, expression, _ in given.values()))
+        head = ["@jax.jit", f"def step{self.suffix(kind)}(state{', batch' * self.fed[kind]}):"]
+        if self.drawn(kind):
+            head = [*self.draws(kind), "", "", "@jax.jit", f"def step{self.suffix(kind)}(state, batch, key):"]
+            head.append(f"    batch = {{**draws{self.suffix(kind)}(key), **batch}}  # what batch has is not drawn")
         return [("", ()), *[(each, ()) for each in head], *lines, (f"    {returned}", ()), ("", ())]
-
-    def step_name(self, kind: int) -> str:
-        return "step" if self.steps.kinds == 1 else f"step_{kind + 1}"
 
     def number_name(self, kind: int, place: int) -> str:
         """One name for all numbers that vary in the same way, as a learning rate does."""
@@ -235,7 +273,7 @@ class _Script:
             ]
             start.append("}")
             grown.append(f'    "{tree.name}": {tree.name},')
-            grown.append(f'    "{tree.kept}": {tree.rule.start.format(params=tree.name)},')
+            grown.append(f'    "{tree.kept}": {tree.transform}.init({tree.name}),')
         start += grown
         for each in self.of("state"):
             if each.start is not None and not any(each in tree.entries for tree in self.trees.values()):
@@ -244,13 +282,24 @@ class _Script:
                 evaluate([each.end])
                 end[self.place(each)] = np.asarray(each.end.value)
         start.append("}")
+        transforms = self.transforms()
         loop = self.loop()
+        random = any(self.drawn(kind) for kind in range(steps.kinds))
+        if random:
+            imports.append("import sys")
+            settings.append('exact = "--exact-random" in sys.argv  # torch\'s random numbers, as they were recorded')
+        libraries = "optax" if self.trees else "numpy"
+        needs = f"It needs jax and {libraries}. Its batches are those of torch's seed, as recorded."
+        needs += EITHER if random else ""
         pages: list[list[tuple[str, Any]]] = [
-            [(each, ()) for each in head.format(steps=len(steps.steps), kinds=steps.kinds).splitlines()],
+            [
+                (each, ())
+                for each in head.replace("STEPS", str(len(steps.steps)), 1).replace("NEEDS", needs, 1).splitlines()
+            ],
             [(each, ()) for each in sorted({*imports, *text.imports}, key=_import_order)],
             [(each, ()) for each in settings],
             [(f'data = np.load(Path(__file__).with_name("{data_file}"))', ())] if self.data else [],
-            [(each, ()) for each in constants],
+            [(each, ()) for each in [*constants, *transforms]],
             *defined(text),
             *functions,
             [(each, ()) for each in start],
@@ -287,27 +336,27 @@ class _Script:
         steps = self.steps
         lines = []
         for kind in range(steps.kinds):
-            own = []
+            own: list[tuple[str, Any]] = []
+            drawn: list[tuple[str, Any]] = []
             for each in self.of("data"):
                 for place in places(each, kind, "in")[:1]:
                     nodes = [step.operands[place] for step in steps.steps_of(kind)]
                     evaluate(nodes)
-                    own.append((each.name, np.stack([np.asarray(node.value) for node in nodes])))
+                    column = np.stack([np.asarray(node.value) for node in nodes])
+                    (own if each.drawn is None else drawn).append((each.name, column))
             for place in dict.fromkeys(steps.lifted[kind]):
                 called = self.number_name(kind, place)
                 if called not in dict(own):
                     dtype = steps.steps_of(kind)[0].numbers[place][1].aval.dtype.numpy
                     own.append((called, np.array(self.column(kind, place)).astype(dtype)))
-            for (its, rate), column in self.rates.items():
-                if its == kind:
-                    own.append((rate, np.array(column, np.float64 if self.wide else np.float32)))
-            called = "batches" if steps.kinds == 1 else f"batches_{kind + 1}"
-            if not own:
-                continue
-            lines.append(f"{called} = {{")
-            suffix = "" if steps.kinds == 1 else f"_{kind + 1}"
-            lines += [f'    "{name}": {self.stored(f"{name}{suffix}", array)},' for name, array in own]
-            lines.append("}")
+            if own or drawn:
+                lines += self.rows(f"batches{self.suffix(kind)} =", own, kind)
+            if drawn:
+                lines += [
+                    "if exact:",
+                    *[f"    {each}" for each in self.rows(f"batches{self.suffix(kind)} |=", drawn, kind)],
+                ]
+        lines += ["key = jax.random.key(0)"] * any(map(self.drawn, range(steps.kinds)))
         lines.append("losses = []")
         runs: list[list[int]] = []
         counts = [0] * steps.kinds
@@ -333,13 +382,20 @@ class _Script:
         lines += ["", "for number, loss in enumerate(losses):", '    print(f"step {number}  loss {loss[0]:.6f}")']
         return lines
 
+    def rows(self, target: str, columns: Sequence[tuple[str, Any]], kind: int) -> list[str]:
+        """The lines of a dict of arrays with a row for each step of a kind."""
+        if not columns:
+            return [f"{target} {{}}"]
+        own = [f'    "{name}": {self.stored(f"{name}{self.suffix(kind)}", array)},' for name, array in columns]
+        return [f"{target} {{", *own, "}"]
+
     def round(self, kind: int) -> list[str]:
         """The lines that call a step once."""
-        called = "batches" if self.steps.kinds == 1 else f"batches_{kind + 1}"
-        fed = self.fed[kind]
+        fed, drawn = self.fed[kind], bool(self.drawn(kind))
+        key = ", jax.random.fold_in(key, len(losses))" * drawn
         return [
-            *[f"    batch = {{name: each[number] for name, each in {called}.items()}}"] * fed,
-            f"    state, loss = {self.step_name(kind)}(state{', batch' * fed})",
+            *[f"    batch = {{name: each[number] for name, each in batches{self.suffix(kind)}.items()}}"] * fed,
+            f"    state, loss = step{self.suffix(kind)}(state{', batch' * fed}{key})",
             "    losses.append(loss)",
         ]
 

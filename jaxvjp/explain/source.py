@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
@@ -132,7 +132,7 @@ class Writer:
         targets = set(walked.gradients)
         if hooks:
             order = min(each.before.serial for each in hooks) - 0.5
-        pieces = _stages(walked.roots, targets, sorted(cuts, key=lambda node: node.serial))
+        pieces = _stages(walked.roots, targets, sorted(cuts, key=lambda node: node.serial), self.story.stepped())
         cotangents: dict[Node, Value] = {}
         for root, v in zip(walked.roots, walked.cotangents, strict=True):
             value = None if v is None else top.value(v)
@@ -440,11 +440,15 @@ def _all_nodes(story: Story) -> list[Node]:
     return reachable(roots, lambda node: node.inputs)
 
 
-def _stages(roots: Sequence[Node], targets: set[Node], cuts: Sequence[Node]) -> list[tuple[list[Node], list[Node]]]:
-    """The stages between `targets` and `roots`, divided at the cuts: the inputs and outputs of each."""
+def _stages(
+    roots: Sequence[Node], targets: set[Node], cuts: Sequence[Node], stepped: Collection[Any]
+) -> list[tuple[list[Node], list[Node]]]:
+    """The stages between `targets` and `roots`, divided at the cuts: the inputs and outputs of each.
+
+    Of the Python steps in `stepped` it is known what they returned with their hooks."""
     nodes = reachable(roots, gradient_edges)
     for node in nodes:
-        if node.step_hooks is not None:
+        if node.step_hooks is not None and node.python not in stepped:
             raise Unwritable(
                 f"a hook of the step {node.gradient_name} changes what goes through it, and cannot be written\n"
                 "A hook of the tensor can: `y.register_hook(...)` in the place of `y.grad_fn.register_hook(...)`.",

@@ -9,10 +9,11 @@ from typing import Any
 
 from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.core.record.observers import GradSet, Walked
+from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.explain.block import Block, Expression, Step, Value
 from jaxvjp.explain.lifting import Lifted, divided
 from jaxvjp.explain.literals import call, literal, name, parsed
-from jaxvjp.explain.optimizers import Group, Rule, Update
+from jaxvjp.explain.optimizers import Group, Update
 from jaxvjp.explain.source import Writer, has_aux
 from jaxvjp.explain.steps import Entry, Steps, TrainingStep
 from jaxvjp.explain.story import Event, Story
@@ -23,13 +24,16 @@ class Tree:
     """The parameters of one group of an optimizer, which are one dict of the state.
 
     Attributes:
-        name, kept: the names in the state of the dict, and of what the optimizer keeps.
+        name: the name of the dict.
+        transform, kept: the names of the optimizer, a transform of optax, and of what it keeps.
         entries, keys: the parameters, and their keys.
-        rule: the optimizer's.
+        written: the expression of the transform.
+        rates: the rate of each of its steps.
     """
 
-    def __init__(self, name: str, kept: str, entries: list[Entry], rule: Rule) -> None:
-        self.name, self.kept, self.entries, self.rule = name, kept, entries, rule
+    def __init__(self, name: str, transform: str, entries: list[Entry], written: str, rates: Sequence[float]) -> None:
+        self.name, self.transform, self.kept = name, transform, f"{transform}_state"
+        self.entries, self.written, self.rates = entries, written, rates
         self.keys = [each.name for each in entries]
         cut = shared_beginning(self.keys).rfind("_") + 1
         if len(self.keys) > 1 and all(each[cut:] for each in self.keys):
@@ -65,7 +69,7 @@ class StepWriter(Writer):
         step: TrainingStep,
         given: Mapping[Any, tuple[str, str, bool]],
         members: Mapping[Node, tuple[Tree, str]],
-        trees: Sequence[tuple[Tree, Update, Group, str]],
+        trees: Sequence[tuple[Tree, Update, Group]],
         text: Text | None,
         wide_types: bool,
     ) -> None:
@@ -78,7 +82,8 @@ class StepWriter(Writer):
             self.text.definitions, self.text.texts, self.text.lines = text.definitions, text.texts, text.lines
             self.text.imports = text.imports
         self.expressions: dict[Value, ast.expr] = {}
-        self.kept_values: list[Value] = []
+        self.states: dict[Tree, Value] = {}
+        self.clipped: dict[int, dict[Tree, Value]] = {}
         self.varying: set[Value] = set()
         shared: dict[str, Value] = {}
         for node, (called, expression, varies) in given.items():
@@ -126,31 +131,60 @@ class StepWriter(Writer):
             for tree, key in own.values()
         ]
 
-    def update(self, tree: Tree, update: Update, group: Group, rate: str) -> None:
-        """A step of an optimizer: `net, adam_net = adam(state["net"], {...}, state["adam_net"], 0.01)`."""
-        gradients = [self.top.value(each) for each in group.gradients]
-        before = [self.top.value(each) for each in group.before]
-        assert group.rule is not None
-        rule = self.text.define(group.rule.name, group.rule.text)
-        whole = all(each in self.expressions for each in before)
-
-        def written(e: Sequence[Expression]) -> Expression:
-            params = (
-                f'state["{tree.name}"]' if whole else tree.display([ast.unparse(each) for each in e[len(gradients) :]])
-            )
-            grads = tree.whole([ast.unparse(each) for each in e[: len(gradients)]])
-            return parsed(f'{rule}({params}, {grads}, state["{tree.kept}"], {rate})')
-
+    def update(self, tree: Tree, update: Update, group: Group) -> None:
+        """A step of an optimizer: `updates, net_adam_state = net_adam.update(net_grad, state["net_adam_state"],
+        state["net"])`, and `net = optax.apply_updates(state["net"], updates)`."""
+        self.text.imports["import optax"] = None
         where = next((each.where for each in group.after if each.where is not None), None)
-        read = [*gradients, *([] if whole else before)]
-        step = Step(read, written, [tree.name, tree.kept], update.first, where, stays=True)
-        self.top.add(step)
-        self.kept_values.append(step.outputs[1])
-        for key, after in zip(tree.keys, group.after, strict=True):
-            picked = Step([step.outputs[0]], _picking(key), order=update.first + 1e-3, free=True)
-            self.top.values[after] = self.top.add(picked).outputs[0]
+        together = update.clip is not None and len(update.groups) > 1
+        gradients = [self.clip(update, where)[tree]] if together else [self.top.value(each) for each in group.gradients]
+        before = [self.top.value(each) for each in group.before]
+        whole = all(each in self.expressions for each in before)
+        kept = [self.states[tree]] if tree in self.states else []
+        read = [*gradients, *kept, *([] if whole else before)]
 
-    def body(self) -> tuple[Block, list[str], list[str], list[str]]:
+        def params(e: Sequence[Expression]) -> str:
+            return f'state["{tree.name}"]' if whole else tree.whole([ast.unparse(each) for each in e])
+
+        def updates(e: Sequence[Expression]) -> Expression:
+            given, rest = [ast.unparse(each) for each in e[: len(gradients)]], e[len(gradients) :]
+            grads = given[0] if together else tree.whole(given)
+            own = ast.unparse(rest[0]) if kept else f'state["{tree.kept}"]'
+            return parsed(f"{tree.transform}.update({grads}, {own}, {params(rest[len(kept) :])})")
+
+        step = self.top.add(Step(read, updates, ["updates", tree.kept], update.first, where, stays=True))
+        changed, self.states[tree] = step.outputs
+
+        def applied(e: Sequence[Expression]) -> Expression:
+            return parsed(f"optax.apply_updates({params(e[1:])}, {ast.unparse(e[0])})")
+
+        read = [changed, *([] if whole else before)]
+        after = self.top.add(Step(read, applied, [tree.name], update.first + 1e-3, where, stays=True)).outputs[0]
+        for key, node in zip(tree.keys, group.after, strict=True):
+            picked = Step([after], _picking(key), order=update.first + 2e-3, free=True)
+            self.top.values[node] = self.top.add(picked).outputs[0]
+
+    def clip(self, update: Update, where: UserLine) -> dict[Tree, Value]:
+        """The gradients of all groups of an optimizer, clipped together."""
+        if id(update) not in self.clipped:
+            assert update.clip is not None
+            groups = [(tree, group) for tree, its, group in self.trees if its is update]
+            limit = update.clip.limit
+
+            def written(e: Sequence[Expression]) -> Expression:
+                texts = [ast.unparse(each) for each in e]
+                parts = [tree.whole([texts.pop(0) for _ in tree.keys]) for tree, _ in groups]
+                return parsed(
+                    f"optax.clip_by_global_norm({limit!r}).update(({', '.join(parts)}), optax.EmptyState())[0]"
+                )
+
+            read = [self.top.value(each) for _, group in groups for each in group.gradients]
+            wanted = [f"{tree.name}_grad" for tree, _ in groups]
+            step = self.top.add(Step(read, written, wanted, update.first - 1e-3, where, stays=True))
+            self.clipped[id(update)] = dict(zip([tree for tree, _ in groups], step.outputs, strict=True))
+        return self.clipped[id(update)]
+
+    def body(self) -> tuple[Block, list[str], list[str], dict[Tree, str]]:
         """The statements of the step, and the expressions of its losses, of what it leaves, and of what its optimizers
         keep."""
         updates = [*self.trees]
@@ -162,11 +196,21 @@ class StepWriter(Writer):
         for each in updates:
             self.update(*each)
         final = [self.top.value(each) for each in [*self.step.losses, *self.step.outputs]]
-        final += self.kept_values
+        final += self.states.values()
         divided(self.top.functions, self.top.steps, self.varying)
+        needed = {each.step for each in final}
+        pending = [*needed]
+        while pending:
+            each = pending.pop()
+            sources = {} if each is None else {value.step for value in each.inputs}
+            pending += {*sources} - needed
+            needed |= {*sources}
+        self.top.steps = [each for each in self.top.steps if each in needed]
         self.text.taken |= {each.wanted for each in final if each.wanted}
         own = {each.id for text in self.expressions.values() for each in ast.walk(text) if isinstance(each, ast.Name)}
-        block = Block(self.top.steps, final, self.expressions, {"jax", "jnp", "state", "batch", "data", *own})
+        block = Block(
+            self.top.steps, final, self.expressions, {"jax", "jnp", "optax", "state", "batch", "key", "data", *own}
+        )
         texts = [ast.unparse(each) for each in block.results]
-        first, last = len(self.step.losses), len(texts) - len(self.kept_values)
-        return block, texts[:first], texts[first:last], texts[last:]
+        first, last = len(self.step.losses), len(texts) - len(self.states)
+        return block, texts[:first], texts[first:last], dict(zip(self.states, texts[last:], strict=True))

@@ -20,14 +20,16 @@ from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
 from jaxvjp.core.record.observers import Walked
 from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.core.run.evaluation import evaluate
+from jaxvjp.explain.draws import Draws
 from jaxvjp.explain.optimizers import Update
 from jaxvjp.explain.scope import POSITIONED, SHORT
 from jaxvjp.explain.story import Event, Story
 from jaxvjp.explain.text import Text
 from jaxvjp.ops.identity import detach, variable
 
-KINDS = 3
-"""At most this many kinds of steps are ported; each is a function of the script."""
+FEW, MANY = 3, 12
+"""At most this many kinds of steps are ported, each a function of the script: FEW, or up to MANY if there are twice as
+many steps."""
 PERIOD = 8
 """Among this many steps the last one finds an earlier one of its kind."""
 Slot = tuple[int, str, int]
@@ -84,6 +86,7 @@ class Entry:
         start: the node of a state's first value, or a constant's.
         end: the node of a state's last value.
         twin: an entry of the same data, which is read in its place.
+        drawn: the expression of `jax.random` that draws such data; None if it is no random numbers of one step.
     """
 
     def __init__(self, slots: set[Slot]) -> None:
@@ -93,15 +96,18 @@ class Entry:
         self.start: Node | None = None
         self.end: Node | None = None
         self.twin = self
+        self.drawn: str | None = None
 
 
 class Steps:
     """The steps of a story, and what they read. NotPortable if they have no common form."""
 
-    def __init__(self, story: Story, text: Text, nodes: Sequence[Node], updates: Sequence[Update]) -> None:
+    def __init__(
+        self, story: Story, text: Text, nodes: Sequence[Node], updates: Sequence[Update], draws: Draws | None = None
+    ) -> None:
         self.story, self.text = story, text
         self.windows = [(each.first, each.last) for each in updates]
-        self.updates = updates
+        self.updates, self.draws = updates, draws
         self.updated = {
             after: (before, gradient)
             for update in updates
@@ -117,6 +123,8 @@ class Steps:
             raise NotPortable("there are no two training steps: no parameter is written between two backward passes")
         self._independent: dict[Node, bool] = {}
         self._hash: dict[Any, int] = {}
+        self._randoms: dict[Node, bool] = {}
+        self._drawn: dict[Node, str | None] = {}
         self._hashed: dict[Node, int] = {}
         self.everywhere = self._constants()
         for step in self.steps[::-1]:
@@ -217,14 +225,25 @@ class Steps:
             self._hashed[each] = self._hash.setdefault(key, len(self._hash))
         return self._hashed[node]
 
-    def _constants(self) -> set[int]:
-        """The numbers of what no step varies: it is computed from the same data in each, or before them."""
-        found: dict[int, set[int]] = {}
+    def _constants(self) -> set[Any]:
+        """The lines and operations whose results are the same in each step, one after the other."""
+        found: dict[Any, dict[int, list[int]]] = {}
         begins = [each.first for each in self.steps]
         for node in self.nodes:
             if self.independent(node) and type(node.aval) is not tuple:
-                found.setdefault(self.hashed(node), set()).add(bisect.bisect_left(begins, node.serial) - 1)
-        return {number for number, places in found.items() if -1 in places or len(places) >= len(self.steps)}
+                step = bisect.bisect_left(begins, node.serial) - 1
+                found.setdefault(_site(node), {}).setdefault(step, []).append(self.hashed(node))
+        constant = set()
+        for site, hashes in found.items():
+            rows = {tuple(row) for step, row in hashes.items() if step >= 0}
+            varies = len(rows) > 1 and len({each for row in rows for each in row}) > 1
+            if not varies and len({*hashes} - {-1}) >= len(self.steps):
+                constant.add(site)
+        return constant
+
+    def constant(self, node: Node) -> bool:
+        """Whether a node that does not depend on what is trained is the same in each step."""
+        return node.serial <= self.steps[0].first or _site(node) in self.everywhere
 
     # What one step reads.
 
@@ -237,12 +256,26 @@ class Steps:
         if not step.has(self.origin(node)):
             return True
         if not any(type(each) is Node for each in self.inputs(node)):
-            return (
-                self.hashed(node) not in self.everywhere or math.prod(node.aval.shape) > SHORT or self._updating(node)
-            )
-        if type(node.aval) is tuple or not self.independent(node) or self.hashed(node) in self.everywhere:
+            return not self.constant(node) or math.prod(node.aval.shape) > SHORT or self._updating(node)
+        if type(node.aval) is tuple or not self.independent(node) or self.constant(node):
             return False
-        return not self._picked(step, node)
+        return not self._picked(step, node) and not self._random(step, node)
+
+    def _random(self, step: TrainingStep, node: Node) -> bool:
+        """Whether a node is computed from numbers that are drawn in the step."""
+        if node not in self._randoms:
+            sources = reachable([node], lambda each: [source for source in self.inputs(each) if type(source) is Node])
+            self._randoms[node] = any(step.has(each) and self.drawn(each) is not None for each in sources)
+        return self._randoms[node]
+
+    def drawn(self, node: Node) -> str | None:
+        """The expression that draws what a node has; None if it was not drawn."""
+        if self.draws is None or self.inputs(node):
+            return None
+        if node not in self._drawn:
+            evaluate([node])
+            self._drawn[node] = self.draws.of(node)
+        return self._drawn[node]
 
     def origin(self, node: Node) -> Node:
         """The node whose value a leaf shows that was written, or a detached tensor."""
@@ -253,7 +286,7 @@ class Steps:
     def _picked(self, step: TrainingStep, node: Node) -> bool:
         """Whether a node takes rows of a constant, whose numbers are data: `X[indices]`."""
         sources = [each for each in self.inputs(node) if type(each) is Node]
-        constant = [each for each in sources if not step.has(each) and self.hashed(each) in self.everywhere]
+        constant = [each for each in sources if not step.has(each) and self.constant(each)]
         return len(constant) == 1 and len(sources) == 2 and node.operation not in POSITIONED
 
     def _complete(self, step: TrainingStep) -> None:
@@ -311,6 +344,7 @@ class Steps:
                     step.numbers += [(each, node) for each in numbers]
                 self.live.add(node)
                 name = "updated" if node in self.updated else "" if node.operation is None else node.operation.name
+                reads += [] if self.inputs(node) else [self.hashed(node)]
                 form.append((name, () if name == "updated" else node.static, str(node.aval), *reads))
         form += [order[each] for each in step.outputs]
         step.nodes = [*order]
@@ -321,11 +355,12 @@ class Steps:
     def _classified(self) -> int:
         self._match_last()
         known: dict[Any, int] = {}
+        most = max(FEW, min(MANY, len(self.steps) // 2))
         for step in self.steps:
             step.kind = known.setdefault(step.form, len(known))
-            if len(known) > KINDS:
+            if len(known) > most:
                 raise NotPortable(
-                    f"the {len(self.steps)} steps have more than {KINDS} forms: this line did another thing in step "
+                    f"the {len(self.steps)} steps have more than {most} forms: this line did another thing in step "
                     f"{self.steps.index(step) + 1} than before, so shapes or values have decided what runs",
                     self._different(step, next(iter(known))),
                 )
@@ -411,6 +446,10 @@ class Steps:
         if entry.role == "data" and all(map(self.independent, nodes)):
             key = (tuple(kind for kind, *_ in sorted(entry.slots)), *map(self.hashed, nodes))
             entry.twin = self.same.setdefault(key, entry)
+        if entry.role == "data" and len({*nodes}) == len(nodes) and all(step.has(node) for step, node in reads):
+            drawn = {self.drawn(each) for each in nodes}
+            entry.drawn = drawn.pop() if len(drawn) == 1 else None
+            entry.name = entry.name or ("noise" if entry.drawn else "")
 
     def _lifted(self) -> dict[int, list[int]]:
         """By kind, the places among `numbers` of those that vary between its steps."""
@@ -419,6 +458,11 @@ class Steps:
             columns = zip(*[[each.value for each, _ in step.numbers] for step in self.steps_of(kind)], strict=True)
             found[kind] = [place for place, values in enumerate(columns) if len({*map(repr, values)}) > 1]
         return found
+
+
+def _site(node: Node) -> Any:
+    """The line and the operation of a node, and what it has in common with others that these recorded."""
+    return node.where, node.operation, node.static, str(node.aval)
 
 
 def places(entry: Entry, kind: int, direction: str) -> list[int]:

@@ -112,10 +112,11 @@ def _floats(
         refuse_out(out)
         if out is not None and out.dtype is own and tuple(out.shape) == shape:
             return fill(out, generator=generator)
-        chosen = draw if strides is None else scattered
+        chosen = (draw if strides is None else scattered).__name__
 
         def numbers(source: Generator, count: int) -> Array:
-            return chosen(source, count, own)
+            drawn: Array = getattr(source, chosen)(count, own)
+            return drawn
 
         return drawn_leaf(numbers, shape, own, generator, device, requires_grad, out, strides)
 

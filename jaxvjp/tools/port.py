@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 import contextlib
-import os
-import subprocess
+import io
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,29 +14,20 @@ from typing import Any
 
 import numpy as np
 
+import jaxvjp
 from jaxvjp.core.record.user_lines import user_line
+from jaxvjp.explain.draws import Draws
+from jaxvjp.explain.layout import WIDE_TYPES
 from jaxvjp.explain.literals import Unwritable
 from jaxvjp.explain.names import statement
 from jaxvjp.explain.optimizers import Updates
 from jaxvjp.explain.ported import Ported, ported
 from jaxvjp.explain.steps import NotPortable
+from jaxvjp.library.random_state import get_rng_state, set_rng_state
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.tools.explain import recorded
-
-TOLERANCE = 1e-4
-"""How far losses and the final state may be apart, relative to the largest number of each."""
-NEEDS = [
-    "It needs jax and numpy. Its batches and random numbers are those that torch's seed gives, as they were recorded.",
-]
-APART = """
-import runpy, sys
-import numpy as np
-found = runpy.run_path(sys.argv[1])
-assert not {"jaxvjp", "torch"} & {*sys.modules}
-arrays = {f"loss {step} {place}": each for step, row in enumerate(found["losses"]) for place, each in enumerate(row)}
-arrays.update({name: eval(name, found) for name in sys.argv[3:]})
-np.savez(sys.argv[2], **{name: np.asarray(each) for name, each in arrays.items()})
-"""
+from jaxvjp.tools.proof import check
+from jaxvjp.types.dtypes import float32, float64, get_default_dtype, set_default_dtype
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -51,41 +41,48 @@ def main(arguments: Sequence[str]) -> int:
     if not given.script.is_file():
         parser.error(f"there is no script {str(given.script)!r}")
     output = given.output or given.script.with_name(f"{given.script.stem}_jax.py")
-    with Updates() as updates, decisions() as decided:
+    seeds = get_rng_state()
+    with Updates() as updates, Draws() as draws, decisions() as decided:
         explanation = recorded(given.script, given.arguments, "grad")
     if explanation is None:
         return 1
-    notes = [*said(decided)] and ["", "Values decided what ran; here it is as it was recorded:"]
-    notes += [f"    {line}" for line in said(decided)]
+    found = said(decided)
+    notes = [*found] and ["", "Values decided what ran; here it is as it was recorded:"]
+    notes += [f"    {each}" for each in found]
+    head = [f"{given.script.name} in JAX, ported by `python -m jaxvjp port` from STEPS recorded steps.", "", "NEEDS"]
+    text = "\n".join(['"""' + head[0], *head[1:], *notes, '"""'])
     try:
-        head = [
-            f'"""{given.script.name} in JAX, ported by `python -m jaxvjp port` from {{steps}} recorded steps.',
-            "",
-            *NEEDS,
-        ]
-        text = "\n".join([*head, *[each.replace("{", "{{").replace("}", "}}") for each in notes], '"""'])
-        found = ported(explanation.story, updates.found, text, f"{output.stem}.npz")
+        port = ported(explanation.story, updates.found, draws, text, f"{output.stem}.npz")
     except (NotPortable, Unwritable) as error:
         place = place_of(error.where)
         why = f"{f'{place}: ' if place else ''}{str(error).splitlines()[0]}"
-        print(f"{given.script} cannot be ported\n{why}", *said(decided), sep="\n", file=sys.stderr)
-        listed = [
-            f'"""{given.script.name} cannot be ported to JAX:',
-            "",
-            f"    {why}",
-            *notes,
-            '"""',
-            "",
-            "raise SystemExit(__doc__)",
-        ]
-        output.write_text("\n".join(listed) + "\n", encoding="utf-8")
+        print(f"{given.script} cannot be ported\n{why}", *found, sep="\n", file=sys.stderr)
+        listed = [f'"""{given.script.name} cannot be ported to JAX:', "", f"    {why}", *notes, '"""', ""]
+        output.write_text("\n".join([*listed, "raise SystemExit(__doc__)"]) + "\n", encoding="utf-8")
         return 1
-    for each in said(decided):
-        print(each, file=sys.stderr)
-    output.write_text(found.source, encoding="utf-8")
-    if found.data:
-        np.savez(output.with_suffix(".npz"), allow_pickle=False, **found.data)
-    return check(found, output) if given.check else 0
+    print(*found, sep="\n", end="\n" * bool(found), file=sys.stderr)
+    output.write_text(port.source, encoding="utf-8")
+    if port.data:
+        np.savez(output.with_suffix(".npz"), allow_pickle=False, **port.data)
+    if not given.check or check(port, output):
+        return 0
+    set_rng_state(seeds)
+    return 0 if check_in_double(port, output, given) else 1
+
+
+@contextlib.contextmanager
+def in_double() -> Iterator[None]:
+    """A context in which a script has float64 where it had float32."""
+    before, own = get_default_dtype(), Tensor.float
+    set_default_dtype(float64)
+    jaxvjp.float32 = jaxvjp.float = float64
+    Tensor.float = Tensor.double  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        jaxvjp.float32 = jaxvjp.float = float32
+        Tensor.float = own  # type: ignore[method-assign]
+        set_default_dtype(before)
 
 
 @contextlib.contextmanager
@@ -130,38 +127,27 @@ def place_of(where: Any) -> str:
     return "" if found is None else f"line {found.line}"
 
 
-def check(found: Ported, output: Path) -> int:
-    """Trains the ported script in a clean process and compares; 1 if it differs, which is printed."""
+def check_in_double(port: Ported, output: Path, given: Any) -> bool:
+    """Whether the ported script and the training script agree in double precision, with the same random numbers: then
+    what made them differ is rounding, and no formula."""
+    said = io.StringIO()
+    try:
+        with in_double(), Updates() as updates, Draws(double=True) as draws, contextlib.redirect_stderr(said):
+            explanation = recorded(given.script, given.arguments, "grad")
+        if explanation is None:
+            print(f"the script does not run in double precision:\n{said.getvalue()}", file=sys.stderr)
+            return False
+        double = ported(explanation.story, updates.found, draws, "", "")
+    except (NotPortable, Unwritable) as error:
+        print(f"in double precision the script cannot be ported: {error}", file=sys.stderr)
+        return False
     with tempfile.TemporaryDirectory() as folder:
-        results = Path(folder) / "results.npz"
-        command = [sys.executable, "-P", "-c", APART, str(output), str(results), *found.state]
-        ended = subprocess.run(
-            command, capture_output=True, text=True, cwd=folder, env={**os.environ, "PYTHONPATH": ""}
-        )
-        if ended.returncode:
-            print(f"{output} does not run:\n{ended.stderr}", file=sys.stderr)
-            return 1
-        with np.load(results) as given:
-            theirs = dict(given)
-    own = {f"loss {step} {place}": each for step, row in enumerate(found.losses) for place, each in enumerate(row)}
-    own.update(found.state)
-    distances = {name: distance(value, theirs[name]) for name, value in own.items()}
-    worst = max(distances, key=lambda name: distances[name])
-    good = distances[worst] <= TOLERANCE
-    verdict = "agree" if good else "DISAGREE"
-    print(
-        f"{output}: {len(found.losses)} steps, {len(found.state)} arrays at the end: {verdict}; "
-        f"largest relative difference {distances[worst]:.1e} ({worst})",
-        file=sys.stderr,
-    )
-    return 0 if good else 1
-
-
-def distance(one: Any, other: Any) -> float:
-    """The largest difference of two arrays, relative to their largest number; infinite where a number is not finite in
-    only one."""
-    first, second = np.asarray(one, np.complex128), np.asarray(other, np.complex128)
-    if first.shape != second.shape or not np.array_equal(np.isfinite(first), np.isfinite(second)):
-        return float("inf")
-    size = max(float(np.max(np.abs(first), initial=0)), float(np.max(np.abs(second), initial=0)), 1e-6)
-    return float(np.max(np.abs(first - second), initial=0)) / size
+        copy = Path(folder) / output.name
+        lines = port.source.replace("float32", "float64").splitlines()
+        place = lines.index("import numpy as np") + 1
+        lines.insert(place, WIDE_TYPES)
+        copy.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        data = {name: double.data.get(name, each) for name, each in port.data.items()}
+        wide = {name: each.astype(np.float64) if each.dtype == np.float32 else each for name, each in data.items()}
+        np.savez(copy.with_suffix(".npz"), allow_pickle=False, **wide)
+        return check(double, copy, f"{output} in double precision, where rounding is not seen")

@@ -195,3 +195,23 @@ def test_a_hook_of_a_step_is_refused():
         y.backward()
     with pytest.raises(RuntimeError, match=r"a hook of the step SumBackward0(.|\n)*register_hook"):
         str(story)
+
+
+def test_a_hook_of_a_functions_step_is_part_of_its_backward():
+    class Doubled(jaxvjp.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    x = jaxvjp.tensor([1.0, -2.0], requires_grad=True)
+    with jaxvjp.explain.recording() as story:
+        y = Doubled.apply(x)
+        y.grad_fn.register_hook(lambda inputs, outputs: (inputs[0] * 5,))
+        (y * y).sum().backward()
+    story.check()
+    assert x.grad.tolist() == [40.0, -80.0]
+    assert "* 5" in story.source

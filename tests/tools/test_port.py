@@ -9,9 +9,13 @@ import sys
 import textwrap
 from pathlib import Path
 
+import jax
+import numpy as np
 import pytest
 
+import jaxvjp as torch
 from jaxvjp.__main__ import main
+from jaxvjp.explain.optimizers import chained, rule_of
 
 ROOT = Path(__file__).parent.parent.parent
 SCRIPTS = ROOT / "examples" / "training_scripts"
@@ -119,6 +123,85 @@ GENERATIVE = """
         netD(fake).square().mean().backward()
         stepG.step()
 """
+CLIPPED = "optax.chain(optax.clip_by_global_norm(0.5), optax.sgd(lambda count: net_sgd_rates[count], momentum=0.9"
+CYCLED = """
+    import torch
+
+    X = torch.linspace(-1.0, 1.0, 8)[:, None]
+    net = torch.nn.Linear(1, 1)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.9)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.1, total_steps=8)
+    for step in range(8):
+        optimizer.zero_grad()
+        (net(X) - X.exp()).square().mean().backward()
+        optimizer.step()
+        schedule.step()
+"""
+GROUPS = """
+    import torch
+
+    torch.manual_seed(0)
+    X = torch.randn(12, 3)
+    net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+    groups = [{"params": net[0].parameters(), "lr": 0.05}, {"params": net[2].parameters(), "weight_decay": 0.1}]
+    optimizer = torch.optim.AdamW(groups, lr=0.01)
+    for step in range(6):
+        optimizer.zero_grad()
+        (net(X).squeeze(1) - X.sum(1)).square().mean().backward()
+        torch.nn.utils.clip_grad_norm_(net.parameters(), 0.3)
+        optimizer.step()
+"""
+HOOKS = """
+    import torch
+
+    torch.manual_seed(0)
+    X, seen = torch.randn(6, 3), []
+    net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 4), torch.nn.Linear(4, 1))
+    net[1].register_full_backward_hook(lambda module, inputs, outputs: (inputs[0] * 0.5,))
+    net[2].register_full_backward_hook(lambda module, inputs, outputs: seen.append(outputs[0].abs().sum()))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(5):
+        optimizer.zero_grad()
+        net(X).square().mean().backward()
+        optimizer.step()
+"""
+COINCIDENT = """
+    import torch
+
+    w = torch.tensor([0.5, 1.0], requires_grad=True)
+    for step in range(8):
+        first, second = torch.tensor(step % 2), torch.tensor((step + 1) % 2)
+        loss = (w * 2.0 - first).square().sum() + (w * second).sum()
+        loss.backward()
+        with torch.no_grad():
+            w -= 0.05 * w.grad
+        w.grad = None
+"""
+LENGTHS = """
+    import torch
+
+    w = torch.tensor([0.5, -0.3], requires_grad=True)
+    for step in range(20):
+        x = w
+        for _ in range(1 + step % 5):
+            x = torch.tanh(x + w)
+        x.square().sum().backward()
+        with torch.no_grad():
+            w -= 0.1 * w.grad
+        w.grad = None
+"""
+UNREACHED = """
+    import torch
+
+    torch.manual_seed(0)
+    x = torch.randn(16, 4)
+    q, k = torch.nn.Linear(4, 4), torch.nn.Linear(4, 4)
+    optimizer = torch.optim.Adam([*q.parameters(), *k.parameters()], lr=0.01)
+    for step in range(12):
+        optimizer.zero_grad()
+        ((q(x) @ k(x).T).softmax(1) @ x - x.flip(0)).square().mean().backward()
+        optimizer.step()
+"""
 GROWING = """
     import torch
 
@@ -146,11 +229,14 @@ def ported(tmp_path, text, *options):
     ("text", "wanted"),
     [
         (REGRESSION, ["def step(state):", "jax.value_and_grad(f)", "for number in range(10):"]),
-        (MODULES, ["def adam(params, grads, moments, rate):", "jax.tree.map", '"net_norm_running_mean"']),
-        (BATCHES, ["def step(state, batch):", "X[index]", "def sgd(", 'batch["net_sgd_rate"]', "nesterov=True"]),
-        (RECORDED, ["def step_1(state", "line 9: while y.norm() < 10: true 24 times, false 6 times"]),
-        (RECURRENT, ["jax.lax.scan", "def adam("]),
-        (GENERATIVE, ["def adamw(", "def sgd(", '"netG"', '"netD"']),
+        (MODULES, ["optax.chain(optax.add_decayed_weights(0.01), optax.adam(0.02, 0.9", '"net_norm_running_mean"']),
+        (BATCHES, ["def step(state, batch, key):", "X[index]", "jax.random.bernoulli(keys[0], 0.8", CLIPPED]),
+        (
+            RECORDED,
+            ["def step_1(state", "optax.trace(0.5)", "line 9: while y.norm() < 10: true 24 times, false 6 times"],
+        ),
+        (RECURRENT, ["jax.lax.scan", "optax.adam("]),
+        (GENERATIVE, ["optax.adamw(", "optax.sgd(", '"netG"', "jax.random.normal(keys[0], (4, 2))"]),
     ],
     ids=["regression", "modules", "batches", "recorded", "recurrent", "generative"],
 )
@@ -160,9 +246,9 @@ def test_a_training_script_is_ported_and_proved(tmp_path, capsys, text, wanted):
     assert status == 0, said
     assert "agree; largest relative difference" in said
     for each in wanted:
-        assert each in source
+        assert each in " ".join(source.split())
     ast.parse(source)
-    assert not re.search(r"^\s*(import|from) (torch|jaxvjp|optax)", source, re.MULTILINE)
+    assert not re.search(r"^\s*(import|from) (torch|jaxvjp)", source, re.MULTILINE)
 
 
 def test_the_example_of_the_documents(tmp_path):
@@ -204,25 +290,10 @@ def test_a_script_without_training_has_no_steps(tmp_path, capsys):
     assert "no two training steps" in capsys.readouterr().err
 
 
-PORTED = [
-    "adversarial_networks",
-    "convnet_with_modules",
-    "gated_recurrent_tagger",
-    "graph_convolutions",
-    "meta_learning",
-    "neural_ode",
-    "variational_autoencoder_with_modules",
-    "wasserstein_gradient_penalty",
-]
-"""The training scripts that are proved."""
-NEARLY = "character_gpt"
-"""The one that is ported, and whose check finds more than 1e-4."""
-OTHERS = {
-    "checkpointed_modules": "changes what goes through it",
-    "lstm_with_lbfgs": "have more than 3 forms",
-    "policy_gradient": "have more than 3 forms",
-}
-"""Those that are not, and what is said of them."""
+OTHERS = {"lstm_with_lbfgs": "have more than 12 forms"}
+"""The training scripts that are not ported, and what is said of them."""
+PORTED = sorted({each.stem for each in SCRIPTS.glob("*.py")} - {*OTHERS})
+"""Those that are proved."""
 
 
 def checked(tmp_path, name):
@@ -248,13 +319,115 @@ def test_the_training_scripts_that_are_not(tmp_path, name):
     assert OTHERS[name] in said
 
 
-@pytest.mark.long
-def test_a_transformer_is_ported_and_nearly_proved(tmp_path):
-    """The gradients of the biases of keys are rounding errors, and Adam makes steps of full length of them."""
-    _, said = checked(tmp_path, NEARLY)
-    assert float(re.search(r"largest relative difference (\S+) ", said)[1]) < 1e-3
-    assert "attn_qkv_bias" in said
+def test_twelve_training_scripts_are_proved():
+    assert len(PORTED) == 12
 
 
-def test_every_training_script_is_in_a_list():
-    assert sorted([*PORTED, NEARLY, *OTHERS]) == sorted(each.stem for each in SCRIPTS.glob("*.py"))
+def test_steps_of_more_forms_are_functions_in_the_order_in_which_they_ran(tmp_path, capsys):
+    status, source = ported(tmp_path, LENGTHS, "--check")
+    assert status == 0, capsys.readouterr().err
+    assert "def step_5(state):" in source
+
+
+def test_equal_values_at_other_places_are_data_and_no_constants(tmp_path, capsys):
+    status, source = ported(tmp_path, COINCIDENT, "--check")
+    assert status == 0, capsys.readouterr().err
+    assert "def step(state, batch):" in source
+
+
+def test_hooks_of_modules_backward_passes(tmp_path, capsys):
+    """One that returns a gradient is in the program; one that looks is not."""
+    status, source = ported(tmp_path, HOOKS, "--check")
+    assert status == 0, capsys.readouterr().err
+    assert source.count("@jax.custom_vjp") == 1
+    assert "* 0.5" in source
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (CYCLED, 'batch["rate'),  # OneCycleLR varies the momentum: the formula, as it was recorded
+        (GROUPS, "optax.clip_by_global_norm(0.3).update((net_0_grad, net_2_grad), optax.EmptyState())[0]"),
+    ],
+    ids=["cycled", "groups"],
+)
+def test_settings_of_optimizers(tmp_path, capsys, text, wanted):
+    status, source = ported(tmp_path, text, "--check")
+    assert status == 0, capsys.readouterr().err
+    assert wanted in source
+    assert ("import optax" in source) == (text is GROUPS)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("SGD", {}),
+        ("SGD", {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1, "maximize": True}),
+        ("Adam", {"betas": (0.8, 0.99), "eps": 1e-3, "weight_decay": 0.1}),
+        ("Adam", {"maximize": True}),
+        ("AdamW", {"weight_decay": 0.3}),
+        ("Adamax", {"weight_decay": 0.1}),
+        ("Adadelta", {"rho": 0.8}),
+        ("RMSprop", {"alpha": 0.9}),
+        ("RMSprop", {"centered": True, "weight_decay": 0.1}),
+        ("RMSprop", {"centered": True, "momentum": 0.9}),
+    ],
+)
+def test_transforms_of_optax_are_the_steps_of_torch(name, settings):
+    import optax
+
+    w = torch.tensor([0.5, -1.0, 2.0], dtype=torch.float64, requires_grad=True)
+    optimizer = getattr(torch.optim, name)([w], lr=0.02, **settings)
+    text = chained(rule_of(optimizer, optimizer.param_groups[0])).format(rate="0.02")
+    with jax.enable_x64(True):
+        transform = eval(text, {"optax": optax})
+        params = jax.numpy.array(w.tolist())
+        kept = transform.init(params)
+        for _ in range(20):
+            optimizer.zero_grad()
+            (w.sin() * w).sum().backward()
+            grads = jax.grad(lambda w: (jax.numpy.sin(w) * w).sum())(params)
+            updates, kept = transform.update(grads, kept, params)
+            params = optax.apply_updates(params, updates)
+            optimizer.step()
+    np.testing.assert_allclose(params, w.tolist(), rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [("Adam", {"amsgrad": True}), ("SGD", {"momentum": 0.9, "dampening": 0.1}), ("NAdam", {}), ("Adagrad", {})],
+)
+def test_optimizers_that_optax_does_not_have(name, settings):
+    optimizer = getattr(torch.optim, name)([torch.ones(2, requires_grad=True)], lr=0.02, **settings)
+    assert rule_of(optimizer, optimizer.param_groups[0]) is None
+
+
+def test_rounding_is_told_from_another_formula_in_double_precision(tmp_path, capsys, monkeypatch):
+    """The gradient of a key's bias is zero but for rounding, and Adam takes steps of full length of it."""
+    status, _ = ported(tmp_path, UNREACHED, "--check")
+    said = capsys.readouterr().err
+    assert status == 0, said
+    assert re.search(r"script_jax.py: .* DISAGREE.*k_bias", said)
+    assert re.search(r"in double precision.* agree", said)
+    from jaxvjp.tools import port
+
+    whole = port.ported
+
+    def spoiled(*given):
+        found = whole(*given)
+        return found._replace(source=found.source.replace("0.999", "0.9"))
+
+    monkeypatch.setattr(port, "ported", spoiled)
+    status, _ = ported(tmp_path, UNREACHED, "--check")
+    said = capsys.readouterr().err
+    assert status == 1
+    assert re.search(r"in double precision.* DISAGREE", said)
+
+
+def test_random_numbers_are_drawn_from_keys_or_are_torchs(tmp_path):
+    ported(tmp_path, GENERATIVE)
+    command = [sys.executable, str(tmp_path / "script_jax.py")]
+    drawn = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    exact = subprocess.run([*command, "--exact-random"], capture_output=True, text=True, check=True).stdout
+    assert drawn != exact
+    assert len(drawn.splitlines()) == len(exact.splitlines())

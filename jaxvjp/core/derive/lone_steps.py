@@ -35,20 +35,21 @@ def take_step(walk: Walk, segment: list[Node]) -> None:
     node, step, hooks = segment[0], segment[0].python, segment[0].step_hooks
     outputs = _outputs_of(segment)
     given: list[Node | None] = [each and walk.arrived.get(each) for each in outputs]
+    arrived = given
     if hooks is not None:
         for prehook in list(hooks.before.values()):
             given = hooks.call(node, prehook, given, None)
     if step is not None:
         inputs: list[Node | Number] = list(step.inputs)
         results = step(given, walk.create_graph)
-        if observers.listening:
-            tell(Stepped(step, given, results))
     else:
         inputs = list(node.inputs)
         results = _pull_alone(walk, segment, outputs, given)
     if hooks is not None:
         for hook in list(hooks.after.values()):
             results = hooks.call(node, hook, results, given)
+    if step is not None and observers.listening:
+        tell(Stepped(step, arrived, results))
     if anomaly.enabled and anomaly.check_nan:
         look_for_nan(node, results)
     pairs = list(zip(inputs, results, strict=True))

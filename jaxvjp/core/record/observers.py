@@ -46,7 +46,8 @@ class Hooked(NamedTuple):
 
 
 class Stepped(NamedTuple):
-    """A Python backward step, such as a custom `Function.backward`, returned `results` for `cotangents`."""
+    """A Python backward step, such as a custom `Function.backward`, returned `results` for `cotangents`: it and its
+    hooks."""
 
     step: Any
     cotangents: Sequence[Any]

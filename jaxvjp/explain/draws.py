@@ -1,0 +1,101 @@
+"""Which arrays are random numbers, and of which distribution: `Draws` notes them where they are drawn."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from jaxvjp.core.record.graph import Node
+from jaxvjp.core.record.versions import next_serial
+from jaxvjp.library.generator import Generator
+from jaxvjp.nn import dropout
+from jaxvjp.types.dtypes import dtype, float32, float64
+
+NEAR = 3
+"""A leaf is made within so many serials after its numbers were drawn."""
+
+
+class Draws:
+    """A context that notes what generators draw.
+
+    Args:
+        double: draw the numbers of float32 for tensors of float64, so that a script has the same ones in double
+            precision.
+    """
+
+    def __init__(self, double: bool = False) -> None:
+        self.double = double
+        self._known: dict[bytes, list[tuple[int, str]]] = {}
+
+    def __enter__(self) -> Draws:
+        self._methods = {name: getattr(Generator, name) for name in EXPRESSIONS}
+        self._scaled, dropout._scaled = dropout._scaled, self._mask
+        for name, method in self._methods.items():
+            setattr(Generator, name, self._noting(name, method))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for name, method in self._methods.items():
+            setattr(Generator, name, method)
+        dropout._scaled = self._scaled
+
+    def _mask(self, kept: Any, p: float, own: dtype) -> Any:
+        mask = self._scaled(kept, p, own)
+        self._note(mask, f"jax.random.bernoulli({{key}}, {1 - p!r}, {{shape}}){{cast}} / {1 - p!r}")
+        return mask
+
+    def _note(self, values: Any, expression: str) -> None:
+        self._known.setdefault(_digest(np.asarray(values)), []).append((next_serial(), expression))
+
+    def _noting(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(method)
+        def noted(generator: Generator, count: int, *given: Any) -> Any:
+            if self.double and given[0] is float64:
+                drawn = method(generator, count, float32, *given[1:]).astype(np.float64)
+            else:
+                drawn = method(generator, count, *given)
+            self._note(drawn, EXPRESSIONS[name](*(given if name == "integers" else given[1:])))
+            return drawn
+
+        return noted
+
+    def of(self, node: Node) -> str | None:
+        """The expression of `jax.random` that draws such an array, of `{key}` and `{shape}`, and of `{dtype}` and
+        `{cast}` where the default is not meant; None if its
+        numbers were not drawn right before the leaf was made."""
+        known = self._known.get(_digest(np.asarray(node.value)), [])
+        return next((text for serial, text in known if serial < node.serial <= serial + NEAR), None)
+
+
+def _digest(array: Any) -> bytes:
+    """The same for an array in another dtype or shape, if the numbers are the same."""
+    numbers = np.ascontiguousarray(array, np.float64 if array.dtype.kind in "fb" else array.dtype)
+    return hashlib.sha1(numbers.tobytes()).digest() + str(array.size).encode()
+
+
+def _normal(mean: float = 0.0, std: float = 1.0) -> str:
+    text = "jax.random.normal({key}, {shape}{dtype})"
+    text = text if std == 1 else f"{std!r} * {text}"
+    return text if mean == 0 else f"{mean!r} + {text}"
+
+
+def _uniform(low: float = 0.0, high: float = 1.0) -> str:
+    bounds = "" if (low, high) == (0, 1) else f", minval={low!r}, maxval={high!r}"
+    return f"jax.random.uniform({{key}}, {{shape}}{{dtype}}{bounds})"
+
+
+def _integers(low: int, high: int) -> str:
+    return f"jax.random.randint({{key}}, {{shape}}, {low}, {high}{{dtype}})"
+
+
+EXPRESSIONS: dict[str, Callable[..., str]] = {
+    "uniform": _uniform,
+    "between": _uniform,
+    "normal": _normal,
+    "scattered_normal": _normal,
+    "integers": _integers,
+}
