@@ -16,6 +16,7 @@ import json
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -138,15 +139,22 @@ def _finish(result: Any) -> None:
 def run(chosen: Sequence[Workload], torch: Any) -> list[dict[str, Any]]:
     """The figures of each workload, with its name; programs are compiled at their first call."""
     results = []
-    when, thread = Compiling.when, Compiling.thread
-    set_compiling("always")
-    try:
+    with compiled_at_once():
         for workload in terminal.progress(chosen, "measuring"):
             steps = contenders(workload, torch)
             results.append({"workload": workload.name, **measure(steps, workload.warm, workload.fresh)})
+    return results
+
+
+@contextmanager
+def compiled_at_once() -> Iterator[None]:
+    """Has programs compiled at their first call in this block."""
+    when, thread = Compiling.when, Compiling.thread
+    set_compiling("always")
+    try:
+        yield
     finally:
         set_compiling(when, thread=thread)
-    return results
 
 
 def row(result: dict[str, Any]) -> list[str]:
