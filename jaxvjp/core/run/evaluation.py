@@ -9,8 +9,8 @@ runs the plan. Nothing is computed before somebody asks. Who asks:
   (`autograd.accumulation._compute`; from the second time on `remembered_walks` runs the plan that was found here);
 * the next backward pass, before all else: for what waits and is still held. That is what the last one left out, such as
   a loss that nobody read (`Deferred`), and large leaves that were written (`Heavy`);
-* each 2,039th operation without a gradient: so a graph of them that nobody reads does not grow for ever
-  (`tensor.apply.limit_untracked_graph`).
+* each 2,039th operation without a gradient, if many wait behind it: so a graph of them that nobody reads does not grow
+  for ever (`tensor.apply.limit_untracked_graph`).
 """
 
 from __future__ import annotations
