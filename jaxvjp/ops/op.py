@@ -146,6 +146,8 @@ class Op:
     refuses_inputs_error = ""
     """The error of a backward pass through this op that asks for certain inputs (`backward(inputs=...)`, `grad`) and
     not for all leaves. "" for all ops but one: the reentrant checkpoint, which as in torch takes only the latter."""
+    begin: Any = None
+    """Of the one op that can be computed in two parts, the first part (`derive.pullback`)."""
 
     def __init__(
         self,

@@ -153,6 +153,8 @@ class Surroundings:
                 return False
         while caller is not None and package not in OURS and package_named(caller.f_globals) not in OURS:
             package, caller = package_named(caller.f_globals), caller.f_back
+        if caller is not None and package_named(caller.f_globals) == "importlib":
+            return False  # what finds a module, or runs when it is imported: a later call finds it imported
         return package not in OURS | LIBRARIES
 
     def _runs(self, code: CodeType, variables: dict[str, Any]) -> None:

@@ -28,23 +28,31 @@ from jaxvjp.types.devices import META, Elsewhere, of
 from jaxvjp.types.dtypes import BOOL, FLOATING, bool_, dtype, python_number
 
 UNTRACKED_LIMIT = 2039
-"""After this many operations without a gradient, the last one is computed. Otherwise `mean = 0.9 * mean + 0.1 * x`
-would grow a graph until somebody reads `mean`. It is prime, so that it meets every line of a loop in turn."""
+"""After this many operations without a gradient, the last one is computed if it waits for more than half as many.
+Otherwise `mean = 0.9 * mean + 0.1 * x` would grow a graph until somebody reads `mean`. The number is prime, so that it
+meets every line of a loop in turn. Behind an optimizer's step, which the next backward pass computes, there are fewer:
+cut at ever other places it would be compiled in ever other pieces."""
 _untracked = count(1).__next__
 
 
 def limit_untracked_graph(node: Node) -> None:
-    """Called with each new node that requires no gradient; computes one in `UNTRACKED_LIMIT` of them."""
+    """Called with each new node that requires no gradient; computes one in `UNTRACKED_LIMIT` of them, if many wait."""
     if _untracked() % UNTRACKED_LIMIT == 0 and not (
-        transforming().depth or transforming().forward or staging().journal or is_traced(node)
+        transforming().depth or transforming().forward or staging().journal
     ):
-        evaluate([node])
+        behind = waiting_behind(node)
+        if len(behind) > UNTRACKED_LIMIT // 2 and not any(each.operation is traced for each in behind):
+            evaluate([node])
+
+
+def waiting_behind(node: Node) -> list[Node]:
+    """`node`, and what it is computed from as far as that has no value yet, with what that needs."""
+    return reachable([node], lambda each: each.inputs if each.value is None else ())
 
 
 def is_traced(node: Node) -> bool:
     """Whether `node` is computed from what JAX traces, and so has no value (`pure.arrays`)."""
-    behind = reachable([node], lambda each: each.inputs if each.value is None else ())
-    return any(each.operation is traced for each in behind)
+    return any(each.operation is traced for each in waiting_behind(node))
 
 
 READ_MEANWHILE = frozenset(

@@ -44,3 +44,17 @@ def test_a_staged_call_sees_that_a_model_is_evaluated():
     assert [staged().item() for _ in range(3)] == [0.0] * 3
     model.eval()
     assert [staged().item() for _ in range(3)] == [1.0] * 3
+
+
+def test_a_training_loop_that_is_not_staged_compiles_nothing_after_its_first_steps(counted):
+    x, y = jaxvjp.ones(4, 3), jaxvjp.zeros(4, 2)
+    model = jaxvjp.nn.Sequential(jaxvjp.nn.Linear(3, 5), jaxvjp.nn.Tanh(), jaxvjp.nn.Linear(5, 2))
+    optimizer = jaxvjp.optim.Adam(model.parameters())
+    for step in range(120):  # some 6,000 operations without a gradient: each 2,039th of them is where it may be cut
+        if step == 4:
+            counted()
+        optimizer.zero_grad()
+        ((model(x) - y) ** 2).mean().backward()
+        optimizer.step()
+    compiles, dispatches = counted()
+    assert (compiles, dispatches) == (0, 116)

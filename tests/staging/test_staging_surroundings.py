@@ -506,10 +506,23 @@ def test_the_profiler_of_before_goes_on():
     assert told
 
 
+class FinderOfALibrary:
+    """Asked for each module that is imported; absl, which flax imports, has one like it."""
+
+    def find_spec(self, name, path, target=None):
+        return None if name in sys.modules else ITS_MODULES.get(name)
+
+
+ITS_MODULES = {"of nobody": breakpoint}
+
+
 def test_a_step_may_be_the_first_to_use_a_function_or_a_layer(monkeypatch):
     for module, name in ((jaxvjp.nn.utils, "clip_grad_norm_"), (jaxvjp.nn.modules, "Tanh"), (jaxvjp.nn, "Tanh")):
         getattr(module, name)
         monkeypatch.delitem(vars(module), name, raising=False)  # as in a new process: `__getattr__` will import it
+    monkeypatch.delitem(vars(jaxvjp.nn), "utils")
+    monkeypatch.delitem(sys.modules, "jaxvjp.nn.utils")
+    monkeypatch.setattr(sys, "meta_path", [FinderOfALibrary(), *sys.meta_path])
     w = jaxvjp.ones(2, requires_grad=True)
 
     @jaxvjp.jit

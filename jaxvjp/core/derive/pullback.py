@@ -49,13 +49,35 @@ def pullback(*operands: Any, program: Program, wrt: Positions, batched: int) -> 
     and so the resulting cotangents, have `batched` more dimensions in front. A complex cotangent is torch's: the
     conjugate of JAX's.
     """
-    arguments, cotangents = operands[: len(program.arguments)], operands[len(program.arguments) :]
-    primal, primals = function_of(program, arguments, wrt)
-    outputs, pull = jax.vjp(primal, *primals)
+    count = len(program.arguments)
+    return begin((program, wrt, batched), operands[:count], ())[1](operands[count:])
+
+
+def begin(
+    static: tuple[Program, Positions, int], arguments: Sequence[Any], equations: Sequence[int]
+) -> tuple[list[Any], Callable[[Sequence[Any]], tuple[Any, ...]]]:
+    """The first part of a pullback: the results of these `equations` of its program; and the rest, a function from the
+    cotangents to what the pullback gives."""
+    program, wrt, batched = static
+    within = Program(program.arguments, program.equations, (*program.outputs, *equations), program.weight)
+    primal, primals = function_of(within, arguments, wrt)
+
+    def apart(*differentiated: Any) -> tuple[tuple[Any, ...], list[Any]]:
+        results = primal(*differentiated)
+        return results[: len(program.outputs)], list(results[len(program.outputs) :])
+
+    outputs, pull, values = jax.vjp(apart, *primals, has_aux=True)
     for _ in range(batched):
         pull = jax.vmap(pull)
-    results = pull(tuple(_conjugated(each) for each in cotangents))
-    return (*outputs, *[_conjugated(each) for each in results])
+
+    def rest(cotangents: Sequence[Any]) -> tuple[Any, ...]:
+        results = pull(tuple(_conjugated(each) for each in cotangents))
+        return (*outputs, *[_conjugated(each) for each in results])
+
+    return values, rest
+
+
+pullback.begin = begin
 
 
 def _conjugated(cotangent: Any) -> Any:
