@@ -112,12 +112,24 @@ def weight_of(node: Node) -> int:
 
 
 def replay(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
-    """The outputs of `program`, given an array for each argument. JAX can trace it.
+    """The outputs of `program`, given an array for each argument. JAX can trace it."""
+    shared = in_pullbacks(program)
+    if shared:
+        return _replay_sharing(program, arguments, shared)
+    results: list[Any] = []
+    for operation, static, inputs in program.equations:
+        operands = [results[each] if each >= 0 else arguments[-1 - each] for each in inputs]
+        results.append(operation.call(static, operands))
+    return tuple(results[each] if each >= 0 else arguments[-1 - each] for each in program.outputs)
 
-    What a pullback computes as well on its way is read off the pullback (`in_pullbacks`): its forward pass then runs
-    when the first of its values is needed, and the rest of it where it stands.
-    """
-    equations, found = program.equations, in_pullbacks(program)
+
+# Of a program whose pullbacks compute some of its equations as well.
+
+
+def _replay_sharing(program: Program, arguments: Sequence[Any], shared: dict[int, tuple[int, int]]) -> tuple[Any, ...]:
+    """`replay` with each equation of `shared` read off its pullback. The forward pass of that runs when the first of
+    these values is needed, and the rest of it where it stands."""
+    equations = program.equations
     results: dict[int, Any] = {}
     begun: dict[int, Callable[..., Any] | None] = {}
 
@@ -129,15 +141,15 @@ def replay(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
         reads = inputs[: len(static[0].arguments)]
         begun[at] = None
         compute(sorted(_behind(reads, equations, results)))
-        same = [(each, inner) for each, (pullback, inner) in found.items() if pullback == at]
+        same = [(each, inner) for each, (pullback, inner) in shared.items() if pullback == at]
         values, begun[at] = operation.begin(static, read(reads), [inner for _, inner in same])
         for (each, _), value in zip(same, values, strict=True):
             results.setdefault(each, value)
 
     def compute(places: Iterable[int]) -> None:
         for at in places:
-            if at in found and found[at][0] not in begun:
-                begin(found[at][0])
+            if at in shared and shared[at][0] not in begun:
+                begin(shared[at][0])
             if at in results:
                 continue
             operation, static, inputs = equations[at]
