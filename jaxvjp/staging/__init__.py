@@ -155,7 +155,7 @@ class Staged:
                 except RuntimeError as error:  # as for a view of several whose base was written: torch never reads it
                     if journal.refused is not None:
                         raise
-                    journal.refuse(f"gives a tensor that cannot be read: {error}".partition("\n")[0])
+                    journal.refuse(f"gives a tensor that cannot be read: {error}".partition("\n")[0].rstrip("."))
             if journal.refused is None:
                 variant.compute()
                 journal.inspect()

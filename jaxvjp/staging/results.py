@@ -106,10 +106,12 @@ def alias_as(like: Tensor, of: Tensor) -> Callable[[Tensor], Tensor] | None:
     """A function that makes the same alias of another tensor as `like`, made in the step, is of `of`: a view, or what
     `detach()` gives. None if `like` is no part of what `of`, or its base, shows.
 
-    For `like = of.t().detach()` it is `lambda tensor: tensor.t().detach()`.
+    For `like = of.t().detach()` it is `lambda tensor: tensor.t().detach()`. RuntimeError for a view that may not be
+    read, as its base was written.
     """
     if like is of:
         return _itself
+    like.check_current()
     base, origin = like._base_tensor, of._base_tensor
     if base is not None and not like.follows_base:  # one of them was given another shape in place, or other data
         return None

@@ -483,7 +483,7 @@ class Stored(Holder):
             return
         own, others = self._layout(), other._layout()
         # Of what has gaps torch finds it too hard to tell.
-        same = (own.reach, own.extent) == (others.reach, others.extent)
+        same = (own.reach, own.taken) == (others.reach, others.taken)
         if own.dense and others.dense and own.meets(others) and not same:
             raise RuntimeError(OVERLAP)
 
@@ -530,7 +530,7 @@ class Stored(Holder):
                 f"data of shape {list(values.aval.shape)} for a tensor of shape {list(self._node.aval.shape)} whose "
                 "gradient goes on to what it was computed from\nDetach it first: `x = x.detach(); x.data = ...`."
             )
-        self.versions.leave(self.storage)
+        self.versions.spread(self.storage, storage)
         self.place(storage, path)
         self._show(self._with_gradient(values))
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 from functions import doubled
+from functions import doubled
 from oracle import agree, agreement_of, programs_of, raises
 
 
@@ -200,6 +201,62 @@ def a_bound_of_another_type(torch):
 @raises(NotImplementedError)
 def a_running_sum_of_a_mask_in_place(torch):
     torch.ones(3, dtype=torch.bool).cumsum_(0)
+
+
+def what_a_function_wrote_without_a_gradient_is_saved_as_it_is(torch):
+    w, told = torch.tensor([1.0, 2.0], requires_grad=True), []
+    for alias in (w.detach(), w.detach()[:1], torch.ones(2)):
+        given = doubled(torch)(alias)
+        y = w[: len(given)] * given
+        torch.ones(2).mul_(2)  # a backward pass looks only for writes if there was one since
+        y.sum().backward()
+        told += [w.grad.clone(), w._version, alias._version]
+    return told
+
+
+def a_leaf_that_a_function_wrote_in_vain_is_saved_as_it_is(torch):
+    w, said = torch.tensor([1.0, 2.0], requires_grad=True), []
+    try:
+        doubled(torch)(w)
+    except RuntimeError as error:
+        said.append(str(error).partition("\n")[0])
+    y = w * w
+    torch.ones(2).mul_(2)
+    y.sum().backward()
+    return said, w.grad, w._version
+
+
+def what_is_saved_after_a_write_through_a_view_of_former_data(torch):
+    w = torch.tensor([2.0], requires_grad=True)
+    former = w[:]
+    w.data = w.data * 2
+    with torch.no_grad():
+        former[0] = 7.0
+    y = w * w
+    torch.ones(2).mul_(2)
+    y.sum().backward()
+    return w, w.grad, former, w._version, former._version
+
+
+def gradients_of_another_shape_than_the_grad_they_are_added_to(torch):
+    w = torch.ones(3, requires_grad=True)
+    w.sum().backward()
+    w.data = torch.ones(1, 3)
+    (w * w).sum().backward(create_graph=True)
+    x = w.detach().squeeze(0).requires_grad_() * 0.5
+    x.retain_grad()
+    x.sum().backward(retain_graph=True)
+    x.unsqueeze_(0)
+    (x * x).sum().backward()
+    return w.grad, x.grad.sum()
+
+
+@raises(RuntimeError)
+def a_gradient_of_another_shape_is_not_added_in_place(torch):
+    w = torch.ones(3, requires_grad=True)
+    w.sum().backward()
+    w.data = torch.ones(1, 3)
+    (w * w).sum().backward()
 
 
 test_agrees_with_torch = agreement_of(programs_of(globals()))

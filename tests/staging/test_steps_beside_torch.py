@@ -72,3 +72,23 @@ def test_a_step_called_again_does_what_it_did(text):
         return told
 
     agree(program)
+
+
+def test_a_view_that_may_not_be_read_may_not_be_read_after_a_later_call():
+    def program(torch):
+        def step(a):
+            result = a.tanh()
+            with torch.no_grad():
+                view = result.t()
+            result.add_(a)
+            return result, view
+
+        leaf, under_jit, told = torch.ones(2, 3, requires_grad=True), staged(torch, step, fullgraph=False), []
+        for _ in range(4):
+            try:
+                told.append(under_jit(leaf)[1] * 2)
+            except RuntimeError as error:
+                told.append(str(error).partition("\n")[0])
+        return told
+
+    agree(program)
