@@ -259,4 +259,33 @@ def a_gradient_of_another_shape_is_not_added_in_place(torch):
     (w * w).sum().backward()
 
 
+def what_is_saved_before_and_after_an_alias_gets_another_shape(torch):
+    w, told = torch.ones(2, requires_grad=True), []
+    for take in (lambda x: x[:0], lambda x: x[1:], lambda x: x.detach(), lambda x: x.data):
+        for early in (True, False):
+            x = torch.tensor([1.0, 2.0])
+            alias = take(x)
+            y = w * x if early else None
+            alias.unsqueeze_(0)
+            y = y if early else w * x
+            torch.ones(2).mul_(2)
+            try:
+                y.sum().backward()
+            except RuntimeError as error:
+                told.append(str(error).partition(" Hint")[0])
+            told.append((x._version, w.grad is None or w.grad.clone()))
+    return told
+
+
+def what_is_saved_after_a_write_through_a_view_of_data_without_a_gradient(torch):
+    w, x = torch.ones(2, requires_grad=True), torch.tensor([1.0, 2.0])
+    former = x[:]
+    x.data = x.data * 2
+    former.add_(1)
+    y = w * x
+    torch.ones(2).mul_(2)
+    y.sum().backward()
+    return w.grad, x._version, former
+
+
 test_agrees_with_torch = agreement_of(programs_of(globals()))

@@ -50,6 +50,7 @@ m.allclose(m, rtol='s')
 m.sum((True, 0)); m.sum((0, True, 1)); m.sum((0, 1.0)); torch.std(m, (0, None)); m.view(True, 4); m.reshape(True, 4)
 torch.zeros(True); torch.zeros(True, 2); torch.zeros((2, 1.0)); m.flip(False, True); m.split(True)
 torch.split(m, [True, 1]); torch.hann_window(True); torch.hann_window(4.0); torch.hamming_window('s')
+m.expand(2, -1, -1, 2); m.expand(-1, -1, 2, 2); m.sum().expand(2, -1); m.expand(-2, 2, 2); m.expand(-3, 3)
 torch.mm(m); torch.mm(m, m, m); torch.mm(m, other=m); m.mm(mat2='a'); m.mul_('a'); m.mul_(); torch.exp(3)
 """
 

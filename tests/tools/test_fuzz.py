@@ -157,6 +157,12 @@ OPEN = {
         "b = a.tanh()\nwith torch.no_grad(): b.t_()\nb.backward(torch.full((2, 3), 2.))",
     ),
     "data of an operand": (LEAF, "b = 2. * a\ny = b * b\nb.data = torch.ones((3, 2))\ny.sum().backward()"),
+    "hooks of the grad_fn of a view of which a part was written": (
+        LEAF,
+        "b = (2. * a).t()\nc = b.t()\n"
+        "c.grad_fn.register_hook(lambda to, of: ([note('c', grad) for grad in of if grad is not None], None)[1])\n"
+        "c[0].mul_(2.)\nc.sum().backward()",
+    ),
     "hooks of a leaf that was detached": (
         LEAF,
         "a.register_post_accumulate_grad_hook(lambda leaf: note('a', leaf.grad))\n"

@@ -90,10 +90,10 @@ def of_a_turned_tensor(past: list[Statement]) -> bool:
 def left_open(past: list[Statement], sort: str, expected: Any, given: Any, views: list[str]) -> bool:
     """Whether a difference is one of those that docs/storage.md names: that a gradient which is a constant requires
     none; hooks of one of `views` of which a part was written; that nothing is called for a leaf which requires none any
-    more; pieces by `as_strided`; hooks, and what is retained, of a tensor that has another shape by now; and that there
+    more; hooks, and what is retained, of a tensor that has another shape by now; and that there
     is no gradient of a turned tensor."""
     text = "\n".join(each.text for each in past)
-    hooked = set(re.findall(r"(\w+)\.register_hook", text)).intersection(views)
+    hooked = set(re.findall(r"(\w+)\.(?:grad_fn\.)?register_hook", text)).intersection(views)
     if sort == "hooks" and any(re.search(rf"\b{name}\[.*(_\(| [-+*/]?= )", text) for name in hooked):
         return True
     nothing = given is None or (sort == "hooks" and any(value is None for _, value in given))
@@ -101,20 +101,16 @@ def left_open(past: list[Statement], sort: str, expected: Any, given: Any, views
         return True
     if re.search(r"zero_|fill_|copy_|\] = ", text) and "create_graph" in text:
         requires = expected is True or (sort == "grad is there" and expected and expected[1])
-        return bool(requires) and sort in ("grad is there", "requires_grad, is_leaf")
+        if requires and sort in ("grad is there", "requires_grad, is_leaf"):
+            return True
     ended = set(re.findall(r"(\w+)\.(?:requires_grad_\(False\)|detach_\(\))", text))
     called = re.findall(r"(\w+)\.register_post_accumulate_grad_hook\(lambda leaf: (\w*)", text)
     if sort != "memory shared" and any(name in ended and (sort == "hooks" or does != "note") for name, does in called):
         return True
     turned = set(re.findall(r"no_grad\(\): (\w+)\.t_\(\)", text))
-    return (
-        ("as_strided" in text and isinstance(expected, Failure))
-        or (
-            sort == "grad is there"
-            and bool(re.search(r"retain_grad\(\)(.|\n)*\.(\w*squeeze|t|transpose|swap\w+)_\(", text))
-        )
-        or (sort == "hooks" and bool(turned & set(re.findall(r"(\w+)\.(?:grad_fn\.)?register_hook", text))))
-    )
+    if sort == "grad is there" and re.search(r"retain_grad\(\)(.|\n)*\.(\w*squeeze|t|transpose|swap\w+)_\(", text):
+        return True
+    return sort == "hooks" and bool(turned & set(re.findall(r"(\w+)\.(?:grad_fn\.)?register_hook", text)))
 
 
 def saved_as_result(x: Any) -> bool:
