@@ -228,7 +228,7 @@ def _summed(gradients: dict[Node, Node]) -> dict[Node, Node]:
         into = _grad_node_of(node)
         if isinstance(into, Node):
             sums[node] = record(add, (into, gradient))
-            # torch adds in place to the `grad` of a leaf, if it need not be differentiable; `data` of another shape was set
+            # To the `grad` of a leaf torch adds in place, unless the sum is to be differentiable.
             if sums[node].aval.shape != into.aval.shape and ends_here(node) and not grad_mode().enabled:
                 raise RuntimeError(
                     f"output with shape {list(into.aval.shape)} doesn't match the broadcast shape "

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import pytest
 from functions import doubled
-from functions import doubled
 from oracle import agree, agreement_of, programs_of, raises
 
 
