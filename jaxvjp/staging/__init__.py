@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable
 from types import MethodType
 from typing import Any
+from weakref import WeakSet
 
 from jaxvjp.core.record.modes import grad_mode, staging, transforming
 from jaxvjp.core.record.observers import observers
@@ -35,6 +36,7 @@ from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.tensor.trees import flattened, tensors_of
 from jaxvjp.types.devices import device
 from jaxvjp.types.dtypes import dtype, get_default_dtype
+from jaxvjp.types.forks import in_child
 
 __all__ = ["Staged", "UnstageableError", "compile", "jit"]
 
@@ -62,6 +64,7 @@ class Staged:
         self._function = function
         self._fullgraph = fullgraph
         self._forget()
+        _steps.add(self)
 
     def _forget(self) -> None:
         """Drops all programs."""
@@ -202,6 +205,17 @@ def _quick_key(given: tuple[Any, ...], named: dict[str, Any]) -> Any:
     if named:
         shown += [(name, each if type(each) in SHOWN else type(each)) for name, each in named.items()]
     return tuple(shown)
+
+
+_steps: WeakSet[Staged] = WeakSet()
+
+
+def _forget_all() -> None:
+    for each in [*_steps]:
+        each._forget()
+
+
+in_child.append(_forget_all)
 
 
 def _signature(value: Any) -> Any:

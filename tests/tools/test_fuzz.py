@@ -45,6 +45,12 @@ def test_programs_agree_with_torch(first):
     all_agree(range(first, first + 10))
 
 
+@pytest.mark.parametrize("first", range(120, 200, 20))
+def test_programs_agree_without_a_compiler(monkeypatch, first):
+    monkeypatch.setattr(Compiling, "when", "never")
+    all_agree(range(first, first + 20), "--tier never")
+
+
 @pytest.mark.parametrize("first", range(0, 40, 10))
 def test_staged_programs_agree_with_torch(first):
     all_agree(range(first, first + 10), "--staged", staged.staged_program_of, staged.disagreements)
@@ -62,7 +68,7 @@ def test_what_a_staged_step_forgets_is_found(monkeypatch, compiled):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("first", range(120, 5120, 50))
+@pytest.mark.parametrize("first", range(200, 5200, 50))
 def test_many_programs_agree_with_torch(first):
     all_agree(range(first, first + 50))
 
@@ -151,6 +157,10 @@ OPEN = {
         LEAF,
         "b = 2. * a\ny = b * b\nwith torch.no_grad(): b.t_()\n"
         "note('b', *torch.autograd.grad(y.sum(), b, allow_unused=True, retain_graph=True))",
+    ),
+    "the backward of what was recorded of a leaf that was turned": (
+        LEAF,
+        "b = a.clone()\nwith torch.no_grad(): a.t_()\n(b * b).sum().backward()",
     ),
     "which error is first, of a turned result": (
         LEAF,

@@ -22,6 +22,7 @@ from jaxvjp.core.run.program import Program
 from jaxvjp.ops.identity import UNCHANGED, tuple_item
 from jaxvjp.ops.op import Aval, traced
 from jaxvjp.types.dtypes import from_numpy
+from jaxvjp.types.forks import check
 
 FOLDED = 1 << 12
 """A result of constants with at most this many elements is computed once."""
@@ -243,9 +244,13 @@ def _jaxpr_and_constants(inner: Any) -> tuple[Any, Sequence[Any]]:
 def _jax_call(equation: Any) -> Call:
     """JAX's own primitive, compiled for this equation alone."""
     primitive, params = equation.primitive, equation.params
-    if primitive.multiple_results:
-        return lambda *operands: [_numpy(each) for each in primitive.bind(*operands, **params)]
-    return lambda *operands: _numpy(primitive.bind(*operands, **params))
+
+    def call(*operands: Any) -> Any:
+        check(f"`jax.lax`'s `{primitive.name}`")
+        results = primitive.bind(*operands, **params)
+        return [_numpy(each) for each in results] if primitive.multiple_results else _numpy(results)
+
+    return call
 
 
 def _numpy(value: Any) -> Any:

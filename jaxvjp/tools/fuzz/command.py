@@ -49,11 +49,11 @@ def within(seconds: int, function: Callable[[], Any]) -> Any:
         raise Stopped
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1)  # again each second: in a callback of the collector it is ignored
     try:
         return function()
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
 
 

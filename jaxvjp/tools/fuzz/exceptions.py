@@ -21,10 +21,12 @@ GIVEN_UP = re.compile(
     "|(Function .* returned an )?invalid gradient at index|sub_.*must be Tensor, not NoneType|.*INTERNAL ASSERT FAILED"
     "|Inplace update to inference tensor|setStorage: sizes"
     "|torch.utils.checkpoint: A different number of tensors was saved"
+    "|A leaf node was passed to _will_engine_execute_node"
 )
 """What torch says of a graph that was changed after it was recorded and has its gradient here (docs/storage.md), of a
 hook of a leaf that requires none any more, of a tensor of inference mode that it has written already, of a checkpoint
-whose input was detached in place, and of errors of its own: there a program ends."""
+whose input was detached in place, of hooks of several leaves while it computes gradients for `autograd.grad`, and of
+errors of its own: there a program ends."""
 FORGOTTEN = (
     "a leaf Variable that requires grad is being used in an in-place operation",
     "you can only change requires_grad flags of leaf variables",
@@ -46,6 +48,9 @@ BY_STRIDES = re.compile(r"as_strided|\.view\(|flatten|reshape|randn_like|dropout
 gradient may be an expanded number, of which each element is written at once."""
 MASKED = re.compile(r"\.copy_\(|masked_fill_|\[.* > .*\] = ")
 """Writes that torch lets pass, with a warning, where several elements share a place (docs/storage.md)."""
+TURNED = re.compile(r"no_grad\(\): (\w+)\.t_\(\)")
+"""What has torch refuse the backward of what was recorded before, where the shape is not what it was
+(docs/storage.md)."""
 WALK = re.compile(r"backward\(|autograd\.grad\(")
 OF_SEVERAL = re.compile(
     r"Output\s?\d+ of \w+ is a view and is being modified|Can't detach views in-place"
@@ -83,7 +88,7 @@ def of_a_turned_tensor(past: list[Statement]) -> bool:
         asked = re.search(r"autograd\.grad\(.*?(\w+)\]?, allow_unused", each.text)
         if asked and asked[1] in turned:
             return True
-        turned |= set(re.findall(r"no_grad\(\): (\w+)\.t_\(\)", each.text))
+        turned |= set(TURNED.findall(each.text))
     return False
 
 
@@ -110,7 +115,7 @@ def left_open(past: list[Statement], sort: str, expected: Any, given: Any, views
     called = re.findall(r"(\w+)\.register_post_accumulate_grad_hook\(lambda leaf: (\w*)", text)
     if sort != "memory shared" and any(name in ended and (sort == "hooks" or does != "note") for name, does in called):
         return True
-    turned = set(re.findall(r"no_grad\(\): (\w+)\.t_\(\)", text))
+    turned = set(TURNED.findall(text))
     if sort == "grad is there" and re.search(r"retain_grad\(\)(.|\n)*\.(\w*squeeze|t|transpose|swap\w+)_\(", text):
         return True
     return sort == "hooks" and bool(turned & set(re.findall(r"(\w+)\.(?:grad_fn\.)?register_hook", text)))

@@ -291,9 +291,8 @@ KINDS = (
         {handle} = graph.register_multi_grad_hook([{x}], lambda grad: note('{x}', grad), mode='any')""")),
     Kind("hooks of what is saved", 2, anything, computed, each_of("""
         with graph.saved_tensors_hooks(lambda x: x.detach().clone(), lambda x: x): {new} = {x} * {y}
-        with graph.saved_tensors_hooks(lambda x: (note('{x}', x), x)[1], lambda x: x): {new} = {x}.tanh()
-        with graph.saved_tensors_hooks(lambda x: x.tolist(), torch.tensor): {new} = {x} * {x}
-        with graph.save_on_cpu(): {new} = {x} * {y}""")),
+        with graph.saved_tensors_hooks(lambda x: (note('{x}', x), x.clone())[1], lambda x: x): {new} = {x}.tanh()
+        with graph.saved_tensors_hooks(lambda x: x.tolist(), torch.tensor): {new} = {x} * {x}""")),
     Kind("hook removed", 6, anything, nothing, each_of("{a_handle}.remove()")),
     Kind("retain_grad", 2, inner, nothing, each_of("{x}.retain_grad()")),
     Kind("backward", 7, unspent, freed, each_of("""
