@@ -287,4 +287,16 @@ def what_is_saved_after_a_write_through_a_view_of_data_without_a_gradient(torch)
     return w.grad, x._version, former
 
 
+def a_converted_tensor_that_was_written_and_is_gone(torch):
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    x = w.double()
+    y = torch.nn.functional.softplus(x)
+    x.add_(1)
+    del x
+    try:
+        y.sum().backward()
+    except RuntimeError as error:
+        return str(error).partition(":")[0]
+
+
 test_agrees_with_torch = agreement_of(programs_of(globals()))
