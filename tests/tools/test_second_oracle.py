@@ -43,6 +43,12 @@ def test_a_wrong_gradient_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert any(each.oracle == differences.DIFFERENCES for each in found(range(12, 14)))
 
 
+def test_a_small_bend_has_no_slope() -> None:
+    step = differences.STEP
+    assert differences.slope(0.004 * step, 0.0, 0.0) is None
+    assert differences.slope(3 * step, 0.0, -3 * step) == pytest.approx(3)
+
+
 def test_another_text_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(differences, "near", lambda given, expected: False)
     assert {each.oracle for each in found(range(12, 14))} == {TEXT}

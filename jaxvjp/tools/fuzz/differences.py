@@ -136,7 +136,7 @@ def slope(after: float, here: float, before: float) -> float | None:
         return None
     sides = (after - here) / STEP, (here - before) / STEP
     middle = (after - before) / (2 * STEP)
-    return middle if abs(sides[0] - sides[1]) <= 0.02 * (1 + abs(middle)) else None
+    return middle if abs(sides[0] - sides[1]) <= TOLERANCE * (1 + abs(middle)) else None
 
 
 def report(seeds: range, without: frozenset[str]) -> int:
