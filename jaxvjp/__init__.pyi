@@ -294,7 +294,7 @@ def avg_pool1d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int]
     """The mean of each window over 1 spatial dimension."""
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor:
     """`beta * input + alpha * bmm(batch1, batch2)`."""
-def bartlett_window(window_length: builtins.int, periodic: builtins.bool = True, *given: builtins.float, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None, **named: builtins.float) -> Tensor:
+def bartlett_window(window_length: builtins.int, periodic: builtins.bool = True, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """A triangle; `periodic` for one whose next height would be the first again."""
 def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: builtins.bool, momentum: builtins.float, eps: builtins.float, cudnn_enabled: builtins.bool) -> Tensor:
     """`nn.functional.batch_norm` with its arguments in another order. Counterpart of `torch.batch_norm`."""
@@ -321,7 +321,7 @@ def bitwise_right_shift(input: Tensor | builtins.complex, other: Tensor | builti
     """The bits, moved down by `other` places."""
 def bitwise_xor(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """The bits that just one of the two has."""
-def blackman_window(window_length: builtins.int, periodic: builtins.bool = True, *given: builtins.float, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None, **named: builtins.float) -> Tensor:
+def blackman_window(window_length: builtins.int, periodic: builtins.bool = True, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """A sum of two cosines that starts from 0; `periodic` for one whose next height would be the first again."""
 @overload
 def block_diag(tensors: Sequence[Tensor] = ()) -> Tensor:
@@ -658,9 +658,9 @@ def gru_cell(input: Tensor, hx: Any, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | 
 def gt(input: Tensor, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """Whether the elements of `input` are larger."""
 half: dtype
-def hamming_window(window_length: builtins.int, periodic: builtins.bool = True, *given: builtins.float, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None, **named: builtins.float) -> Tensor:
+def hamming_window(window_length: builtins.int, periodic: builtins.bool = True, alpha: builtins.float = 0.54, beta: builtins.float = 0.46, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """`alpha` minus a period of a cosine times `beta`; `periodic` for one whose next height would be the first again."""
-def hann_window(window_length: builtins.int, periodic: builtins.bool = True, *given: builtins.float, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None, **named: builtins.float) -> Tensor:
+def hann_window(window_length: builtins.int, periodic: builtins.bool = True, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """One period of a cosine, raised to start from 0; `periodic` for one whose next height would be the first again."""
 def hardshrink(input: Tensor, lambd: builtins.float = 0.5, *, out: Tensor | None = None) -> Tensor:
     """`input`, or 0 where its magnitude is at most `lambd`."""
@@ -759,7 +759,7 @@ def isreal(input: Tensor) -> Tensor:
     """Whether its imaginary part is 0."""
 def istft(input: Tensor, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> Tensor:
     """The signal whose frames have these spectra, by least squares."""
-def kaiser_window(window_length: builtins.int, periodic: builtins.bool = True, *given: builtins.float, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None, **named: builtins.float) -> Tensor:
+def kaiser_window(window_length: builtins.int, periodic: builtins.bool = True, beta: builtins.float = 12.0, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """Kaiser's window, the narrower the larger `beta`; `periodic` for one whose next height would be the first again."""
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Kronecker product: each element of `input` in turn times the whole of `other`."""

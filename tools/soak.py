@@ -2,6 +2,7 @@
 
     python tools/soak.py                                 # every loop, 100,000 steps each
     python tools/soak.py --steps 20000 plain hooks       # some of them
+    python tools/soak.py --steps 10 leaves operations nested   # large steps: see `LARGE`
 
 Each loop has a process of its own. It is measured ten times, at equal distances, after `gc.collect()`: the memory that
 the process holds (RSS), the nodes of graphs that live, the entries of all of jaxvjp's caches, the open files and the
@@ -178,9 +179,77 @@ def dropped() -> Step:
     return step
 
 
+def leaves(size: int = 10_000) -> Step:
+    """So many leaves in one backward pass, as many as a step makes anew."""
+
+    def step(number: int) -> None:
+        made = [torch.tensor(float(each), requires_grad=True) for each in range(size)]
+        total = torch.tensor(0.0)
+        for each in made:
+            total = total + each * each
+        total.backward()
+        assert all(each.grad.item() == 2 * each.item() for each in made)
+
+    return step
+
+
+def operations(size: int = 200_000) -> Step:
+    """So many operations, one after the other, and the backward pass through them all."""
+
+    def step(number: int) -> None:
+        x = torch.tensor(1.0, dtype=torch.float64, requires_grad=True)
+        y = x
+        for _ in range(size // 2):
+            y = y * 1.00001 + 0.5
+        y.backward()
+        assert abs(x.grad.item() - 1.00001 ** (size // 2)) < 1e-6
+
+    return step
+
+
+def nested(size: int = 1_000) -> Step:
+    """So many calls, each within the one before: of a function, of a module, of a staged step, of `backward` in a
+    hook."""
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), 50 * size))
+    module = torch.nn.Identity()
+    compiled: Callable[[torch.Tensor], torch.Tensor] = torch.sin
+    for _ in range(size):
+        module = torch.nn.Sequential(module)
+        compiled = torch.jit(lambda x, inner=compiled: inner(x) * 1.0)
+
+    def call(x: torch.Tensor, depth: int) -> torch.Tensor:
+        if not depth:
+            return x
+        with torch.enable_grad():
+            return call(x, depth - 1) + x
+
+    def step(number: int) -> None:
+        w, left = torch.ones(2, requires_grad=True), [size]
+
+        def hook(gradient: torch.Tensor) -> None:
+            left[0] -= 1
+            if left[0]:
+                backward()
+
+        def backward() -> None:
+            with torch.enable_grad():
+                y = w * 2
+                y.register_hook(hook)
+                y.sum().backward()
+
+        call(module(w), size).sum().backward()
+        backward()
+        assert w.grad.tolist() == [3.0 * size + 1] * 2
+        assert compiled(torch.zeros(2)).tolist() == [0.0, 0.0]
+
+    return step
+
+
 LOOPS: dict[str, Callable[[], Step]] = {
     each.__name__: each for each in (plain, shapes, unseen, hooks, exceptions, staged, dropped)
 }
+LARGE: dict[str, Callable[..., Step]] = {each.__name__: each for each in (leaves, operations, nested)}
+"""Loops of which one step takes seconds: they run only where they are named."""
 
 
 def cached() -> int:
@@ -206,7 +275,7 @@ def measured() -> list[int]:
 
 def soaked(name: str, steps: int) -> list[list[int]]:
     """Runs a loop; the numbers at its ten points."""
-    step, points = LOOPS[name](), []
+    step, points = (LOOPS | LARGE)[name](), []
     for number in range(steps):
         step(number)
         if (number + 1) * POINTS // steps > len(points):
@@ -229,7 +298,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python tools/soak.py", description=main.__doc__)
     parser.add_argument("--steps", type=int, default=100_000, help="how many steps each loop takes")
     parser.add_argument("--here", action="store_true", help="run one loop in this process and print its numbers")
-    parser.add_argument("names", nargs="*", choices=[*LOOPS, []], help="which loops")
+    parser.add_argument("names", nargs="*", choices=[*LOOPS, *LARGE, []], help="which loops")
     options = parser.parse_args(arguments)
     if options.steps < POINTS:
         parser.error(f"a loop has at least {POINTS} steps")

@@ -20,7 +20,7 @@ from jaxvjp.core.derive.saved import release
 from jaxvjp.core.record.blocks import restored
 from jaxvjp.core.record.graph import Node, ends_here, recording_order
 from jaxvjp.core.record.lifetime import NodesMet
-from jaxvjp.core.record.modes import staging, tracking, transforming
+from jaxvjp.core.record.modes import grad_mode, staging, tracking, transforming
 from jaxvjp.core.record.observers import Walked, observers, tell
 from jaxvjp.core.record.record import record
 from jaxvjp.core.record.steps import Cotangents, StepHooks
@@ -229,7 +229,8 @@ def _summed(gradients: dict[Node, Node]) -> dict[Node, Node]:
         into = _grad_node_of(node)
         if isinstance(into, Node):
             sums[node] = record(add, (into, gradient))
-            if sums[node].aval.shape != into.aval.shape:  # `data` of another shape was set
+            # To the `grad` of a leaf torch adds in place, unless the sum is to be differentiable.
+            if sums[node].aval.shape != into.aval.shape and ends_here(node) and not grad_mode().enabled:
                 raise RuntimeError(
                     f"output with shape {list(into.aval.shape)} doesn't match the broadcast shape "
                     f"{list(sums[node].aval.shape)}\nThe tensor has other `data` by now; set its `grad` to None first."

@@ -294,7 +294,7 @@ class _Outputs:
         written = {id(each) for each, known in zip(raw, differentiable, strict=True) if known} & self.inputs
         for each in self.ctx._dirty:
             if id(each) not in written:  # `_written` counts that write itself
-                each.count_write(None)
+                self._count(each)
         results: list[Any] = []
         for position, each in enumerate(raw):
             if not isinstance(each, Tensor):
@@ -343,6 +343,13 @@ class _Outputs:
         tensor._path = None if tensor._path is None else tensor._path + mark
         tensor._steps += mark
 
+    @staticmethod
+    def _count(tensor: Tensor) -> None:
+        """`forward` has written; torch counts a write by the Function, too. What reads the tensor now reads it as it is
+        after that."""
+        with tracking(False):
+            tensor.write(detached(tensor.node))
+
     def _written(self, position: int, tensor: Tensor, several: bool) -> Tensor:
         """Makes an input that `forward` wrote to show this output from now on."""
         base = tensor._base_tensor
@@ -350,7 +357,7 @@ class _Outputs:
         if marked and (tensor._unrecorded is None or not tensor._node.is_leaf):
             tensor._refuse("is being modified inplace")
         if marked or (tensor.is_leaf and tensor.requires_grad):
-            tensor.count_write(None)  # `forward` has written; torch counts a write by the Function, too
+            self._count(tensor)
             raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
         with tracking(True):
             tensor.check_writable()

@@ -346,7 +346,9 @@ def register_multi_grad_hook(
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
-    if not all(each.requires_grad for each in tensors):
+    if mode == "any":
+        tensors = [each for each in tensors if each.requires_grad]
+    elif not all(each.requires_grad for each in tensors):
         raise AssertionError("Expected gradient function to be set\nOne of the tensors requires no gradient.")
     # A leaf may be written before the backward, so its node is looked up then.
     nodes = [ref(each) if each.is_leaf else each.gradient_node for each in tensors]

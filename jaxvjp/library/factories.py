@@ -6,7 +6,6 @@ Each returns a leaf.
 from __future__ import annotations
 
 import inspect
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any, get_overloads
 
@@ -21,6 +20,7 @@ from jaxvjp.ops.op import Aval
 from jaxvjp.tensor.batched_randomness import per_example
 from jaxvjp.tensor.out_argument import COUNTED, write_out
 from jaxvjp.tensor.published import public
+from jaxvjp.tensor.signatures import fits_at
 from jaxvjp.tensor.tensor import NUMBERS, Tensor, wrap
 from jaxvjp.types.devices import META, Device, place, put
 from jaxvjp.types.dtypes import (
@@ -69,26 +69,18 @@ def new_leaf(array: Any, own: Dtype, requires_grad: bool = False, device: Any = 
     return wrap(node_of_value(value, Aval(np.shape(array), own, place=where), requires_grad))
 
 
-def _is_size(value: Any) -> bool:
-    try:
-        operator.index(value)
-    except (TypeError, ValueError):
-        return False
-    return not isinstance(value, bool)
-
-
 def sizes(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     """The shape that `size` means, whether spread out or in one sequence."""
     if len(size) == 1 and isinstance(size[0], Sequence) and not isinstance(size[0], str):
         for position, each in enumerate(size[0]):
-            if not _is_size(each):
+            if not fits_at(position, each):
                 raise TypeError(
                     f"{name}(): argument 'size' (position 1) must be tuple of ints, but found element of type "
                     f"{typename(each)} at pos {position}"
                 )
         size = tuple(size[0])
     for position, each in enumerate(size, 1):
-        if not _is_size(each):
+        if not fits_at(position - 1, each):
             raise TypeError(
                 f"{name}(): argument 'size' (position {position}) must be tuple of ints, not {typename(each)}\n"
                 f"Such as `{name}(2, 3)`."

@@ -16,6 +16,7 @@ from jaxvjp.core.record.graph import Number
 from jaxvjp.core.record.modes import staging, transforming
 from jaxvjp.core.record.record import node_of_value
 from jaxvjp.core.record.user_lines import user_line
+from jaxvjp.ops.arguments import integers
 from jaxvjp.ops.arguments import wrap as wrap_dim
 from jaxvjp.ops.op import Op
 from jaxvjp.ops.view import (
@@ -25,6 +26,7 @@ from jaxvjp.ops.view import (
     split_with_sizes_one,
     unbind_one,
 )
+from jaxvjp.tensor.checked_calls import checked
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.storage import shown, view_by
 from jaxvjp.tensor.tensor import Tensor, view, wrap
@@ -113,7 +115,13 @@ def split(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[
     if not self.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     if not isinstance(split_size, int):
-        return split_with_sizes(self, split_size, dim)
+        pieces: tuple[Tensor, ...] = _split_with_sizes(self, split_size, dim)
+        return pieces
+    if isinstance(split_size, bool):
+        raise TypeError(
+            "split() received an invalid combination of arguments - got (Tensor, bool, int), but expected one of:\n"
+            " * (Tensor input, int split_size, int dim = 0)\n * (Tensor input, tuple of ints split_sizes, int dim = 0)"
+        )
     dim = wrap_dim(dim, self.ndim)
     size = self.shape[dim]
     if split_size < 0:
@@ -130,7 +138,7 @@ def split_with_sizes(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> 
     if not self.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     dim = wrap_dim(dim, self.ndim)
-    lengths = list(split_sizes)
+    lengths = list(integers(split_sizes))
     for length in lengths:
         if length < 0:
             raise RuntimeError(
@@ -145,6 +153,9 @@ def split_with_sizes(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> 
     return tuple(
         cut(self, split_with_sizes_one, dim, start, length) for start, length in zip(starts, lengths, strict=True)
     )
+
+
+_split_with_sizes = checked(split_with_sizes, "split_with_sizes")
 
 
 @public()

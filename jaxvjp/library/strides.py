@@ -55,7 +55,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     step = _strided(input, size, stride, storage_offset)
     node = step.read(input.differentiable_contents(input.node))
     dual = input.path[:1] if input.path and isinstance(input.path[0], DualStep) else ()
-    return _restrided(view_by(node, input, (step,), Tensor), (*dual, step))
+    return _restrided(view_by(node, input, (step,), Tensor), (*_marks(input), *dual, step))
 
 
 def _of_examples(
@@ -107,6 +107,13 @@ def _check_inside(own: Layout, asked: Layout) -> None:
 def _strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None) -> Step:
     offset = input.storage_offset() if storage_offset is None else storage_offset
     return strided_step(input.contents, size_argument(size), size_argument(stride), offset)
+
+
+def _marks(tensor: Tensor) -> Steps:
+    """The step that marks a view of `tensor` as one that refuses writes which are recorded, if `tensor` does."""
+    marks = [each for each in tensor._steps if each.operation is function_view or each.operation.one_of_several]
+    several = any(each.operation.one_of_several or each.static[0] for each in marks)
+    return (Step(function_view, (several,)),) if marks else ()
 
 
 def _restrided(tensor: Tensor, steps: Steps) -> Tensor:
@@ -227,12 +234,10 @@ def as_strided_(self: Tensor, size: Sequence[int], stride: Sequence[int], storag
     """In place: any shape, strides and offset on the tensor's storage. Counterpart of `torch.Tensor.as_strided_`."""
     self.check_writable()
     step = Step(STRIDED_, _strided(self, size, stride, storage_offset).static)
-    marks = [each for each in self._steps if each.operation is function_view or each.operation.one_of_several]
-    several = any(each.operation.one_of_several or each.static[0] for each in marks)
     node = self.node
     with tracking(node.requires_grad and not node.is_leaf):
         shown = step.read(self.differentiable_contents(node))
-    return _reshaped(self, shown, (*[Step(function_view, (several,)) for _ in marks[:1]], step))
+    return _reshaped(self, shown, (*_marks(self), step))
 
 
 @public("method")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -27,13 +28,14 @@ def _window(name: str, shape: Callable[..., Array], defaults: dict[str, float], 
             raise RuntimeError(f"{name} expects floating point dtypes, got: torch.{own.name}")
         if window_length < 0:
             raise RuntimeError(f"{name} requires non-negative window_length, got window_length={window_length}")
-        if len(given) > len(defaults) or not named.keys() <= defaults.keys():
-            raise TypeError(f"{name}() received an invalid combination of arguments")
         further = {**defaults, **dict(zip(defaults, given, strict=False)), **named}
         last = window_length if periodic else window_length - 1
         places = np.arange(window_length) / max(last, 1)
         return (shape(places, **further) if window_length != 1 else np.ones(1)), own
 
+    length, periodic, _, dtype_, _ = inspect.signature(make, eval_str=True).parameters.values()
+    further = [periodic.replace(name=key, default=value, annotation=float) for key, value in defaults.items()]
+    vars(make)["__signature__"] = inspect.Signature([length, periodic, *further, dtype_])
     make.__name__, make.__doc__ = name, f"{meaning}; `periodic` for one whose next height would be the first again."
     factory(make)
 

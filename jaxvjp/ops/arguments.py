@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import count
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -35,10 +36,15 @@ TENSOR, EITHER, SCALAR, KEPT, TENSORS, SPREAD = "tensor", "either", "scalar", "k
 sequence of tensors; such a sequence that may also be spread out in the call."""
 
 
-def index(value: Any) -> int:
-    if isinstance(value, bool | float):
+def index(value: Any, place: int = 0) -> int:
+    """An integer; at any place of a sequence but the first, which alone torch's parser looks at, also True or False."""
+    if isinstance(value, float) or (isinstance(value, bool) and not place):
         raise TypeError(value)
     return int(operator.index(value))
+
+
+def integers(values: Iterable[Any]) -> tuple[int, ...]:
+    return tuple(map(index, values, count()))
 
 
 def dims(value: Any) -> tuple[int, ...] | int | None:
@@ -46,12 +52,12 @@ def dims(value: Any) -> tuple[int, ...] | int | None:
     if value is None:
         return None
     if isinstance(value, Sequence):
-        return tuple(index(each) for each in value)
+        return integers(value)
     return index(value)
 
 
 def size(value: Any) -> tuple[int, ...]:
-    return (index(value),) if hasattr(value, "__index__") else tuple(index(each) for each in value)
+    return (index(value),) if hasattr(value, "__index__") else integers(value)
 
 
 def flag(value: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import jax.numpy as jnp
 
-from jaxvjp.ops.arguments import Index, Kind, Spread, Tensors, Text, index, wrap
+from jaxvjp.ops.arguments import Index, Kind, Spread, Tensors, Text, index, integers, wrap
 from jaxvjp.ops.matrices import ctype, legacy, same_type
 from jaxvjp.ops.op import op
 from jaxvjp.ops.pointwise import broadcast
@@ -20,7 +20,7 @@ def _contracted(value: Any) -> int | tuple[tuple[int, ...], ...]:
     """The `dims` of `tensordot`: how many dimensions are summed over, or which ones of each operand."""
     if not isinstance(value, Sequence):
         return index(value.item() if hasattr(value, "item") else value)
-    first, second = ((each,) if isinstance(each, int) else tuple(index(dim) for dim in each) for each in value)
+    first, second = ((each,) if isinstance(each, int) else integers(each) for each in value)
     return first, second
 
 

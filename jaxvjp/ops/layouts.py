@@ -92,6 +92,11 @@ class Layout(NamedTuple):
         return [each for each in zip(self.shape, self.strides, strict=True) if each[0] != 1]
 
     @property
+    def taken(self) -> list[int]:
+        """The strides, 0 for those of dimensions with one element, which no step takes."""
+        return [0 if size == 1 else step for size, step in zip(self.shape, self.strides, strict=True)]
+
+    @property
     def reach(self) -> tuple[int, int]:
         """The first byte and the one behind the last."""
         length = 0 if 0 in self.shape else 1 + sum((size - 1) * step for size, step in self.extent)

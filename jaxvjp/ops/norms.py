@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import jax
 import jax.numpy as jnp
 
-from jaxvjp.ops.arguments import Dims, Either, Flag, Index, Kind, Real, Text, Type, index, number, wrap
+from jaxvjp.ops.arguments import Dims, Either, Flag, Index, Kind, Real, Text, Type, integers, number, wrap
 from jaxvjp.ops.decompositions import linalg_eigvalsh
 from jaxvjp.ops.matrices import floating, legacy, matrices, singular_values, square
 from jaxvjp.ops.op import ARITHMETIC, op
@@ -30,7 +30,7 @@ Order = Annotated[Any, Kind("Number", _order)]
 def _several(value: Any) -> tuple[int, ...]:
     if not isinstance(value, Sequence):
         raise TypeError(value)
-    return tuple(index(each) for each in value)
+    return integers(value)
 
 
 Pair = Annotated[tuple[int, ...], Kind("tuple of ints", _several)]

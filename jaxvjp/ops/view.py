@@ -226,19 +226,22 @@ def _put_expanded(base, new, *, size):
 
 def _expanded(shape, size):
     """`size` with each -1 filled in from `shape`; RuntimeError in torch's words where it does not expand to it."""
-    leading = len(size) - len(shape)
-    if any(each == -1 for each in size[: max(leading, 0)]):
-        place = size.index(-1)
-        raise RuntimeError(
-            f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {place}"
-        )
-    filled = [shape[dim - leading] if each == -1 and dim >= leading else each for dim, each in enumerate(size)]
-    for dim, each in enumerate(shape):
-        if each not in (1, filled[dim + leading]):
+    leading, filled = len(size) - len(shape), list(size)
+    for place in reversed(range(len(size))):
+        existing = shape[place - leading] if place >= leading else 1
+        if size[place] == -1 and place >= leading:
+            filled[place] = existing
+        elif size[place] == -1 and shape:  # of a tensor without dimensions torch looks at no size
             raise RuntimeError(
-                f"The expanded size of the tensor ({filled[dim + leading]}) must match the existing size ({each}) at "
-                f"non-singleton dimension {dim + leading}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}"
+                f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {place}"
             )
+        elif existing not in (1, size[place]):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({size[place]}) must match the existing size ({existing}) at "
+                f"non-singleton dimension {place}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}"
+            )
+    if min(filled, default=0) < 0:
+        raise RuntimeError("numel: integer multiplication overflow\nA size is negative.")
     return tuple(filled)
 
 

@@ -24,6 +24,7 @@ import time
 from collections.abc import Callable
 from types import MethodType
 from typing import Any
+from weakref import WeakSet
 
 from jaxvjp.core.record.modes import grad_mode, staging, transforming
 from jaxvjp.core.record.observers import observers
@@ -41,6 +42,7 @@ from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.tensor.trees import flattened, tensors_of
 from jaxvjp.types.devices import device
 from jaxvjp.types.dtypes import dtype, get_default_dtype
+from jaxvjp.types.forks import in_child
 
 __all__ = ["Staged", "UnstageableError", "compile", "jit"]
 
@@ -68,6 +70,7 @@ class Staged:
         self._function = function
         self._fullgraph = fullgraph
         self._forget()
+        _steps.add(self)
 
     def _forget(self) -> None:
         """Drops all programs."""
@@ -163,7 +166,7 @@ class Staged:
                 except RuntimeError as error:  # as for a view of several whose base was written: torch never reads it
                     if journal.refused is not None:
                         raise
-                    journal.refuse(f"gives a tensor that cannot be read: {error}".partition("\n")[0])
+                    journal.refuse(f"gives a tensor that cannot be read: {error}".partition("\n")[0].rstrip("."))
             if variant is not None:
                 builder.compute()
                 journal.inspect()
@@ -210,6 +213,17 @@ def _quick_key(given: tuple[Any, ...], named: dict[str, Any]) -> Any:
     if named:
         shown += [(name, each if type(each) in SHOWN else type(each)) for name, each in named.items()]
     return tuple(shown)
+
+
+_steps: WeakSet[Staged] = WeakSet()
+
+
+def _forget_all() -> None:
+    for each in [*_steps]:
+        each._forget()
+
+
+in_child.append(_forget_all)
 
 
 def _signature(value: Any) -> Any:

@@ -106,10 +106,12 @@ def alias_as(like: Tensor, of: Tensor) -> Callable[[Tensor], Tensor] | None:
     """A function that makes the same alias of another tensor as `like`, made in the step, is of `of`: a view, or what
     `detach()` gives. None if `like` is no part of what `of`, or its base, shows.
 
-    For `like = of.t().detach()` it is `lambda tensor: tensor.t().detach()`.
+    For `like = of.t().detach()` it is `lambda tensor: tensor.t().detach()`. RuntimeError for a view that may not be
+    read, as its base was written.
     """
     if like is of:
         return _itself
+    like.check_current()
     base, origin = like._base_tensor, of._base_tensor
     if base is not None and not like.follows_base:  # one of them was given another shape in place, or other data
         return None
@@ -132,8 +134,9 @@ def alias_as(like: Tensor, of: Tensor) -> Callable[[Tensor], Tensor] | None:
     steps = like._steps if base is of else _steps_beyond(of._steps, like._steps) if base is origin else None
     before = _itself if steps is not None else _of_base(_itself) if base is origin else alias_as(base, of)
     through = of if steps is not None else base
-    tracked, flows = like._unrecorded is None, through.requires_grad and like.dtype.differentiable
-    if before is None or (tracked and (like.requires_grad, like.is_leaf) != (flows, not flows)):
+    tracked = like._unrecorded is None
+    flows = tracked and through.requires_grad and like.dtype.differentiable
+    if before is None or like.is_leaf == flows or (tracked and like.requires_grad != flows):
         return None  # for example, its gradient flows through another tensor
     taken = like._steps if steps is None else steps
 

@@ -213,7 +213,7 @@ def check_writable(operation: Op, target: Tensor, operands: tuple[Any, ...]) -> 
     if any(step.operation is expand for step in target.path) and operation not in WRITING_SHARED:
         target.check_apart()
     for each in operands:
-        if isinstance(each, Tensor) and (each._base_tensor is not None or target._base_tensor is not None):
+        if isinstance(each, Tensor) and each._storage is target._storage is not None:
             target.check_overlap(each)
     if operation.torch_name in READ_MEANWHILE and any(
         isinstance(each, Tensor) and (each is target or each.shares_memory(target)) for each in operands

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 import numpy as np
 
 from jaxvjp.core.record.record import constant
-from jaxvjp.ops.arguments import EITHER, KEPT, SCALAR, SPREAD, TENSOR, TENSORS, Exact, size
+from jaxvjp.ops.arguments import EITHER, KEPT, SCALAR, SPREAD, TENSOR, TENSORS, Exact, index, size
 from jaxvjp.ops.op import REQUIRED, Aval, Op, Parameter
 from jaxvjp.tensor.tensor import NUMBERS, Tensor, wrap
 from jaxvjp.types.dtypes import of_number, python_number, typename
@@ -35,6 +35,8 @@ TAKEN: dict[str, Any] = {
 """The type annotation of an operand, by its role."""
 
 Bound = tuple[tuple[Any, ...], tuple[Any, ...]]
+UNPACKING = "failed to unpack the object at pos"
+"""What the error says where the first of several integers fits, by which torch chooses the overload, and not all do."""
 
 
 class Signature:
@@ -75,7 +77,7 @@ class Signature:
             return arguments, ()
         if self.spreads and len(arguments) >= self.positional:
             first = arguments[self.positional - 1]
-            if isinstance(first, Tensor) or hasattr(first, "__index__"):
+            if isinstance(first, Tensor) or (hasattr(first, "__index__") and not isinstance(first, bool)):
                 arguments = (*arguments[: self.positional - 1], arguments[self.positional - 1 :])
         shape = (len(arguments), *named)
         plan = self.plans.get(shape)
@@ -156,11 +158,11 @@ class Signature:
                 if tensors and not isinstance(each, Tensor):
                     argument = self.parameters.index(parameter) - self.own
                     return f"expected Tensor as element {number} in argument {argument}, but got {typename(each)}"
-                if not tensors and type(each) is not int:
-                    if number:  # torch looks at the first to choose the overload, and at the others to take them
+                if not tensors and not fits_at(number, each):
+                    if number:
                         return (
-                            f"{self.name}(): argument '{parameter.name}' failed to unpack the object at pos "
-                            f'{number + 1} with error "type must be {word},but got {typename(each)}"'
+                            f"{self.name}(): argument '{parameter.name}' {UNPACKING} {number + 1} with error "
+                            f'"type must be {word},but got {typename(each)}"'
                         )
                     return f"{start}but found element of type {typename(each)} at pos {number}"
         advice = f"\nMake one of it first: `jaxvjp.tensor({value!r})`." if word == "Tensor" else ""
@@ -223,6 +225,15 @@ class Signature:
         return f"({', '.join(shown)})"
 
 
+def fits_at(place: int, value: Any) -> bool:
+    """Whether a value is an integer for a sequence of them, at this place."""
+    try:
+        index(value, place)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def accepted(parameter: Parameter) -> Any:
     """The type that a call may pass for a parameter: `int | Sequence[int]` for sizes, which the op gets as a tuple."""
     taken = TAKEN[parameter.role] if parameter.role else _widened(parameter.annotation)
@@ -247,11 +258,14 @@ def chosen(signatures: Sequence[Signature], arguments: tuple[Any, ...], named: d
     for each in signatures[:-1]:
         try:
             return each.row, each.bind(arguments, named)
-        except TypeError:
-            pass
+        except TypeError as error:
+            if UNPACKING in str(error):
+                raise
     try:
         return last.row, last.bind(arguments, named)
-    except TypeError:
+    except TypeError as error:
+        if UNPACKING in str(error):
+            raise
         modern = _modern(last, arguments, named)
         if modern is not None:
             return chosen(signatures, *modern)

@@ -21,7 +21,7 @@ from jaxvjp.core.record.graph import Holder, LeafIdentity, Node, hold, leaf_iden
 from jaxvjp.core.record.lifetime import original_of
 from jaxvjp.core.record.modes import count_change, grad_mode, staging, tracking, transforming
 from jaxvjp.core.record.observers import GradSet, observers, tell
-from jaxvjp.core.record.record import constant, detached, node_of_value, record, variable_of
+from jaxvjp.core.record.record import constant, detached, node_of_value, record, separate, variable_of
 from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.core.record.versions import OwnVersions, Versions
 from jaxvjp.core.run.evaluation import evaluate, heavy
@@ -205,8 +205,9 @@ class Stored(Holder):
         else:
             values = self._with_gradient(self._values())
             values.outdated = marked
-            if values is not node:  # it is that after `t_()` of an alias: the node's count of writes then stays behind
-                self._show(values)
+            if values is node:  # as after `t_()` of an alias: what was recorded before saved it with another count
+                values = separate(node)
+            self._show(values)
         if not marked:  # a marked view is checked each time that it is read
             self._seen = storage.version
 
@@ -483,7 +484,7 @@ class Stored(Holder):
             return
         own, others = self._layout(), other._layout()
         # Of what has gaps torch finds it too hard to tell.
-        same = (own.reach, own.extent) == (others.reach, others.extent)
+        same = (own.reach, own.taken) == (others.reach, others.taken)
         if own.dense and others.dense and own.meets(others) and not same:
             raise RuntimeError(OVERLAP)
 
@@ -530,7 +531,7 @@ class Stored(Holder):
                 f"data of shape {list(values.aval.shape)} for a tensor of shape {list(self._node.aval.shape)} whose "
                 "gradient goes on to what it was computed from\nDetach it first: `x = x.detach(); x.data = ...`."
             )
-        self.versions.leave(self.storage)
+        self.versions.spread(self.storage, storage)
         self.place(storage, path)
         self._show(self._with_gradient(values))
 

@@ -202,4 +202,101 @@ def a_running_sum_of_a_mask_in_place(torch):
     torch.ones(3, dtype=torch.bool).cumsum_(0)
 
 
+def what_a_function_wrote_without_a_gradient_is_saved_as_it_is(torch):
+    w, told = torch.tensor([1.0, 2.0], requires_grad=True), []
+    for alias in (w.detach(), w.detach()[:1], torch.ones(2)):
+        given = doubled(torch)(alias)
+        y = w[: len(given)] * given
+        torch.ones(2).mul_(2)  # a backward pass looks only for writes if there was one since
+        y.sum().backward()
+        told += [w.grad.clone(), w._version, alias._version]
+    return told
+
+
+def a_leaf_that_a_function_wrote_in_vain_is_saved_as_it_is(torch):
+    w, said = torch.tensor([1.0, 2.0], requires_grad=True), []
+    try:
+        doubled(torch)(w)
+    except RuntimeError as error:
+        said.append(str(error).partition("\n")[0])
+    y = w * w
+    torch.ones(2).mul_(2)
+    y.sum().backward()
+    return said, w.grad, w._version
+
+
+def what_is_saved_after_a_write_through_a_view_of_former_data(torch):
+    w = torch.tensor([2.0], requires_grad=True)
+    former = w[:]
+    w.data = w.data * 2
+    with torch.no_grad():
+        former[0] = 7.0
+    y = w * w
+    torch.ones(2).mul_(2)
+    y.sum().backward()
+    return w, w.grad, former, w._version, former._version
+
+
+def gradients_of_another_shape_than_the_grad_they_are_added_to(torch):
+    w = torch.ones(3, requires_grad=True)
+    w.sum().backward()
+    w.data = torch.ones(1, 3)
+    (w * w).sum().backward(create_graph=True)
+    x = w.detach().squeeze(0).requires_grad_() * 0.5
+    x.retain_grad()
+    x.sum().backward(retain_graph=True)
+    x.unsqueeze_(0)
+    (x * x).sum().backward()
+    return w.grad, x.grad.sum()
+
+
+@raises(RuntimeError)
+def a_gradient_of_another_shape_is_not_added_in_place(torch):
+    w = torch.ones(3, requires_grad=True)
+    w.sum().backward()
+    w.data = torch.ones(1, 3)
+    (w * w).sum().backward()
+
+
+def what_is_saved_before_and_after_an_alias_gets_another_shape(torch):
+    w, told = torch.ones(2, requires_grad=True), []
+    for take in (lambda x: x[:0], lambda x: x[1:], lambda x: x.detach(), lambda x: x.data):
+        for early in (True, False):
+            x = torch.tensor([1.0, 2.0])
+            alias = take(x)
+            y = w * x if early else None
+            alias.unsqueeze_(0)
+            y = y if early else w * x
+            torch.ones(2).mul_(2)
+            try:
+                y.sum().backward()
+            except RuntimeError as error:
+                told.append(str(error).partition(" Hint")[0])
+            told.append((x._version, w.grad is None or w.grad.clone()))
+    return told
+
+
+def what_is_saved_after_a_write_through_a_view_of_data_without_a_gradient(torch):
+    w, x = torch.ones(2, requires_grad=True), torch.tensor([1.0, 2.0])
+    former = x[:]
+    x.data = x.data * 2
+    former.add_(1)
+    y = w * x
+    torch.ones(2).mul_(2)
+    y.sum().backward()
+    return w.grad, x._version, former
+
+
+def a_converted_tensor_that_was_written_and_is_gone(torch):
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    x = w.double()
+    y = torch.nn.functional.softplus(x)
+    x.add_(1)
+    del x
+    try:
+        y.sum().backward()
+    except RuntimeError as error:
+        return str(error).partition(":")[0]
+
+
 test_agrees_with_torch = agreement_of(programs_of(globals()))

@@ -351,7 +351,7 @@ def test_threads_have_grad_modes_of_their_own_and_do_not_disturb_each_other():
         except BaseException as error:
             failures.append(error)
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(16)]
     with jaxvjp.no_grad():
         for thread in threads:
             thread.start()
@@ -362,20 +362,20 @@ def test_threads_have_grad_modes_of_their_own_and_do_not_disturb_each_other():
 
 def test_threads_that_share_a_leaf_end_with_the_sum():
     x = leaf(1.0, 2.0)
-    together = threading.Barrier(4)
+    together = threading.Barrier(16)
 
     def work():
-        for _ in range(25):
+        for _ in range(10):
             y = (x * x).sum()
             together.wait()
             y.backward()
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
+    threads = [threading.Thread(target=work) for _ in range(16)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert x.grad.tolist() == [200.0, 400.0]
+    assert x.grad.tolist() == [320.0, 640.0]
 
 
 def test_what_is_computed_now_and_then_is_no_tuple():

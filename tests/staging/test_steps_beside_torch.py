@@ -41,6 +41,7 @@ LEAF: return a.as_strided((2,), (2,))
 LEAF: b = a.chunk(2)[0]; b[..., 1:].detach().copy_(b[..., :2]); return b[0, 0] * 0
 LEAF: d = a * 2; e = d.chunk(2)[0]; d.masked_fill_(d > 1., 0.5); return d, e
 LEAF: a.detach_(); a.requires_grad_(); return a.view(-1)
+LEAF: with torch.no_grad(): c = a.t(); return c, c.unbind(0)[1]
 """
 
 
@@ -69,6 +70,26 @@ def test_a_step_called_again_does_what_it_did(text):
             if len(given) > 1 and not any(each.requires_grad for each in given):
                 given[0].add_(1)  # those that share memory with it change, too
                 told.append([each.clone() for each in given])
+        return told
+
+    agree(program)
+
+
+def test_a_view_that_may_not_be_read_may_not_be_read_after_a_later_call():
+    def program(torch):
+        def step(a):
+            result = a.tanh()
+            with torch.no_grad():
+                view = result.t()
+            result.add_(a)
+            return result, view
+
+        leaf, under_jit, told = torch.ones(2, 3, requires_grad=True), staged(torch, step, fullgraph=False), []
+        for _ in range(4):
+            try:
+                told.append(under_jit(leaf)[1] * 2)
+            except RuntimeError as error:
+                told.append(str(error).partition("\n")[0])
         return told
 
     agree(program)

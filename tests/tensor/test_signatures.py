@@ -21,6 +21,12 @@ torch.full((2,), torch.tensor(3.0)); torch.linspace(torch.tensor(0.0), 1, 3); to
 torch.arange(0, end=3); torch.randint(3, 4, (2,), device='cpu'); torch.randperm(1, device='cpu')
 torch.rand_like(m, memory_format=torch.preserve_format) > 2
 torch.sum(m, (0, 1)); torch.mean(m, dtype=torch.float64); torch.maximum(m, m.t())
+m.sum((0, True)); m.mean([0, True], True); torch.std(m, (0, True)); m.permute(0, True)
+m.view(4, True); m.reshape((4, True)); m.repeat(1, True); torch.zeros(2, True); torch.full((2, True), 3.0)
+m.roll((1, True), (0, True)); m.norm(2, (0, True)); torch.tensordot(m, m, ([0, True], [0, True])); m.split([1, True])
+m.as_strided((2, True), (1, True)); m.tensor_split((1, True)); torch.fft.fftn(m, dim=(0, True)).real
+torch.nn.functional.pad(m, (1, True)); torch.nn.functional.adaptive_avg_pool2d(m[None], (2, True))
+torch.nn.functional.interpolate(m[None, None], (4, True)); torch.hamming_window(3, True, 0.5, 0.25)
 """
 
 MISTAKES = """
@@ -41,6 +47,10 @@ torch.quantile(m, 's'); torch.tensor_split(m, 's'); m.repeat_interleave('s'); m.
 m.add(input=1)
 torch.abs(m, out=3); torch.max(m, 1, out=3); torch.add(m, m, alpha=m); m.clone(3); m.new_full(2, 3)
 m.allclose(m, rtol='s')
+m.sum((True, 0)); m.sum((0, True, 1)); m.sum((0, 1.0)); torch.std(m, (0, None)); m.view(True, 4); m.reshape(True, 4)
+torch.zeros(True); torch.zeros(True, 2); torch.zeros((2, 1.0)); m.flip(False, True); m.split(True)
+torch.split(m, [True, 1]); torch.hann_window(True); torch.hann_window(4.0); torch.hamming_window('s')
+m.expand(2, -1, -1, 2); m.expand(-1, -1, 2, 2); m.sum().expand(2, -1); m.expand(-2, 2, 2); m.expand(-3, 3)
 torch.mm(m); torch.mm(m, m, m); torch.mm(m, other=m); m.mm(mat2='a'); m.mul_('a'); m.mul_(); torch.exp(3)
 """
 

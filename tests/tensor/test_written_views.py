@@ -503,4 +503,29 @@ def where_saves_a_condition_of_inference_mode(torch):
     torch.where(made, x, 0.0)
 
 
+def writes_from_what_lies_in_the_same_memory_in_another_way(torch):
+    w, told = torch.tensor([1.0, 2.0, 3.0], requires_grad=True), []
+    row = w.unsqueeze(0)
+    for target, source in ((row.data, w), (row.detach(), w), (w.data, row), (w.data, row[0]), (w.data, w)):
+        for name in ("add_", "copy_"):
+            try:
+                told.append(getattr(target, name)(source))
+            except RuntimeError as error:
+                told.append(str(error).partition(". ")[0])
+    return told
+
+
+def as_strided_of_a_piece_refuses_what_the_piece_refuses(torch):
+    w = torch.arange(6.0).chunk(2)[1].requires_grad_()
+    part, said = w.as_strided((2,), (2,)), []
+    with torch.no_grad():
+        w.mul_(0.5)
+    for look in (lambda: part.is_leaf, lambda: part * 2, lambda: part.mul_(2)):
+        try:
+            look()
+        except RuntimeError as error:
+            said.append(str(error).partition("\n")[0])
+    return said, part.tolist(), part.requires_grad
+
+
 test_agrees_with_torch = agreement_of(programs_of(globals()))

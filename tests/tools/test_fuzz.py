@@ -45,6 +45,12 @@ def test_programs_agree_with_torch(first):
     all_agree(range(first, first + 10))
 
 
+@pytest.mark.parametrize("first", range(120, 200, 20))
+def test_programs_agree_without_a_compiler(monkeypatch, first):
+    monkeypatch.setattr(Compiling, "when", "never")
+    all_agree(range(first, first + 20), "--tier never")
+
+
 @pytest.mark.parametrize("first", range(0, 40, 10))
 def test_staged_programs_agree_with_torch(first):
     all_agree(range(first, first + 10), "--staged", staged.staged_program_of, staged.disagreements)
@@ -62,7 +68,7 @@ def test_what_a_staged_step_forgets_is_found(monkeypatch, compiled):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("first", range(120, 5120, 50))
+@pytest.mark.parametrize("first", range(200, 5200, 50))
 def test_many_programs_agree_with_torch(first):
     all_agree(range(first, first + 50))
 
@@ -152,11 +158,26 @@ OPEN = {
         "b = 2. * a\ny = b * b\nwith torch.no_grad(): b.t_()\n"
         "note('b', *torch.autograd.grad(y.sum(), b, allow_unused=True, retain_graph=True))",
     ),
+    "the backward of what was recorded of a leaf that was turned": (
+        LEAF,
+        "b = a.clone()\nwith torch.no_grad(): a.t_()\n(b * b).sum().backward()",
+    ),
     "which error is first, of a turned result": (
         LEAF,
         "b = a.tanh()\nwith torch.no_grad(): b.t_()\nb.backward(torch.full((2, 3), 2.))",
     ),
     "data of an operand": (LEAF, "b = 2. * a\ny = b * b\nb.data = torch.ones((3, 2))\ny.sum().backward()"),
+    "hooks of the grad_fn of a view of which a part was written": (
+        LEAF,
+        "b = (2. * a).t()\nc = b.t()\n"
+        "c.grad_fn.register_hook(lambda to, of: ([note('c', grad) for grad in of if grad is not None], None)[1])\n"
+        "c[0].mul_(2.)\nc.sum().backward()",
+    ),
+    "hooks of several, with the one whose backward is called": (
+        LEAF,
+        "graph.register_multi_grad_hook((a, a), lambda all: [note('a', grad) for grad in all])\n"
+        "a.backward(torch.full((3, 2), 2.))",
+    ),
     "hooks of a leaf that was detached": (
         LEAF,
         "a.register_post_accumulate_grad_hook(lambda leaf: note('a', leaf.grad))\n"

@@ -28,6 +28,13 @@ def test_a_loop_leaves_no_nodes_behind(name, monkeypatch):
     assert nodes[-1] <= 2 * nodes[0] + 16
 
 
+@pytest.mark.parametrize("name", soak.LARGE)
+def test_a_large_step_computes_what_it_should(name):
+    step = soak.LARGE[name](30)
+    for number in range(3):
+        step(number)
+
+
 @pytest.mark.parametrize("column", soak.COLUMNS)
 def test_growth_is_not_flat(column):
     still = [[100, 50, 200, 5, 2] for _ in range(soak.POINTS)]

@@ -150,8 +150,10 @@ def freed_error(node: Node) -> RuntimeError:
 
 def changed_error(node: Node, saved: Node) -> RuntimeError:
     """torch's sentence, then both lines: who saved the tensor and who changed it."""
-    if saved is not node and saved.operation is cast and saved.tensor is None and isinstance(saved.inputs[0], Node):
-        saved = saved.inputs[0]  # it was converted for this operation, as `promotion` does it
+    if saved is not node and saved.operation is cast and saved.tensor is None:
+        before = saved.inputs[0] if saved.inputs else None
+        if isinstance(before, Node) and shows_overwritten(before) is not None:
+            saved = before  # it was converted for this operation, as `promotion` does it
     change = shows_overwritten(saved)
     if saved is not node and saved.tensor is not None:
         saved.tensor.check_current()  # as in torch, whose sentence would name that tensor's step

@@ -149,8 +149,11 @@ def variable_of(node: Node) -> Node:
 
 def detached(node: Node) -> Node:
     """A node with `node`'s value through which no gradient and no tangent flows."""
-    if not node.requires_grad and not transforming().forward:
-        return node
+    return node if not node.requires_grad and not transforming().forward else separate(node)
+
+
+def separate(node: Node) -> Node:
+    """Another node with `node`'s value, through which no gradient and no tangent flows."""
     if node.value is not None and staging().journal is None and not transforming().forward:
         return node_of_value(node.value, node.aval)
     return record(detach, (node,))

@@ -23,10 +23,10 @@ class Versions:
         count: the number of writes so far; it is `Tensor._version`.
         where: the user's line of the last write.
         last: the number of the last write, by `next_serial`.
-        left: storages that a tensor showed before `.data =` gave it another, and that others may show still.
+        spread_over: the storages that these tensors show, where `.data =` gave one of them another; else None.
     """
 
-    __slots__ = ("count", "last", "left", "where")
+    __slots__ = ("count", "last", "spread_over", "where")
     last_write = -1
     """The number, by `next_serial`, of the last write to any memory. A graph recorded after it needs no check."""
     last_detach = -1
@@ -36,20 +36,20 @@ class Versions:
         self.count = 0
         self.last = -1
         self.where: UserLine = None
-        self.left: WeakSet[Any] | None = None
+        self.spread_over: WeakSet[Any] | None = None
 
-    def leave(self, storage: Any) -> None:
-        """Notes that one of the tensors no longer shows `storage`."""
-        if self.left is None:
-            self.left = WeakSet()
-        self.left.add(storage)
+    def spread(self, *storages: Any) -> None:
+        """Notes that the tensors show all of `storages`."""
+        if self.spread_over is None:
+            self.spread_over = WeakSet()
+        self.spread_over.update(storages)
 
     def written(self, where: UserLine) -> None:
         """Counts a write by the user's line `where`."""
         self.where = where
         self.count += 1
         Versions.last_write = self.last = next_serial()
-        for storage in self.left or ():
+        for storage in self.spread_over or ():
             storage.version += 1  # in torch the tensors that share a count count each other's writes
 
 

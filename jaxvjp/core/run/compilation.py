@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from operator import getitem
 from typing import Any
+from weakref import WeakSet
 
 import jax
 import numpy as np
@@ -41,6 +42,7 @@ from jaxvjp.core.run.tiers import Compiled, Waiting
 from jaxvjp.ops.identity import redistributed
 from jaxvjp.types.devices import META, NO_DATA, jax_device
 from jaxvjp.types.dtypes import dtype
+from jaxvjp.types.forks import Fork, in_child
 from jaxvjp.types.meshes import OnMesh
 
 QUICK = 8
@@ -86,6 +88,10 @@ told_of_compiles: list[Callable[[UserLine, Executable], None]] = []
 """Who wants to know of each program that is compiled, and for which line."""
 
 
+executables: WeakSet[Executable] = WeakSet()
+"""All that there are."""
+
+
 class Executable:
     """A `Program` that can be called. Its operands are its arrays, then one array per dtype of its Python numbers.
 
@@ -115,13 +121,17 @@ class Executable:
         self.repeated: list[tuple[Any, Any]] = [(None, None)] * len(self.packs)
         self.choice = Choice(together.__name__, {})
         usual = together(self.traced, ONE_GROUP)
-        self.call: Compiled = Waiting(self, Trial(self, usual) if Choosing.enabled else usual, self._switch_to)
+        self.call: Compiled = self._waiting(usual)
+        executables.add(self)
         self.device: Any = None
         device = device_of_program(program)
         if device is not None:
             self._call_on(device, usual)
         self.deferring: Compiled | None = None
         self.where: UserLine = None
+
+    def _waiting(self, usual: Compiled) -> Waiting:
+        return Waiting(self, Trial(self, usual) if Choosing.enabled else usual, self._switch_to)
 
     def _call_on(self, device: Any, usual: Compiled) -> None:
         """Sets `call` and `device` of a program that does not run on JAX's default device. It does not wait in NumPy,
@@ -225,11 +235,11 @@ class Executable:
             return packed_numbers(numbers, own)
         if array is None and isinstance(self.device, NamedSharding) and jax.process_count() > 1:
             return packed_numbers(numbers, own)  # JAX would compare it in all processes
-        if array is None:
+        if array is None and not Fork.without:
             with jax.enable_x64(True):
                 array = jax.device_put(packed_numbers(numbers, own), self.device)
             self.repeated[pack] = (told, array)
-        return array
+        return packed_numbers(numbers, own) if array is None else array
 
     def take(self, compiled: Compiled, choice: Choice) -> None:
         """Notes the way that was chosen, and calls it from now on."""
@@ -282,6 +292,15 @@ def _on_device(device: Any, compiled: Compiled) -> Compiled:
 
     return call
 
+
+def _begin_again() -> None:
+    """Has all programs run in NumPy: what was compiled of them may need threads that are not in this process."""
+    for each in [*executables]:
+        if device_of_program(each.program) is None:
+            each.call, each.deferring = each._waiting(together(each.traced, ONE_GROUP)), None
+
+
+in_child.append(_begin_again)
 
 EXECUTABLES = 1024
 executable: Callable[[Program], Executable] = lru_cache(maxsize=EXECUTABLES)(Executable)

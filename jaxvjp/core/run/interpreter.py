@@ -23,6 +23,7 @@ from jaxvjp.ops.identity import UNCHANGED, tuple_item
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.tracing import jaxpr_of
 from jaxvjp.types.dtypes import from_numpy
+from jaxvjp.types.forks import check
 
 FOLDED = 1 << 12
 """A result of constants with at most this many elements is computed once."""
@@ -246,9 +247,13 @@ def _jax_call(equation: Any) -> Call:
     primitive = equation.primitive
     given = primitive.get_bind_params(equation.params)  # `shard_map` is bound to functions, and has jaxprs
     functions, params = given if isinstance(given, tuple) else ((), given)
-    if primitive.multiple_results:
-        return lambda *operands: [_numpy(each) for each in primitive.bind(*functions, *operands, **params)]
-    return lambda *operands: _numpy(primitive.bind(*functions, *operands, **params))
+
+    def call(*operands: Any) -> Any:
+        check(f"`jax.lax`'s `{primitive.name}`")
+        results = primitive.bind(*functions, *operands, **params)
+        return [_numpy(each) for each in results] if primitive.multiple_results else _numpy(results)
+
+    return call
 
 
 def _numpy(value: Any) -> Any:

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import jax
 
 from jaxvjp.core.run.interpreter import PRIMITIVE, Interpreter
+from jaxvjp.types.forks import Fork, check
 
 Compiled = Callable[..., Sequence[Any]]
 When = str | int
@@ -32,7 +33,10 @@ class Compiling:
     @classmethod
     def waits(cls) -> bool:
         """Whether programs run in NumPy before they are compiled."""
-        return cls.when != "always" and jax.default_backend() == "cpu"
+        Fork.started = True
+        if Fork.without and jax.default_backend() != "cpu":
+            check("What is on an accelerator")
+        return Fork.without or (cls.when != "always" and jax.default_backend() == "cpu")
 
 
 def set_compiling(when: When, *, thread: bool = True) -> None:
@@ -79,7 +83,7 @@ expected = Expected()
 
 def pays(spent: float, compiles: float, operations: int) -> bool:
     """Whether so many more compiles of a program pay, for which that much was spent without them: `staging` asks."""
-    return Compiling.when == "always" or spent >= compiles * expected.seconds(operations)
+    return not Fork.without and (Compiling.when == "always" or spent >= compiles * expected.seconds(operations))
 
 
 class Runs(Protocol):
@@ -141,6 +145,8 @@ class Waiting:
 
     def is_due(self, interpreter: Interpreter) -> bool:
         """Whether it is to be compiled now."""
+        if Fork.without:
+            return False
         if type(Compiling.when) is int:
             return self.calls >= Compiling.when
         if Compiling.when in ("always", "never"):

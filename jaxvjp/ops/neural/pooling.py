@@ -344,7 +344,7 @@ def output_size(value: Any) -> tuple[int | None, ...]:
     """One size, or one per dimension, of which None is the input's."""
     if value is None or not isinstance(value, tuple | list):
         return (None if value is None else index(value),)
-    return tuple(None if each is None else index(each) for each in value)
+    return tuple(None if each is None else index(each, place) for place, each in enumerate(value))
 
 
 OutputSize = Annotated[tuple[int | None, ...], Kind("tuple of ints", output_size)]

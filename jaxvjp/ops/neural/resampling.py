@@ -44,7 +44,7 @@ def lengths(value: Any) -> tuple[Any, ...]:
 
 def _length(value: Any) -> Any:
     try:
-        return index(value)
+        return index(value, 1)  # Python checks it in torch, to which True is an int
     except TypeError:
         return type(value)
 

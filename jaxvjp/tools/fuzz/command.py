@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import importlib
 import importlib.util
 import json
 import os
@@ -48,11 +49,11 @@ def within(seconds: int, function: Callable[[], Any]) -> Any:
         raise Stopped
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1)  # again each second: in a callback of the collector it is ignored
     try:
         return function()
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
 
 
@@ -70,6 +71,7 @@ def way(options: argparse.Namespace) -> tuple[Callable[..., Program], Compare]:
 def work(options: argparse.Namespace, seeds: range) -> None:
     """In a process of its own: a line of JSON for each program, with the kind of its disagreement if there is one."""
     prepare()
+    importlib.import_module("torch")  # which takes long, but is no part of the first program's time
     made, compare = way(options)
     for seed in seeds:
         try:

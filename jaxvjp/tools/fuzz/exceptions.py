@@ -21,10 +21,12 @@ GIVEN_UP = re.compile(
     "|(Function .* returned an )?invalid gradient at index|sub_.*must be Tensor, not NoneType|.*INTERNAL ASSERT FAILED"
     "|Inplace update to inference tensor|setStorage: sizes"
     "|torch.utils.checkpoint: A different number of tensors was saved"
+    "|A leaf node was passed to _will_engine_execute_node"
 )
 """What torch says of a graph that was changed after it was recorded and has its gradient here (docs/storage.md), of a
 hook of a leaf that requires none any more, of a tensor of inference mode that it has written already, of a checkpoint
-whose input was detached in place, and of errors of its own: there a program ends."""
+whose input was detached in place, of hooks of several leaves while it computes gradients for `autograd.grad`, and of
+errors of its own: there a program ends."""
 FORGOTTEN = (
     "a leaf Variable that requires grad is being used in an in-place operation",
     "you can only change requires_grad flags of leaf variables",
@@ -46,6 +48,9 @@ BY_STRIDES = re.compile(r"as_strided|\.view\(|flatten|reshape|randn_like|dropout
 gradient may be an expanded number, of which each element is written at once."""
 MASKED = re.compile(r"\.copy_\(|masked_fill_|\[.* > .*\] = ")
 """Writes that torch lets pass, with a warning, where several elements share a place (docs/storage.md)."""
+TURNED = re.compile(r"no_grad\(\): (\w+)\.t_\(\)")
+"""What has torch refuse the backward of what was recorded before, where the shape is not what it was
+(docs/storage.md)."""
 WALK = re.compile(r"backward\(|autograd\.grad\(")
 OF_SEVERAL = re.compile(
     r"Output\s?\d+ of \w+ is a view and is being modified|Can't detach views in-place"
@@ -83,38 +88,37 @@ def of_a_turned_tensor(past: list[Statement]) -> bool:
         asked = re.search(r"autograd\.grad\(.*?(\w+)\]?, allow_unused", each.text)
         if asked and asked[1] in turned:
             return True
-        turned |= set(re.findall(r"no_grad\(\): (\w+)\.t_\(\)", each.text))
+        turned |= set(TURNED.findall(each.text))
     return False
 
 
 def left_open(past: list[Statement], sort: str, expected: Any, given: Any, views: list[str]) -> bool:
     """Whether a difference is one of those that docs/storage.md names: that a gradient which is a constant requires
-    none; hooks of one of `views` of which a part was written; that nothing is called for a leaf which requires none any
-    more; pieces by `as_strided`; hooks, and what is retained, of a tensor that has another shape by now; and that there
-    is no gradient of a turned tensor."""
+    none; hooks of one of `views` of which a part was written; hooks of several tensors with the one whose backward is
+    called; that nothing is called for a leaf which requires none any more; hooks, and what is retained, of one that
+    has another shape by now; and that there is no gradient of a turned tensor."""
     text = "\n".join(each.text for each in past)
-    hooked = set(re.findall(r"(\w+)\.register_hook", text)).intersection(views)
+    hooked = set(re.findall(r"(\w+)\.(?:grad_fn\.)?register_hook", text)).intersection(views)
     if sort == "hooks" and any(re.search(rf"\b{name}\[.*(_\(| [-+*/]?= )", text) for name in hooked):
+        return True
+    roots = "|".join(re.findall(r"(\w+)\.backward\(torch\.full", text)) or "none"
+    if sort == "hooks" and re.search(rf"multi_grad_hook\(\(.*\b({roots})\b.*\), lambda all", text):
         return True
     nothing = given is None or (sort == "hooks" and any(value is None for _, value in given))
     if sort in ("layout", "hooks") and nothing and of_a_turned_tensor(past):
         return True
     if re.search(r"zero_|fill_|copy_|\] = ", text) and "create_graph" in text:
         requires = expected is True or (sort == "grad is there" and expected and expected[1])
-        return bool(requires) and sort in ("grad is there", "requires_grad, is_leaf")
+        if requires and sort in ("grad is there", "requires_grad, is_leaf"):
+            return True
     ended = set(re.findall(r"(\w+)\.(?:requires_grad_\(False\)|detach_\(\))", text))
     called = re.findall(r"(\w+)\.register_post_accumulate_grad_hook\(lambda leaf: (\w*)", text)
     if sort != "memory shared" and any(name in ended and (sort == "hooks" or does != "note") for name, does in called):
         return True
-    turned = set(re.findall(r"no_grad\(\): (\w+)\.t_\(\)", text))
-    return (
-        ("as_strided" in text and isinstance(expected, Failure))
-        or (
-            sort == "grad is there"
-            and bool(re.search(r"retain_grad\(\)(.|\n)*\.(\w*squeeze|t|transpose|swap\w+)_\(", text))
-        )
-        or (sort == "hooks" and bool(turned & set(re.findall(r"(\w+)\.(?:grad_fn\.)?register_hook", text))))
-    )
+    turned = set(TURNED.findall(text))
+    if sort == "grad is there" and re.search(r"retain_grad\(\)(.|\n)*\.(\w*squeeze|t|transpose|swap\w+)_\(", text):
+        return True
+    return sort == "hooks" and bool(turned & set(re.findall(r"(\w+)\.(?:grad_fn\.)?register_hook", text)))
 
 
 def saved_as_result(x: Any) -> bool:

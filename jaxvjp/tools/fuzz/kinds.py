@@ -283,7 +283,17 @@ KINDS = (
         {x}.register_post_accumulate_grad_hook(lambda leaf: note('{x}', leaf.grad))
         {x}.register_post_accumulate_grad_hook(lambda leaf: (leaf.data.sub_(leaf.grad), None)[1])
         {x}.register_post_accumulate_grad_hook(lambda leaf: setattr(leaf, 'grad', None))""")),
-    Kind("hook removed", 1, anything, nothing, each_of("{a_handle}.remove()")),
+    Kind("hook before a step", 1, inner, nothing, each_of("""
+        {x}.grad_fn.register_prehook(lambda of: ([note('{x}', grad) for grad in of if grad is not None], None)[1])
+        {handle} = {x}.grad_fn.register_prehook(lambda of: tuple(g if g is None else g * 2. for g in of))""")),
+    Kind("hook of several", 1, tracked, nothing, each_of("""
+        graph.register_multi_grad_hook(({x}, {other}), lambda all: [note('{x}', grad) for grad in all])
+        {handle} = graph.register_multi_grad_hook([{x}], lambda grad: note('{x}', grad), mode='any')""")),
+    Kind("hooks of what is saved", 2, anything, computed, each_of("""
+        with graph.saved_tensors_hooks(lambda x: x.detach().clone(), lambda x: x): {new} = {x} * {y}
+        with graph.saved_tensors_hooks(lambda x: (note('{x}', x), x.clone())[1], lambda x: x): {new} = {x}.tanh()
+        with graph.saved_tensors_hooks(lambda x: x.tolist(), torch.tensor): {new} = {x} * {x}""")),
+    Kind("hook removed", 6, anything, nothing, each_of("{a_handle}.remove()")),
     Kind("retain_grad", 2, inner, nothing, each_of("{x}.retain_grad()")),
     Kind("backward", 7, unspent, freed, each_of("""
         {x}.sum().backward()

@@ -84,7 +84,7 @@ def words(torch: Any) -> dict[str, Any]:
             return forward.unpack_dual(function(forward.make_dual(x, tangent))).tangent
 
     functions = {"squared": Squared.apply, "both": Both.apply, "doubled": Doubled.apply}
-    return {**functions, "checkpoint": checkpoint, "tangent_of": tangent_of}
+    return {**functions, "checkpoint": checkpoint, "tangent_of": tangent_of, "graph": torch.autograd.graph}
 
 
 class Run:
