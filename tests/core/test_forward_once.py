@@ -85,5 +85,5 @@ def test_the_forward_pass_of_a_program_is_in_it_once(step, times):
     avals = [dispatch.executable.program.arguments[each].struct for each in dispatch.executable.arrays]
     packs = [jax.ShapeDtypeStruct((len(places),), own) for own, places in dispatch.packs]
     with jax.enable_x64(True):
-        text = str(jax.make_jaxpr(dispatch.executable.run)(*avals, *packs))
+        text = str(jax.make_jaxpr(dispatch.executable.replayed)(*avals, *packs))
     assert text.count(" tanh ") == times
