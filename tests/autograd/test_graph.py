@@ -241,14 +241,6 @@ def hooks_of_several_tensors(torch):
     return log
 
 
-def the_first_of_tensors_some_of_which_require_no_gradient(torch):
-    a, log = leaf(torch), []
-    graph(torch).register_multi_grad_hook((a.detach(), a), lambda gradient: log.append(gradient), mode="any")
-    graph(torch).register_multi_grad_hook((a.detach(),), lambda gradient: log.append(gradient), mode="any")
-    (a * 2).sum().backward()
-    return log
-
-
 @raises(ValueError)
 def a_mode_that_there_is_not(torch):
     graph(torch).register_multi_grad_hook((leaf(torch),), lambda gradients: None, mode="some")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 
+from functions import module
 from oracle import agreement_of, programs_of, raises
 
 import jaxvjp
@@ -355,6 +356,14 @@ def hooks_of_a_view_that_is_written(torch):
     other.register_hook(lambda gradient: log.append(gradient))
     (view + other).sum().backward(retain_graph=True)
     before.sum().backward()
+    return log
+
+
+def one_for_the_first_of_tensors_some_of_which_require_no_gradient(torch):
+    a, log = torch.ones(2, requires_grad=True), []
+    for tensors in ((a.detach(), a), (a.detach(),)):
+        module(torch, "autograd.graph").register_multi_grad_hook(tensors, log.append, mode="any")
+    (a * 2).sum().backward()
     return log
 
 
