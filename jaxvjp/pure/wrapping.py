@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax.extend.core import jaxpr_as_fun
 
 from jaxvjp.core.derive.between import DOUBLE_DTYPES
 from jaxvjp.library.crossing import is_array, is_key
@@ -132,6 +131,7 @@ def name_of(function: Callable[..., Any]) -> str:
 @functools.lru_cache(maxsize=CALLS)
 def operation_of(function: Callable[..., Any]) -> Op:
     """The op that calls a JAX function."""
+    from jax.extend.core import jaxpr_as_fun  # takes 12 ms to import
 
     def called(*operands: Any, call: Call) -> Any:
         jaxpr, tree = _traced(call, tuple([(jnp.shape(each), jnp.result_type(each)) for each in operands]))

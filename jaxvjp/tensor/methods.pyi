@@ -3,6 +3,7 @@
 
 from typing import Any, Literal, NamedTuple, Self, overload
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from jaxvjp import return_types
@@ -753,7 +754,7 @@ class Methods(Stored):
         """How many bytes an element has."""
     def jax(self) -> Any:
         """The value as a JAX array that shares the tensor's memory."""
-    def jaxpr(self, wrt: Sequence[Tensor] | None = None) -> Any:
+    def jaxpr(self, wrt: Tensor | Iterable[Tensor] | None = None) -> Any:
         """The recorded program as a jaxpr, with types of 64 bits."""
     def kron(self, other: Tensor) -> Tensor:
         """The Kronecker product: each element of `input` in turn times the whole of `other`."""
@@ -842,7 +843,7 @@ class Methods(Stored):
         """The logarithm of the sum of `exp(input)` over `dim`."""
     def long(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.int64; itself where it is one. Counterpart of `torch.Tensor.long`."""
-    def lowered(self, wrt: Sequence[Tensor] | None = None) -> Any:
+    def lowered(self, wrt: Tensor | Iterable[Tensor] | None = None) -> Any:
         """The recorded program as JAX lowers it: `y.lowered().as_text()` is StableHLO, `.compile()` an executable."""
     def lstsq(self, **named: Any) -> Tensor:
         """RuntimeError: torch has taken it away. Counterpart of `torch.lstsq`."""

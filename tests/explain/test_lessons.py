@@ -40,10 +40,7 @@ def test_a_lesson(name):
 
 def test_the_document_shows_what_is_printed():
     text = (ROOT / "docs" / "explain.md").read_text(encoding="utf-8")
-    shown = zip(
-        re.findall(r"```python\n(.*?)```", text, re.DOTALL),
-        re.findall(r"```text\n(.*?)```", text, re.DOTALL),
-        strict=True,
-    )
+    shown = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
+    assert len(shown) == text.count("```text") == 2
     for code, printed in shown:
         assert str(run_lines(code)["story"]) == printed.rstrip()

@@ -14,7 +14,7 @@ from oracle import live, needs_torch
 
 import jaxvjp
 from jaxvjp.core.run.tiers import Compiling
-from jaxvjp.staging import variant
+from jaxvjp.staging import builder
 from jaxvjp.tools.fuzz import staged
 from jaxvjp.tools.fuzz.comparing import disagreements
 from jaxvjp.tools.fuzz.kinds import KINDS
@@ -63,7 +63,7 @@ def test_what_a_staged_step_forgets_is_found(monkeypatch, compiled):
     leaf = Statement("leaf", "a = torch.tensor([1., 2.], requires_grad=True)")
     program = staged.StagedProgram((leaf,), (Statement("view", "b = a[1:]"),), staged.STAGED)
     assert not list(staged.disagreements(program))
-    monkeypatch.setattr(variant, "alias_as", lambda like, of: lambda tensor: tensor)
+    monkeypatch.setattr(builder, "alias_as", lambda like, of: lambda tensor: tensor)
     assert next(staged.disagreements(program)).what == "shape"
 
 

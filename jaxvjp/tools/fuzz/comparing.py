@@ -222,7 +222,7 @@ def disagreements(
         due = number == len(steps) or program.compared == "statement"
         if due or (program.compared == "round" and steps[number][0] != place):
             after = each.kind if program.compared == "statement" else f"a {program.compared}"
-            numbers = [x.tolist() for x in runs[0].variables().values() if x is not None] if ".sin()" in past else []
+            numbers = [x.tolist() for x in runs[0].variables().values() if x is not None] if ".sin" in past else []
             try:  # a sine of x is as exact as x
                 for sort, what, name, expected, given in differences(*runs[::-1], ignored, max(1.0, largest(numbers))):
                     done = [every for _, every in steps[:number]]
