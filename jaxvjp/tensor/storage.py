@@ -41,7 +41,7 @@ UNRECORDED = (
 )
 NO_GRAD = ("no_grad", "with grad mode enabled", "no_grad")
 INFERENCE = ("inference", "in normal mode", "inference_mode")
-
+PIECE = ("", "", "")
 
 SEVERAL_VIEWS = (
     "This view is the output of a function that returns multiple views. Such functions do not allow the output views "
@@ -129,7 +129,8 @@ class Stored(Holder):
         _base_tensor, _steps: of a view, what it is a view of, and the steps from there.
         _path: the steps from the whole storage, where those are others than `_steps`.
         _unrecorded: of a view that was taken under `no_grad` or in inference mode, torch's words for that mode, NO_GRAD
-            or INFERENCE; else None.
+            or INFERENCE; PIECE of one of several views of such a view that was taken while gradients are recorded, and
+            is refused as such; else None.
         _seen: the version of `_storage` when `_node` was made.
         _counted: of a view, the count of writes when `_node` was computed from its base.
         _leaf: the `LeafIdentity` that all nodes share that it has shown as a leaf; None until it is needed.
@@ -232,7 +233,7 @@ class Stored(Holder):
         while node.in_place and isinstance(node.inputs[0], Node):
             node = node.inputs[0]  # for torch, `t_()` under `no_grad` leaves its `grad_fn` as it was
         name, number = node.forward_name, node.output_number
-        if self._unrecorded is not None:
+        if self._unrecorded not in (None, PIECE):
             view = "A view was" if self._node.is_leaf else f"Output {number} of {name} is a view of a view which was"
             mode, now, block = self._unrecorded
             raise RuntimeError(UNRECORDED.format(view, mode, happened, now, block))
@@ -633,7 +634,10 @@ def view_by(node: Node, source: Stored, steps: Steps, kind: type[Stored]) -> Any
     if source._path is not None:
         taken._path = source._path + steps
     if unrecorded:
-        taken._unrecorded = source._unrecorded or (INFERENCE if grad_mode().inference else NO_GRAD)
+        if grad_mode().enabled and any(step.operation.one_of_several for step in steps):
+            taken._unrecorded = PIECE
+        else:
+            taken._unrecorded = source._unrecorded or (INFERENCE if grad_mode().inference else NO_GRAD)
     taken._node.inference = source._node.inference
     if base._versions is not None:
         taken._counted = base._versions.count

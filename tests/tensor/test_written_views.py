@@ -528,4 +528,21 @@ def as_strided_of_a_piece_refuses_what_the_piece_refuses(torch):
     return said, part.tolist(), part.requires_grad
 
 
+def a_piece_of_a_view_without_a_record(torch):
+    said = []
+    for recorded in (True, False):
+        b = torch.arange(6.0).view(3, 2).requires_grad_()
+        with torch.no_grad():
+            turned, other = b.t(), b.unbind(0)[1]
+        with torch.set_grad_enabled(recorded):
+            piece = turned.unbind(0)[1]
+        for view in (piece, piece[:1], other[:1]):
+            for look in (lambda view=view: view.mul_(2), lambda view=view, b=b: b.data.mul_(2) is view.is_leaf):
+                try:
+                    look()
+                except RuntimeError as error:
+                    said.append(str(error).partition(". ")[0])
+    return said
+
+
 test_agrees_with_torch = agreement_of(programs_of(globals()))
