@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import jax
 
-import jaxvjp.explain.functions
+import jaxvjp.explain.custom_functions
 import jaxvjp.explain.programs
 import jaxvjp.explain.residuals
 import jaxvjp.explain.wrapped  # noqa: F401 - each registers a writer for its nodes

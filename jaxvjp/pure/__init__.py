@@ -9,8 +9,8 @@
 from __future__ import annotations
 
 from jaxvjp.pure.arrays import jax_array, operand, register
-from jaxvjp.pure.functions import as_function, jaxpr, lowered, pullback
 from jaxvjp.pure.loops import cond, scan, while_loop
+from jaxvjp.pure.recorded import as_function, jaxpr, lowered, pullback
 from jaxvjp.pure.recording import functional
 from jaxvjp.pure.wrapping import wrap
 from jaxvjp.tensor.docstrings import complete_all

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxvjp.tools.comparison.functions import compare
+from jaxvjp.tools.comparison.in_process import compare
 from jaxvjp.tools.comparison.report import Report
 
 __all__ = ["Report", "compare"]

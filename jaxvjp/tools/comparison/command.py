@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from jaxvjp.explain import terminal
-from jaxvjp.tools.comparison.functions import NO_TORCH
+from jaxvjp.tools.comparison.in_process import NO_TORCH
 from jaxvjp.tools.comparison.page import page
 from jaxvjp.tools.comparison.process import Input, run_side
 from jaxvjp.tools.comparison.report import Report, Side

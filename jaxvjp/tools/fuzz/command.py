@@ -27,7 +27,7 @@ from typing import Any
 
 import jax
 
-from jaxvjp.tools.comparison.functions import NO_TORCH
+from jaxvjp.tools.comparison.in_process import NO_TORCH
 from jaxvjp.tools.fuzz import staged
 from jaxvjp.tools.fuzz.comparing import Compare, Disagreement, disagreements, found_in
 from jaxvjp.tools.fuzz.programs import Program, program_of, reduced
