@@ -634,7 +634,7 @@ def view_by(node: Node, source: Stored, steps: Steps, kind: type[Stored]) -> Any
     if source._path is not None:
         taken._path = source._path + steps
     if unrecorded:
-        if grad_mode().enabled and any(step.operation.one_of_several for step in steps):
+        if grad_mode().enabled and [step for step in steps if step.operation.one_of_several]:
             taken._unrecorded = PIECE
         else:
             taken._unrecorded = source._unrecorded or (INFERENCE if grad_mode().inference else NO_GRAD)
