@@ -9,6 +9,7 @@ import argparse
 import difflib
 import gc
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
@@ -122,7 +123,13 @@ def process() -> int:
     """
     kept_programs.keep()
     gc.freeze()
-    return main()
+    try:
+        status = main()
+        sys.stdout.flush()
+    except BrokenPipeError:  # `python -m jaxvjp lesson 1 | head` has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python writes the rest at its end
+        return 1
+    return status
 
 
 if __name__ == "__main__":

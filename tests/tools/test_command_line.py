@@ -57,6 +57,15 @@ def test_disagreement_is_exit_status_1(monkeypatch, capsys):
     assert main(["weighted_sum_of_rows"]) == 1
 
 
+def test_who_reads_only_the_first_lines_gets_no_traceback():
+    command = [sys.executable, "-m", "jaxvjp", "lesson", "1"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stdout.close()
+        error = process.stderr.read()
+    assert "Error" not in error
+    assert process.returncode == 1
+
+
 def test_as_a_process_elsewhere(tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "jaxvjp", "scalar_to_scalar"], cwd=tmp_path, capture_output=True, text=True, check=False
