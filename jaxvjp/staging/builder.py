@@ -55,6 +55,8 @@ class Builder:
         if journal.refused is not None:
             return None
         table, reads = self._reads()
+        if journal.refused is not None:
+            return None
         draws = {node: at for at, (node, _) in enumerate(journal.draws)}
         drawn = [(draws[node], number) for number, node in enumerate(self.recorded.nodes) if node in draws]
         outputs = [self.recorded.nodes[number] for number in self.plan.outputs]

@@ -93,3 +93,23 @@ def test_a_view_that_may_not_be_read_may_not_be_read_after_a_later_call():
         return told
 
     agree(program)
+
+
+def test_a_piece_that_may_not_be_read_is_returned_as_one():
+    def program(torch):
+        def step(a):
+            piece = a.unbind(0)[1]
+            a.detach().copy_(0.5 * a)
+            return piece
+
+        leaf = torch.nn.Parameter(torch.arange(6.0).view(2, 3).t())
+        under_jit, told = staged(torch, step, fullgraph=False), []
+        for _ in range(4):
+            piece = under_jit(leaf)
+            try:
+                told.append(piece * 2)
+            except RuntimeError as error:
+                told.append(str(error).partition(". ")[0])
+        return told, leaf.detach()
+
+    agree(program)
