@@ -13,17 +13,16 @@ from jaxvjp.core.derive.pullback import pullback
 from jaxvjp.core.derive.transforms import jvp, vmap
 from jaxvjp.core.record.graph import Node, Number, reachable
 from jaxvjp.core.record.record import signature_of
-from jaxvjp.core.run.program import Program
+from jaxvjp.core.run.program import Program, called
 from jaxvjp.explain.block import Expression, Step, Value
 from jaxvjp.explain.literals import Unwritable, batched, call, literal, name, parsed
 from jaxvjp.explain.scope import WRITERS, Scope, function, partial
 from jaxvjp.explain.text import NOWHERE
 from jaxvjp.ops.identity import tuple_item
 from jaxvjp.pure.loops import cond_, scan_, while_loop_
-from jaxvjp.staging.graphs import compiled_function
 from jaxvjp.utils.checkpoint import checkpointed, checkpointed_reentrant
 
-CALLS = {checkpointed: "jax.checkpoint", checkpointed_reentrant: "jax.checkpoint", compiled_function: "jax.jit"}
+CALLS = {checkpointed: "jax.checkpoint", checkpointed_reentrant: "jax.checkpoint", called: "jax.jit"}
 """Ops that only call a program, and the transform they are written as."""
 LOOPS = frozenset([scan_, while_loop_, cond_])
 
