@@ -148,9 +148,7 @@ class Elementwise(Optimizer):
             _, token = known[key] = step, object()
         note_number(step, token)
 
-    def _apply_rule(
-        self, p: Tensor, grad: Tensor, state: dict[str, Any], group: Group, known: dict[Any, Any]
-    ) -> None:
+    def _apply_rule(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: Group, known: dict[Any, Any]) -> None:
         """What follows after the step was counted: the settings that all rules have in common, and the rule."""
         counts = [state[name] for name in self.COUNTS]
         key = (id(group), *[number_shown(each) if place == 0 else id(each) for place, each in enumerate(counts)], "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 from weakref import ref
 
@@ -11,6 +12,7 @@ from jaxvjp.core.record.modes import tracking
 from jaxvjp.core.record.record import record
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.loop_search import roll_loops
+from jaxvjp.core.run.pieces import STAGED_PIECE
 from jaxvjp.core.run.plan import Plan, plan_of
 from jaxvjp.core.run.survey import survey
 from jaxvjp.ops.identity import clone, detach, variable
@@ -77,7 +79,9 @@ class Builder:
                 if journal.older(node) and (tensor := self._tensor_before(node)) is not None
             ],
             inspected_draws=[(draws[node], check) for node, check in journal.inspections if node in draws],
-            inspected_results=[] if self.live else [(self._output(node), check) for node, check in self.inner],
+            inspected_results=[]
+            if self.live
+            else [(self._output(node), check, self._read_for(node, draws)) for node, check in self.inner],
             inspection=inspection,
             checks=[check for _, check in self.inner],
             writes=[
@@ -218,7 +222,9 @@ class Builder:
             if not journal.older(node) and node.operation is not None and node.inputs:
                 node.value = None  # a value here is that of a tensor outside, which another call replaces
         self.recorded = survey(outputs, outputs)
-        self.plan = Plan((), tuple(self.recorded.kept)) if self.live else roll_loops(plan_of(self.recorded))
+        self.plan = (
+            Plan((), tuple(self.recorded.kept)) if self.live else roll_loops(plan_of(self.recorded, most=STAGED_PIECE))
+        )
         self.outputs = {number: at for at, number in enumerate(self.plan.outputs)}
 
     def _behind(self, outputs: list[Node]) -> list[Node]:
@@ -243,6 +249,13 @@ class Builder:
 
     def _output(self, node: Node) -> int:
         return self.outputs[self.recorded.place_of[node]]
+
+    def _read_for(self, node: Node, draws: Container[Node]) -> tuple[int, ...] | None:
+        """The numbers of the nodes from outside that `node` is computed from; None if random numbers are among them."""
+        behind = self._behind([node])
+        if any(each in draws for each in behind):
+            return None
+        return tuple([self.recorded.place_of[each] for each in behind if self.journal.older(each)])
 
     def _graphs(
         self, outputs: list[Node], reads: list[tuple[int, int]], drawn: list[tuple[int, int]]

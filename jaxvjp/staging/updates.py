@@ -196,11 +196,13 @@ def _step_of(optimizer: Any) -> Step | None:
                 if each.storage in memories or each.storage.shared is not None:
                     return None
                 memories.add(each.storage)
-            nodes = [shown(each) for each in tensors]
-            if nodes[1].requires_grad or any(each.inference or not each.aval.dtype.is_floating_point for each in nodes):
-                return None
-            key += (which, names, *[each.aval for each in nodes])
-            step.nodes.extend(nodes)
+            key += (which, names)
+            for each in tensors:
+                node = shown(each)
+                if node.inference or not node.aval.dtype.is_floating_point or (each is grad and node.requires_grad):
+                    return None
+                key.append(node.aval)
+                step.nodes.append(node)
             step.parts.append(Part(len(step.rates) - 1, which, counted, names, tensors))
     return step._replace(key=tuple(key)) if step.parts else None
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from operator import is_
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -152,6 +153,7 @@ NAMES = {
     "rewritten": rewritten,
     "drawn": drawn,
     "asarray": np.asarray,
+    "is_": is_,
     "references": sys.getrefcount,
     "threads": threads,
     "PutOff": PutOff,
@@ -242,7 +244,8 @@ class _Writer:
         return found
 
     def _lines(self) -> Iterator[str]:
-        yield "global known, thread"
+        remembered = [f"{kind}{at}" for kind, at in self._remembered()]
+        yield f"global {', '.join(['known', 'thread', *remembered])}"
         yield "count = changes.count"
         yield "same = count == known and thread_modes() is thread"
         yield f"if not (same or modes_unchanged({grad_mode().enabled}, default, precision)): return MISS"
@@ -269,11 +272,19 @@ class _Writer:
         for number, (slot, check) in enumerate(self.variant.inspected):
             self.names[f"check{number}"] = check
             yield f"i{number} = n{slot}.value"
-            yield f"check{number}(asarray(t{slot}.value if i{number} is None else i{number}))"
+            yield f"if i{number} is None or i{number} is not passed{number}:"
+            yield f"    check{number}(asarray(t{slot}.value if i{number} is None else i{number}))"
+            yield f"    passed{number} = i{number}"
         inside = [*self._dispatched()]
-        for number, (result, check) in enumerate(self.variant.inspected_results):
+        for number, (result, check, read) in enumerate(self.variant.inspected_results):
             self.names[f"check_result{number}"] = check
-            inside.append(f"check_result{number}(asarray(r{self.variant.plan.outputs[result]}))")
+            checked = f"check_result{number}(asarray(r{self.variant.plan.outputs[result]}))"
+            if read is None:
+                inside.append(checked)
+                continue
+            now = "".join([f"x{each}, " for each in read])
+            inside.append(f"if not all(map(is_, passed_for{number}, ({now}))):")
+            inside += [f"    {checked}", f"    passed_for{number} = {now or '()'}"]
         owners: dict[int, str] = {}
         changes = [*self._changes(owners)]
         if changes:  # done twice, they give the same
@@ -301,6 +312,17 @@ class _Writer:
         else:
             self.names["structure"] = self.variant.structure
             yield f"return structure.unflatten([{', '.join(results)}])"
+
+    def _remembered(self) -> Iterator[tuple[str, int]]:
+        """The names of what is known to have passed a check: the arrays that it was computed from, which a check need
+        not read again. To read a result is to wait for it."""
+        for number in range(len(self.variant.inspected)):
+            self.names[f"passed{number}"] = None
+            yield "passed", number
+        for number, (_, _, read) in enumerate(self.variant.inspected_results):
+            if read is not None:
+                self.names[f"passed_for{number}"] = (None,) * len(read)
+                yield "passed_for", number
 
     def _changes(self, owners: dict[int, str]) -> Iterator[str]:
         """Gives the tensors outside their new contents and gradients. Adds the names of the gradients to `owners`."""
