@@ -24,7 +24,9 @@ def overwritten_residual(node: Node) -> Node | None:
     """The input of a transform that was written in place since, if torch would have saved it; None if nothing was."""
     if not (node.static and type(node.static[0]) is Program and type(node.aval) is tuple):
         return None
-    written = [at for at, each in enumerate(node.inputs) if isinstance(each, Node) and _written_since(each, node)]
+    kept = () if node.packed is None else node.packed.kept  # hooks were given it
+    operands = [(at, each) for at, each in enumerate(node.inputs) if isinstance(each, Node) and at not in kept]
+    written = [at for at, each in operands if _written_since(each, node)]
     if not written:
         return None
     tracked = tuple([at for at, each in enumerate(node.inputs) if each.requires_grad])
