@@ -113,10 +113,13 @@ class DeviceMesh:
 
     Raises:
         RuntimeError: there are not as many devices.
+        ValueError: `mesh` has no device.
     """
 
     def __init__(self, device_type: str, mesh: Any, *, mesh_dim_names: tuple[str, ...] | None = None) -> None:
         numbers = np.asarray(mesh.tolist() if isinstance(mesh, Tensor) else mesh, dtype=np.int64)
+        if not numbers.size:
+            raise ValueError(f"A mesh has at least one device, and one of shape {numbers.shape} has none.")
         there = jax.devices(BACKENDS.get(device_type, device_type))
         if numbers.size > len(there) or numbers.max() >= len(there):
             raise RuntimeError(
@@ -198,6 +201,7 @@ def init_device_mesh(
 
     Raises:
         RuntimeError: there are fewer devices; a name is there twice; there are more names than dimensions, or fewer.
+        ValueError: a size is 0 or less.
 
     Counterpart of `torch.distributed.device_mesh.init_device_mesh`, where a device is a process.
     """
@@ -217,6 +221,8 @@ def init_device_mesh(
             f"Device type with index is not supported but got {device_type}. \n"
             "A mesh takes the first devices of the type; `DeviceMesh(type, numbers)` says which."
         )
+    if min(mesh_shape, default=1) < 1:
+        raise ValueError(f"A mesh has at least one device along each dimension, and mesh_shape is {(*mesh_shape,)}.")
     numbers = np.arange(math.prod(mesh_shape)).reshape(mesh_shape)
     return DeviceMesh(device_type, numbers, mesh_dim_names=mesh_dim_names)
 
