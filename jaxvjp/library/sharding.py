@@ -15,7 +15,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.experimental.multihost_utils import broadcast_one_to_all, process_allgather
+from jax.experimental.multihost_utils import broadcast_one_to_all
 from jax.sharding import Mesh, NamedSharding
 
 from jaxvjp.core.record.modes import grad_mode, tracking
@@ -27,7 +27,7 @@ from jaxvjp.ops.op import Aval
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.types.devices import BACKENDS, Elsewhere, device_of
 from jaxvjp.types.dtypes import int32
-from jaxvjp.types.meshes import SPEC, OnMesh, on_mesh
+from jaxvjp.types.meshes import SPEC, OnMesh, of_all_processes, on_mesh
 
 UNDERNEATH = "jax.sharding"
 
@@ -340,7 +340,7 @@ def agree(call: str) -> None:
     What exchanges values next would else end the process, or give one of them what another one sent for something else.
     """
     own = np.frombuffer(call.encode()[:SAID].ljust(SAID), np.uint8)
-    calls = [bytes(each).decode(errors="replace").strip() for each in process_allgather(own).reshape(-1, SAID)]
+    calls = [bytes(each).decode(errors="replace").strip() for each in of_all_processes(own)]
     if len({*calls}) > 1:
         each = "; ".join(f"process {rank} {said}" for rank, said in enumerate(calls))
         raise RuntimeError(f"The processes called different functions, or with different tensors: {each}")

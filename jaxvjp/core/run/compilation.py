@@ -43,7 +43,7 @@ from jaxvjp.ops.identity import redistributed
 from jaxvjp.types.devices import META, NO_DATA, jax_device
 from jaxvjp.types.dtypes import dtype
 from jaxvjp.types.forks import Fork, in_child
-from jaxvjp.types.meshes import OnMesh
+from jaxvjp.types.meshes import OnMesh, of_all_processes
 
 QUICK = 8
 """Operations. Where programs do not wait in NumPy, one of at most this many is compiled at its first call, even if it
@@ -272,10 +272,8 @@ def _on_mesh(mesh: OnMesh, program: Program, arrays: list[int], compiled: Compil
 
 def _check_alike(values: Sequence[Any]) -> None:
     """RuntimeError in every process if one of these values, which are on no mesh, is another one in some process."""
-    from jax.experimental.multihost_utils import process_allgather  # for who has several processes
-
     own = np.array([zlib.crc32(np.ascontiguousarray(each)) for each in values], np.uint32)
-    different = np.flatnonzero((process_allgather(own).reshape(-1, own.size) != own).any(axis=0))
+    different = np.flatnonzero((of_all_processes(own) != own).any(axis=0))
     if different.size:
         shape = list(np.shape(values[different[0]]))
         raise RuntimeError(
