@@ -18,7 +18,7 @@ from jaxvjp.core.derive.remembered_graphs import differentiable_gradients
 from jaxvjp.core.derive.remembered_walks import BackwardRequest, request_of
 from jaxvjp.core.derive.saved import release
 from jaxvjp.core.record.blocks import restored
-from jaxvjp.core.record.graph import Node, ends_here, recording_order
+from jaxvjp.core.record.graph import Node, ends_here, hooks_of, recording_order
 from jaxvjp.core.record.lifetime import NodesMet
 from jaxvjp.core.record.modes import grad_mode, staging, tracking, transforming
 from jaxvjp.core.record.observers import Walked, observers, tell
@@ -114,7 +114,7 @@ def accumulated(
             receivers, waiting = [], {}  # `waiting`: leaves with hooks, which get their gradients in turn, at the end
             node: Node
             for node, sum_ in recalled.gradients:
-                if node.special and node.hooks:
+                if node.special and hooks_of(node):
                     waiting[node] = sum_
                 else:
                     receivers.append((node.tensor, sum_))
@@ -148,7 +148,7 @@ def _walked(
         gradients = _before_accumulation({**found.gradients, **found.retained})
         order = list(gradients)
         receiver_of = {node: node.tensor for node in order}  # so that none ends while its gradient is computed
-        waiting = {node: gradients.pop(node) for node in order if later and node.hooks and node.is_leaf}
+        waiting = {node: gradients.pop(node) for node in order if later and hooks_of(node) and node.is_leaf}
         sums = _summed(gradients)
         results = {**sums, **waiting}
         _compute(request, found, {node: results[node] for node in order if node in results}, short_pieces)

@@ -409,6 +409,23 @@ def a_piece_that_may_not_be_read_takes_more_hooks(torch):
     return told
 
 
+def hooks_of_a_view_whose_gradient_is_added_to_nothing(torch):
+    """They are not called, until the view is asked for a gradient of its own."""
+    told = []
+    for view in (lambda x: x.t(), lambda x: x[1:], lambda x: x.view(3, 2)):
+        x = torch.nn.Parameter(torch.arange(6.0).view(2, 3).t())
+        with torch.no_grad():
+            y = view(x)
+        told.append((y.requires_grad, y.is_leaf))
+        y.register_hook(told.append)
+        (y * 0.5 * y).sum().backward()
+        told.append((x.grad, y.grad))
+        y.requires_grad_()
+        (y * 0.5 * y).sum().backward()
+        told.append((x.grad, y.grad))
+    return told
+
+
 test_agrees_with_torch = agreement_of(programs_of(globals()))
 
 

@@ -161,7 +161,7 @@ def calls_python(roots: Sequence[Node], targets: Sequence[Node] | None) -> bool:
     """Whether the walk from `roots` calls hooks or custom Functions. Those take one cotangent and no batch."""
     reached, current_of = _reachable_from(roots)
     nodes = _needed(reached, targets, current_of)
-    return any(node.hooks or (node.stands_alone and not node.is_leaf) for node in nodes)
+    return any(hooks_of(node) or (node.stands_alone and not node.is_leaf) for node in nodes)
 
 
 def _reachable_from(roots: Iterable[Node]) -> tuple[list[Node], dict[Node, Node]]:

@@ -348,8 +348,10 @@ def hold(node: Node, holder: Holder) -> None:
 
 
 def hooks_of(node: Node) -> dict[int, Hook] | None:
-    """`node.hooks`."""
-    return node._hooks if node.leaf is None else node.leaf.hooks
+    """`node.hooks`, if they are called: not those of a leaf whose gradient is added to no `grad`."""
+    if node.leaf is None:
+        return node._hooks
+    return None if node.leaf.lost else node.leaf.hooks
 
 
 def ends_here(node: Node) -> bool:
