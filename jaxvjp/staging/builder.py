@@ -146,7 +146,8 @@ class Builder:
         return [
             tensor
             for tensor, node in self.shown.items()
-            if tensor._base_tensor is None and tensor._storage not in written and not _same(tensor.node, node)
+            if tensor in self.journal.places  # another node alone is no other value: it was read again
+            and not (tensor._base_tensor is not None or tensor._storage in written or _same(tensor.node, node))
         ]
 
     def _grads(self) -> dict[Tensor, Tensor | None]:
