@@ -16,6 +16,7 @@ import jax
 
 from jaxvjp.autograd.function import Function
 from jaxvjp.autograd.modes import no_grad
+from jaxvjp.core.record.blocks import restored
 from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable, recording_order
 from jaxvjp.core.record.modes import grad_mode
 from jaxvjp.core.record.record import items, node_of_value
@@ -121,6 +122,7 @@ def _step_without_gradient() -> type[Function]:
 WITHOUT_GRADIENT = _step_without_gradient()
 
 
+@restored
 def checkpoint(
     function: Callable[..., Any],
     *args: Any,
