@@ -36,7 +36,6 @@ class WalkPlan:
         gradients: for each leaf or target its place, that of its gradient, and the aval of the gradient.
         values: for each node that gets a value as well, such as the loss, its place and that of the value.
         walked: the places of the operations that the walk went through.
-        onward: `NodesMet.onward`, once it was asked for.
     """
 
     def __init__(
@@ -54,7 +53,7 @@ class WalkPlan:
         self.gradients = gradients
         self.values = values
         self.walked = walked
-        self.onward: list[tuple[int, ...]] = []
+        self.onward: list[tuple[int, ...]] = []  # `NodesMet.onward`, once it was asked for
 
 
 class RecalledGradients:
