@@ -56,8 +56,8 @@ def pullback(*operands: Any, program: Program, wrt: Positions, batched: int) -> 
 def begin(
     static: tuple[Program, Positions, int], arguments: Sequence[Any], equations: Sequence[int]
 ) -> tuple[list[Any], Callable[[Sequence[Any]], tuple[Any, ...]]]:
-    """Runs the program of a pullback forward. Returns the results of `equations` of it, and the rest as a function: from
-    the cotangents to all results of the pullback.
+    """Runs the program of a pullback forward. Returns the results of `equations` of it; and a function, from the
+    cotangents to all results of the pullback, which is the rest.
 
     It is split in two for a program that has some of the pullback's equations outside of it as well: it takes the
     results of these `equations` from the forward run, so that none is computed twice (`program.in_pullbacks`).
