@@ -1,7 +1,9 @@
 """What torch would have saved for the derivative of `func.vmap(f)(x)` or `checkpoint(f, x)`: one node here, many there.
 
 torch runs `f` operation by operation, and each saves what its row says (`Op.saves`). A write to such a tensor before a
-backward pass is an error. Here the operations are in the `Program` that the node carries.
+backward pass is an error. Here the operations are in the `Program` that the node carries. The same holds for a
+`pullback` that is itself differentiated. A trace tells which operands were saved; where that would take too long, all
+are taken for saved.
 """
 
 from __future__ import annotations
