@@ -49,7 +49,7 @@ def defined(text: Text) -> list[list[tuple[str, Any]]]:
         own: list[tuple[str, Any]] = [(each, ()) for each in text.texts[key].replace("NAME", called).splitlines()]
         if text.lines[key] is not None:
             body, returned = text.lines[key]
-            own += [*formatted(rolled(body), 1, file_of(text.story)), (f"    {returned}", ())]
+            own += formatted([*rolled(body), returned], 1, file_of(text.story))
         pages.append([("", ()), *own, ("", ())])
     return pages
 
@@ -99,16 +99,9 @@ def formatted(lines: Sequence[Line | Repeat], depth: int, file: str | None) -> l
 
 
 def _broken(text: str) -> list[str]:
-    """A long array on several lines: one row on each, or as many numbers as fit."""
-    head, depth = text.index("["), 0
-    lines: list[str] = []
-    for row in re.split(r"(?<=\],) (?=\[)", text):
-        first, rest = (" " * (head + depth) if lines else ""), " " * (head + depth + row.count("["))
-        lines += textwrap.wrap(
-            row, WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
-        )
-        depth += row.count("[") - row.count("]")
-    return lines
+    """A long array on several lines, as many numbers on each as fit."""
+    indent = " " * (text.index("[") + 1)
+    return textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def _said(source: tuple[str, int, str], written: str | None, file: str | None) -> str:

@@ -68,7 +68,7 @@ class Lifted:
             text = self.top.text
             value.wanted = value.wanted or text.name_of(node) or text.story.tensors.get(node.tensor)
             found = self.returned[value] = Value(value.wanted)
-            found.step = self.calls[0]
+            found.step, self.calls[0].shorter = self.calls[0], None
             found.step.outputs.insert(self.place + len(self.returned) - 1, found)
         return self.returned[value]
 

@@ -16,7 +16,7 @@ from jaxvjp.autograd.function_step import FunctionStep
 from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
 from jaxvjp.core.run.program import Program
 from jaxvjp.core.run.values import array_of
-from jaxvjp.explain.block import Block, Expression, Step, Value
+from jaxvjp.explain.block import Block, Expression, Line, Step, Value
 from jaxvjp.explain.cuts import PART_OPS, chain_of, writes_back
 from jaxvjp.explain.literals import Unwritable, array, call, encoded, literal, name, parsed
 from jaxvjp.explain.names import numbered, safe
@@ -242,7 +242,8 @@ class Scope:
         return self.text.name_of(node)
 
     def _operation(self, node: Node) -> Any:
-        how = written_node(node)
+        how = written_node(node, not self.text.exact)
+        self.text.simplified |= how.simplified
         if how.results[0] in how.given and not how.several:  # `clone`: the same value
             place = how.given.index(how.results[0])
             return self._alias(node, self.value(node.inputs[place]))
@@ -353,10 +354,22 @@ def function(
         own = f"({own},)" if len(results) == 1 else f"({own})" if returned else own
     if returned:
         own += f", ({more})" if len(returned) > 1 else f", {more}"
-    lines = (tuple(block.lines), f"return {own}")
+    kept, said = block.lines, ()
+    if single and not returned and _ends_with(block, results[0]):
+        (*kept, last) = block.lines
+        own, said = last.text.removeprefix(f"{own} = "), last.sources
+    lines = (tuple(kept), Line(f"return {own}", said, None))
     parameters = ", ".join(roots)
-    key = "\n".join([f"({parameters})", *[each.text for each in block.lines], lines[1]])
+    key = "\n".join([f"({parameters})", *[each.text for each in (*kept, lines[1])]])
     return scope.text.define(wanted, f"def NAME({parameters}):", lines, key)
+
+
+def _ends_with(block: Block, result: Value) -> bool:
+    """Whether the last line computes the result and is returned in its place; not the last of several of one loop."""
+    if not block.lines:
+        return False
+    *before, last = block.lines
+    return last.step.outputs == [result] and not last.step.unpacked and all(last.sources != e.sources for e in before)
 
 
 def partial(called: str, arguments: Sequence[Expression], places: Sequence[int], wanted: Sequence[str]) -> Expression:
@@ -384,8 +397,8 @@ def _number_of(number: Number) -> Any:
     return number.aval.dtype.numpy.type(number.value)
 
 
-def written_node(node: Node) -> Written:
-    """How a node's op is written; Unwritable, with the reason, if it cannot be."""
+def written_node(node: Node, plain: bool) -> Written:
+    """How a node's op is written, `plain` if it has such a form; Unwritable, with the reason, if it cannot be."""
     operation = node.operation
     assert operation is not None
     givens = []
@@ -396,7 +409,7 @@ def written_node(node: Node) -> Written:
         else:
             givens.append(Given(each.aval))
     try:
-        return written(operation, node.static, tuple(givens))
+        return written(operation, node.static, tuple(givens), plain)
     except Unwritable as error:
         raise Unwritable(
             f"the op {operation.name} cannot be written as JAX source: {error}\n"

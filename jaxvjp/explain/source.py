@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import jax
 
 import jaxvjp.explain.custom_functions
+import jaxvjp.explain.plain_forms
 import jaxvjp.explain.programs
 import jaxvjp.explain.residuals
 import jaxvjp.explain.wrapped  # noqa: F401 - each registers a writer for its nodes
@@ -51,6 +52,7 @@ class Program(NamedTuple):
         calls: the functions whose pullbacks are taken, their arguments, and how many of these are differentiated.
         dtypes: the floating-point types that it computes in.
         handed_over: functions that it is given, as they are not JAX's: those of `jaxvjp.wrap`, by name.
+        simplified: whether ops have plain forms in it, which differ at an edge.
     """
 
     source: str
@@ -60,16 +62,17 @@ class Program(NamedTuple):
     calls: dict[str, tuple[list[str], int]]
     dtypes: frozenset[str]
     handed_over: dict[str, Any]
+    simplified: bool
 
 
-def write(story: Story, style: str = "vjp") -> Program:
-    """The program of a story; `style` is one of STYLES. ValueError for another."""
+def write(story: Story, style: str = "vjp", exact: bool = True) -> Program:
+    """The program of a story; `style` is one of STYLES, ValueError for another. With `exact` no op has a plain form."""
     if style not in STYLES:
         raise ValueError(f"there is no style {style!r}: write {', '.join(map(repr, STYLES))}")
     try:
-        return Writer(story, style).program()
+        return Writer(story, style, exact=exact).program()
     except NeedsWide:
-        return Writer(story, style, wide_types=True).program()
+        return Writer(story, style, wide_types=True, exact=exact).program()
 
 
 def executed(program: Program, source: str | None = None) -> dict[str, Any]:
@@ -94,11 +97,11 @@ def configured(program: Program) -> Iterator[None]:
 
 
 class Writer:
-    def __init__(self, story: Story, style: str, wide_types: bool = False) -> None:
+    def __init__(self, story: Story, style: str, wide_types: bool = False, exact: bool = True) -> None:
         self.story = story
         self.style = style
         self.nodes = _all_nodes(story)
-        self.text = Text(story, wide_types or any(wide(each.aval) for each in self.nodes))
+        self.text = Text(story, wide_types or any(wide(each.aval) for each in self.nodes), exact)
         self.text.look_over(self.nodes)
         self.top = Scope(self.text)
         self.pullbacks: dict[Any, tuple[list[Value], Value]] = {}
@@ -139,7 +142,7 @@ class Writer:
             if value is not None and root in cotangents:
                 value = self.add(cotangents[root], value, order, event)
             cotangents[root] = value  # type: ignore[assignment]
-        plain = len(pieces) == 1 and len(pieces[0][1]) == 1 and not hooks and released(self.story.events, place)
+        plain = len(pieces) == 1 and len(pieces[0][1]) == 1 and not hooks and self.alone(walked)
         if self.style != "vjp" and (plain or (self.story.hypothetical and len(pieces) == 1)):
             params, outputs = pieces[0]
             found = self.at_once(walked, params, outputs, cotangents.get(outputs[0]), order, event)
@@ -185,6 +188,11 @@ class Writer:
                 del self.pullbacks[key]
             else:
                 self.kept.add(key)
+
+    def alone(self, walked: Walked) -> bool:
+        """Whether nothing else walks back from the roots of a backward pass, which would need its pullback again."""
+        walks = [each.what for each in self.story.events if isinstance(each.what, Walked)]
+        return not any(each is not walked and {*each.roots} & {*walked.roots} for each in walks)
 
     def taken(self, params: list[Node], outputs: list[Node], order: float, event: Event) -> Any:
         """`y, pullback = jax.vjp(f, x)`: the values, the pullback, and whether they were written already."""
@@ -239,7 +247,15 @@ class Writer:
                 step.grouped += [(count, len(step.outputs))] if len(params) > 1 else []
                 return call(call("jax.value_and_grad", name(function), **argnums, **has_aux(made)), *arguments)
 
+            def gradient(expressions: Sequence[Expression]) -> Expression:
+                function, arguments = self.called(made, expressions)
+                return call(call("jax.grad", name(function), **argnums), *arguments)
+
+            made.wanted = [self.text.name_of(root)]
+            if len(params) == 1 and made.wanted == [None] and walked.before.get(params[0]) is not None:
+                names = [None]  # it is nested: `x_grad = x_grad + jax.grad(f)(x)`
             step = self.top.add(Step([], both, [*made.wanted, *names], order, event.where, stays=True))
+            step.shorter = gradient
             made.calls.append(step)
             self.top.values.setdefault(root, step.outputs[0])
             return step.outputs[1:]
@@ -345,17 +361,8 @@ class Writer:
         return found, max(order, hook.after.serial + 0.5)
 
     def clear(self, event: Event) -> None:
-        """Writes `x.grad = None`, even if there is no gradient yet."""
-        tensor = event.what.tensor
-        target, value = self.gradients.get(tensor, (None, None))
-        first = self.text.first.get(tensor)
-        if first is None:
-            return
-        name = f"{self.text.name_of(first) or 'x'}_grad" if value is None else value.wanted
-        step = Step([], lambda e: ast.Constant(None), [name], event.order, event.where, stays=True)
-        cleared = self.top.add(step).outputs[0]
-        if target is not None:
-            self.gradients[tensor] = (target, cleared)
+        """`x.grad = None` needs no line: the next gradient is a new value."""
+        self.gradients.pop(event.what.tensor, None)
 
     def drop(self, pullback: Value, order: float, event: Event) -> None:
         """Writes `del pullback`: without `retain_graph` the graph was freed."""
@@ -416,7 +423,7 @@ class Writer:
         if not self.text.explicit_dtypes and re.search(r"jnp\.(u?int64|float64|complex128)\b", source):
             raise NeedsWide  # an op computes with 64-bit positions
         sources = [each for _, each in flat]
-        return Program(source, results, state, sources, self.calls, dtypes, self.text.handed_over)
+        return Program(source, results, state, sources, self.calls, dtypes, self.text.handed_over, self.text.simplified)
 
 
 def _sum(e: Sequence[Expression]) -> Expression:

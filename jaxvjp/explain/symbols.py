@@ -348,9 +348,12 @@ def _parameters(function: Any) -> list[inspect.Parameter]:
 
 
 class Tracing(threading.local):
-    """The `Trace` in which this thread records calls, if there is one."""
+    """The `Trace` in which this thread records calls, if there is one; whether ops with a plain form take it; and
+    whether one did."""
 
     trace: Trace | None = None
+    plain = False
+    simplified = False
 
 
 tracing = Tracing()

@@ -31,8 +31,9 @@ LABEL = 32
 class Text:
     """The definitions and names of a program; functions with equal text are defined once."""
 
-    def __init__(self, story: Story, explicit_dtypes: bool) -> None:
+    def __init__(self, story: Story, explicit_dtypes: bool, exact: bool = True) -> None:
         self.story = story
+        self.exact, self.simplified = exact, False  # whether ops have no plain forms, and whether one has
         self.explicit_dtypes = explicit_dtypes  # whether there are 64-bit types: then every dtype is written
         self.first: dict[Any, Node] = {}
         for node, tensor in story.owners.items():
