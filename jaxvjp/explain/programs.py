@@ -9,6 +9,8 @@ import ast
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
+import numpy as np
+
 from jaxvjp.core.derive.pullback import pullback
 from jaxvjp.core.derive.transforms import jvp, vmap
 from jaxvjp.core.record.graph import Node, Number, reachable
@@ -18,6 +20,7 @@ from jaxvjp.explain.block import Expression, Step, Value
 from jaxvjp.explain.literals import Unwritable, batched, call, literal, name, parsed
 from jaxvjp.explain.scope import WRITERS, Scope, function, partial
 from jaxvjp.explain.text import NOWHERE
+from jaxvjp.ops.creation import full
 from jaxvjp.ops.identity import tuple_item
 from jaxvjp.pure.loops import cond_, scan_, while_loop_
 from jaxvjp.staging.graphs import compiled_function
@@ -85,6 +88,17 @@ def transformed(scope: Scope, node: Node) -> Any:
 
         result = Step([*leaves, *rest], pushed, [None] * len(node.aval), order, where, unpacked=len(node.aval) > 1)
         return scope.add(result).outputs
+    if operation is pullback and outputs == 1 and _is_one(node.inputs[count:]) and not static[2]:
+        own = tuple([places.index(each) for each in wrt])
+        options = {} if own == (0,) else {"argnums": literal(own[0] if len(own) == 1 else own)}
+
+        def both(e: Sequence[Expression]) -> Expression:
+            return call(call("jax.value_and_grad", name(function), **options), *e)
+
+        step = Step(leaves, both, [None] * (1 + len(wrt)), order, where, unpacked=True)
+        step.grouped = [(1, 1 + len(wrt))] if len(wrt) > 1 else []
+        step.shorter = lambda e: call(call("jax.grad", name(function), **options), *e)
+        return list(scope.add(step).outputs)
     if operation is pullback:
 
         def taken(e: Sequence[Expression]) -> Expression:
@@ -112,6 +126,16 @@ def transformed(scope: Scope, node: Node) -> Any:
         ]
         return [*vjp.outputs[:-1], *gradients]
     raise Unwritable(f"{operation} is written nowhere")
+
+
+def _is_one(given: Sequence[Any]) -> bool:
+    """Whether a pullback is called with the number 1."""
+    (v,) = given if len(given) == 1 else (None,)
+    if type(v) is not Node or v.aval.shape or v.aval.dtype.is_complex:
+        return False
+    if v.operation is full:
+        return type(v.inputs[0]) is Number and v.inputs[0].value == 1
+    return v.operation is None and v.value is not None and bool(np.asarray(v.value) == 1)
 
 
 def _loop(scope: Scope, node: Node) -> Any:

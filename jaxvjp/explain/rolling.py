@@ -18,7 +18,7 @@ from jaxvjp.explain.names import loop_variable, numbered, safe
 PERIOD = 64
 """The longest round, in lines."""
 ROUNDS = 3
-"""At least this many rounds are needed if they differ in a number."""
+"""At least this many rounds are needed if they differ in a number; 2 of rounds of at least as many lines."""
 LISTED, LONG = 24, 80
 """At most this many numbers, and characters, are listed, and only for rounds of at most LISTED lines."""
 
@@ -146,8 +146,9 @@ def _same(patterns: Sequence[_Pattern], place: int, period: int) -> _Loop | None
 
 def _differing(lines: Sequence[Line], patterns: Sequence[_Pattern], place: int, period: int) -> _Loop | None:
     """A loop whose rounds differ in numbers: in arithmetic sequences, or in one that is listed."""
-    begins = [patterns[each] for each in range(place, min(place + ROUNDS * period, len(lines)), period)]
-    if len(begins) < ROUNDS or any(each.template != begins[0].template for each in begins):
+    fewest = 2 if period >= ROUNDS else ROUNDS
+    begins = [patterns[each] for each in range(place, min(place + fewest * period, len(lines)), period)]
+    if len(begins) < fewest or any(each.template != begins[0].template for each in begins):
         return None
     if ROUNDS * period > LISTED and not _regular([each.numbers for each in begins]):
         return None
@@ -179,7 +180,7 @@ def _differing(lines: Sequence[Line], patterns: Sequence[_Pattern], place: int, 
         return _Loop(period, rounds, sequences, listed)
 
     for rounds in (len(rows), _regular_rounds(rows)):
-        found = loop(rounds) if rounds >= ROUNDS else None
+        found = loop(rounds) if rounds >= fewest else None
         if found is not None:
             return found
     return None

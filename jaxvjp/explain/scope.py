@@ -7,6 +7,7 @@ its parameters from outside.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ from jaxvjp.core.run.values import array_of
 from jaxvjp.explain.block import Block, Expression, Line, Step, Value
 from jaxvjp.explain.cuts import PART_OPS, chain_of, writes_back
 from jaxvjp.explain.literals import Unwritable, array, call, encoded, literal, name, parsed
-from jaxvjp.explain.names import numbered, safe
+from jaxvjp.explain.names import numbered, safe, statement
 from jaxvjp.explain.text import Text
 from jaxvjp.explain.writing import Given, Written, definition, written
 from jaxvjp.ops.creation import full
@@ -71,6 +72,8 @@ def dependent(text: Text, outputs: Sequence[Node], given: Iterable[Any], top: Sc
     for node in order:
         if node.requires_grad or any(each in inside or each in params for each in text.inputs(node)):
             inside.add(node)
+    rows = [node.inputs[0] for node in order if node.operation is unbind_one]
+    inside.update([each for each in order if each.operation is unbind_one and rows.count(each.inputs[0]) > 1])
     for node in reversed(order):  # a part of an expression stands where all who read it do
         unnamed = any(type(each) is Node for each in text.inputs(node)) and text.name_of(node) is None
         if node not in inside and unnamed and node not in outside:
@@ -168,6 +171,8 @@ class Scope:
             source = self.values[node.inputs[0]]
             if not node.inputs[0].requires_grad or source in self.reached.values():  # a constant of this function
                 return source
+            if self.outer is None:
+                return self._alias(node, source)
         if operation is function_result and isinstance(node.python, FunctionStep) and node.requires_grad:
             found = WRITERS["function"](self, node)
             if found is not None:
@@ -206,14 +211,17 @@ class Scope:
         if self.outer is not None and number in self.text.lifted:
             return self._reach(self.outer.value(number))
         text = literal(number.value)
-        return self.add(Step([], lambda inputs: text, free=True)).outputs[0]
+        return self.add(Step([], lambda inputs: text, free=True, note="number")).outputs[0]
 
     def _leaf(self, node: Node) -> Value:
         if node.value is None:
             raise Unwritable("a leaf without a value")
         values = np.asarray(node.value)
         wanted = self.text.name_of(node) or ("x" if node.requires_grad else None)
-        if wanted is None and values.size > SHORT:  # large: it is written above everything that reads it
+        if wanted is None and values.size > SHORT:  # large: it is written once, above everything that reads it
+            key = (node.where, values.dtype, values.shape, values.tobytes())
+            if self.outer is None and key in self.text.data:
+                return self.text.data[key]
             wanted = numbered("data", self.text.unnamed)
             self.text.unnamed.add(wanted)
         try:
@@ -224,7 +232,10 @@ class Scope:
         free = wanted is None and not values.ndim
         step = Step([], lambda inputs: text, [wanted], node.serial, node.where, free=free)
         step.note = "leaf"
-        return self.add(step).outputs[0]
+        value = self.add(step).outputs[0]
+        if wanted in self.text.unnamed and self.outer is None:
+            self.text.data[(node.where, values.dtype, values.shape, values.tobytes())] = value
+        return value
 
     def _constant(self, node: Node, values: Any) -> Value:
         text = array(values, explicit=self.text.explicit_dtypes)
@@ -253,7 +264,8 @@ class Scope:
         several = type(node.aval) is tuple
         names = [None] * len(node.aval) if several else [self._wanted(node)]
         if how.compact:
-            inputs = [self.value(each) for each, count in zip(node.inputs, how.uses, strict=True) for _ in range(count)]
+            operands = [self._begun(node, each) or self.value(each) for each in node.inputs]
+            inputs = [each for each, count in zip(operands, how.uses, strict=True) for _ in range(count)]
 
             def write(expressions: Sequence[Expression]) -> Expression:
                 rest = iter(expressions)
@@ -269,6 +281,20 @@ class Scope:
                 return call(called, *expressions)
 
         return self._finished(node, inputs, write, names, several)
+
+    def _begun(self, node: Node, number: Any) -> Value | None:
+        """The variable that begins as a number, `total = 0.0`, where a function adds to it: `total = total + x`."""
+        source = statement(node.where) if type(number) is Number and self.outer is not None else None
+        tree: Any = None if source is None else source.tree
+        value = getattr(tree, "value", None)
+        target = getattr(tree, "targets", [getattr(tree, "target", None)])[0]
+        own = value.left if isinstance(tree, ast.Assign) and isinstance(value, ast.BinOp) else None
+        if not isinstance(target, ast.Name) or target.id != self._wanted(node) or number is not node.inputs[0]:
+            return None
+        if not isinstance(tree, ast.AugAssign) and not (isinstance(own, ast.Name) and own.id == target.id):
+            return None
+        text = literal(number.value)
+        return self.add(Step([], lambda inputs: text, [target.id])).outputs[0]
 
     def _finished(
         self, node: Node, inputs: Sequence[Value], write: Callable[..., Expression], names: Any, several: bool
@@ -360,7 +386,9 @@ def function(
         own, said = last.text.removeprefix(f"{own} = "), last.sources
     lines = (tuple(kept), Line(f"return {own}", said, None))
     parameters = ", ".join(roots)
-    key = "\n".join([f"({parameters})", *[each.text for each in (*kept, lines[1])]])
+    key = "\n".join([f"({len(roots)})", *[each.text for each in (*kept, lines[1])]])
+    for place, each in enumerate(roots):  # functions that differ in the names of their parameters are one
+        key = re.sub(rf"(?<![\w.]){re.escape(each)}(?!\w|=[^=])", f"_{place}", key)
     return scope.text.define(wanted, f"def NAME({parameters}):", lines, key)
 
 

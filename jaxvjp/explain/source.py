@@ -106,6 +106,7 @@ class Writer:
         self.top = Scope(self.text)
         self.pullbacks: dict[Any, tuple[list[Value], Value]] = {}
         self.kept: set[Any] = set()
+        self.inside: set[Node] = set()  # roots of backward passes that are written inside functions only
         self.calls: dict[str, tuple[list[str], int]] = {}
         self.state: list[tuple[Node, Value]] = []
         self.gradients: dict[Any, tuple[Node, Value]] = {}
@@ -133,6 +134,9 @@ class Writer:
         cuts = [node for node in walked.gradients if not node.is_leaf]
         cuts += [each.node for each in hooks if not each.node.is_leaf and each.node not in cuts]
         targets = set(walked.gradients)
+        if walked.create_graph and not walked.after and not hooks and self.inside_later(place, walked):
+            self.inside.update(walked.roots)
+            return
         if hooks:
             order = min(each.before.serial for each in hooks) - 0.5
         pieces = _stages(walked.roots, targets, sorted(cuts, key=lambda node: node.serial), self.story.stepped())
@@ -188,6 +192,12 @@ class Writer:
                 del self.pullbacks[key]
             else:
                 self.kept.add(key)
+
+    def inside_later(self, place: int, walked: Walked) -> bool:
+        """Whether all gradients of a backward pass are intermediate values of what later ones go back through."""
+        later = [each.what for each in self.story.events[place + 1 :] if isinstance(each.what, Walked)]
+        through = {*reachable([root for each in later for root in each.roots], gradient_edges)} if later else {}
+        return all(each in through for each in walked.gradients.values())
 
     def alone(self, walked: Walked) -> bool:
         """Whether nothing else walks back from the roots of a backward pass, which would need its pullback again."""
@@ -252,7 +262,7 @@ class Writer:
                 return call(call("jax.grad", name(function), **argnums), *arguments)
 
             made.wanted = [self.text.name_of(root)]
-            if len(params) == 1 and made.wanted == [None] and walked.before.get(params[0]) is not None:
+            if len(params) == 1 and made.wanted == [None] and self.adds(walked, params[0], event):
                 names = [None]  # it is nested: `x_grad = x_grad + jax.grad(f)(x)`
             step = self.top.add(Step([], both, [*made.wanted, *names], order, event.where, stays=True))
             step.shorter = gradient
@@ -330,7 +340,32 @@ class Writer:
             if given is not None:
                 return given
         base = self.top.values[node].wanted or "x"
-        return f"d{base}" if walked.before.get(node) is not None else f"{base}_grad"
+        return f"d{base}" if self.adds(walked, node, event) else f"{base}_grad"
+
+    def adds(self, walked: Walked, target: Node, event: Event) -> bool:
+        """Whether a gradient is added to an earlier one, or to zeros."""
+        return walked.before.get(target) is not None or self.accumulates(walked, target, event)
+
+    def accumulates(self, walked: Walked, target: Node, event: Event) -> bool:
+        """Whether a gradient is the first of three or more that a line of the user's adds up; they begin at zeros."""
+        if not walked.after or walked.before.get(target) is not None or event.where is None:
+            return False
+        leaf = self.story.owners.get(target)
+        befores = [
+            each.what.before.get(node)
+            for each in self.story.events
+            if isinstance(each.what, Walked) and each.where == event.where
+            for node in each.what.after
+            if self.story.owners.get(node) is leaf
+        ]
+        return len(befores) > 2 and befores[0] is None and all(each is not None for each in befores[1:])
+
+    def zeros(self, target: Node) -> Value:
+        """Where a gradient that adds up begins."""
+        value = self.top.values[target]
+        order = value.step.order + 1e-3 if value.step is not None else 0
+        made = Step([value], lambda e: call("jnp.zeros_like", e[0]), [f"{value.wanted or 'x'}_grad"], order)
+        return self.top.add(made).outputs[0]
 
     def receive(self, walked: Walked, target: Node, gradient: Node, value: Value, order: float, event: Event) -> None:
         """Writes what happens to a gradient: it is added to `.grad`, or returned."""
@@ -340,9 +375,10 @@ class Writer:
                 self.top.values[gradient] = value
             self.results.append((target, gradient, value))
             return
-        if before is not None:
+        if before is not None or self.accumulates(walked, target, event):
             base = self.top.values[target].wanted or "x"
-            step = Step([self.top.value(before), value], _sum, [f"{base}_grad"], order, event.where, stays=True)
+            start = self.zeros(target) if before is None else self.top.value(before)
+            step = Step([start, value], _sum, [f"{base}_grad"], order, event.where, stays=True)
             value = self.top.add(step).outputs[0]
         self.top.values[after] = value
         if gradient is not after and before is None:
@@ -401,6 +437,8 @@ class Writer:
     def intermediate(self, node: Node) -> bool:
         """Whether a value is known only inside a function: nobody wrote it in place, and no other round gives it
         back."""
+        if node in self.inside:
+            return True
         if node in self.top.values or node not in owners_of(self.top, node):
             return False
         if node.holder is not None and node.tensor.versions.count and not node.requires_grad:
