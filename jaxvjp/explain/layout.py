@@ -28,9 +28,9 @@ def laid_out(text: Text, lines: Sequence[Line], first: float) -> list[tuple[str,
     if jax.default_backend() != "cpu":
         settings.append(EXACT_PRODUCTS)
     imports = ["import jax", "import jax.numpy as jnp", *text.imports]
-    texts = [line.text for line in lines]
+    texts = [(line.text, line.sources) for line in lines]
     inputs = [line for line in lines if line.step.note == "leaf" and line.step.order < first]
-    inputs = [line for line in inputs if texts.count(line.text) == 1]  # what rounds begin with stands in the loop
+    inputs = [line for line in inputs if texts.count((line.text, line.sources)) == 1]  # what rounds begin with stands in the loop
     statements = [line for line in lines if line not in inputs]
     file = file_of(text.story)
     pages: list[list[tuple[str, Any]]] = [
@@ -101,9 +101,11 @@ def formatted(lines: Sequence[Line | Repeat], depth: int, file: str | None) -> l
 
 
 def _broken(text: str) -> list[str]:
-    """A long array on several lines, as many numbers on each as fit."""
+    """A long array on several lines, as many rows on each as fit, or numbers of a long row."""
     indent = " " * (text.index("[") + 1)
-    return textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    whole = re.sub(r"\[[^\[\]]{,80}\]", lambda row: row[0].replace(" ", "\0"), text)
+    lines = textwrap.wrap(whole, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return [each.replace("\0", " ") for each in lines]
 
 
 def _said(source: tuple[str, int, str], written: str | None, file: str | None) -> str:

@@ -258,7 +258,7 @@ def test_long_data_is_folded(browser, tmp_path):
     """)["story"]
     opened(browser, story, tmp_path / "page.html")
     rows, numbers = all_of(browser, "#program .fold")
-    assert rows.text == "… 10 more rows"
+    assert rows.text == "… 2 more lines"
     assert "[1.0, 2.0, 3.0]])" not in text_of(browser, "#program")
     rows.click()
     assert "[1.0, 2.0, 3.0]])" in text_of(browser, "#program")
