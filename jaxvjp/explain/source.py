@@ -146,12 +146,15 @@ class Writer:
             if value is not None and root in cotangents:
                 value = self.add(cotangents[root], value, order, event)
             cotangents[root] = value  # type: ignore[assignment]
-        plain = len(pieces) == 1 and len(pieces[0][1]) == 1 and not hooks and self.alone(walked)
+        plain = len(pieces) == 1 and len(pieces[0][1]) == 1 and self.alone(walked)
+        plain = plain and all(each.node.is_leaf for each in hooks)
         if self.style != "vjp" and (plain or (self.story.hypothetical and len(pieces) == 1)):
             params, outputs = pieces[0]
             found = self.at_once(walked, params, outputs, cotangents.get(outputs[0]), order, event)
             if found is not None:
                 for target, value in zip(params, found, strict=True):
+                    for hook in [each for each in hooks if each.node is target]:
+                        value, order = self.hooked(hook, value, order)
                     if target in walked.gradients:
                         self.receive(walked, target, walked.gradients[target], value, order + 0.01, event)
                 return
