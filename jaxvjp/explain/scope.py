@@ -24,14 +24,16 @@ from jaxvjp.explain.names import numbered, safe, statement
 from jaxvjp.explain.text import Text
 from jaxvjp.explain.writing import Given, Written, definition, written
 from jaxvjp.ops.creation import full
-from jaxvjp.ops.identity import detach, function_result, tuple_item, variable
-from jaxvjp.ops.view import put, unbind_one
+from jaxvjp.ops.identity import detach, function_result, shaped, tuple_item, variable
+from jaxvjp.ops.view import put, reshape_alias, reshaped_copy, slice_, unbind_one, view
 from jaxvjp.pure.wrapping import Call
 
 POSITIONED = frozenset([*PART_OPS, put])
 """Ops whose Python numbers are positions; these are written out."""
 
 
+SHAPERS = frozenset([shaped, view, reshape_alias, reshaped_copy])
+"""Ops that only change a shape; one that keeps it is left out."""
 SHORT = 12
 """A constant of more elements than this gets a line of its own."""
 FEW = 3
@@ -111,6 +113,7 @@ class Scope:
         self.reached: dict[Value, Value] = {}
         self.calls: dict[Any, Step] = {}
         self.functions: list[Any] = []
+        self.only_rows: dict[Value, Value] = {}  # values of one row, and that row
 
     def value(self, wanted: Any) -> Any:
         """The value of a node, which is written here if it is not yet."""
@@ -181,6 +184,8 @@ class Scope:
             return self.values[node.inputs[0]]
         if self.differentiated and node in self.text.changed:
             return WRITERS["saved"](self, node)
+        if operation is slice_ and node.static[1:] == (node.inputs[0].aval.shape[node.static[0]], 1):  # all of it
+            return self._alias(node, self.values[node.inputs[0]])
         if operation in PART_OPS or operation is put:
             found = self._indexed(node)
             if found is not None:
@@ -253,6 +258,13 @@ class Scope:
         return self.text.name_of(node)
 
     def _operation(self, node: Node) -> Any:
+        source = node.inputs[0] if node.inputs else None
+        if type(source) is Node and type(node.aval) is not tuple and node.operation in SHAPERS:
+            row = self.only_rows.get(self.values[source])
+            if node.aval.shape == source.aval.shape:
+                return self._alias(node, self.values[source])
+            if row is not None and node.aval.shape == source.aval.shape[1:]:
+                return self._alias(node, row)
         how = written_node(node, not self.text.exact)
         self.text.simplified |= how.simplified
         if how.results[0] in how.given and not how.several:  # `clone`: the same value
@@ -403,7 +415,7 @@ def _ends_with(block: Block, result: Value) -> bool:
 def partial(called: str, arguments: Sequence[Expression], places: Sequence[int], wanted: Sequence[str]) -> Expression:
     """A function of only its arguments at `places`, which are called `wanted`: itself, if these are all."""
     if len(places) == len(arguments):
-        return name(called)
+        return parsed(called)
     inner = list(arguments)
     others = [text for place, text in enumerate(inner) if place not in places]
     taken = [each.id for text in others for each in ast.walk(text) if isinstance(each, ast.Name)]
@@ -411,12 +423,12 @@ def partial(called: str, arguments: Sequence[Expression], places: Sequence[int],
     if len(places) > FEW and [*places] == [*range(len(places))]:
         params = [numbered("given", taken)]
         everything = ast.arguments([], [], ast.arg(params[0]), [], [], None, [])
-        return ast.Lambda(everything, call(called, ast.Starred(name(params[0]), ast.Load()), *others))
+        return ast.Lambda(everything, call(parsed(called), ast.Starred(name(params[0]), ast.Load()), *others))
     for place, each in zip(places, wanted, strict=True):
         params.append(numbered(safe(each), [*taken, *params]))
         inner[place] = name(params[-1])
     return ast.Lambda(
-        ast.arguments([], [ast.arg(each) for each in params], None, [], [], None, []), call(called, *inner)
+        ast.arguments([], [ast.arg(each) for each in params], None, [], [], None, []), call(parsed(called), *inner)
     )
 
 
