@@ -122,7 +122,9 @@ class Explanation:
         expected = self._expected(program)
         space = executed(program)
         try:
-            self._compare(program, expected, [{text: np.asarray(eval(text, space)) for text, _ in expected}], None, None)
+            self._compare(
+                program, expected, [{text: np.asarray(eval(text, space)) for text, _ in expected}], None, None
+            )
         except AssertionError:
             return False
         return True
@@ -266,9 +268,7 @@ def _compare(what: str, found: Any, expected: Any, relative: float, absolute: fl
     assert_close(found, expected, rtol=relative, atol=absolute, equal_nan=True, msg=lambda text: f"{what}: {text}")
 
 
-def explain(
-    result: Tensor, gradient: Tensor | None = None, style: str = "vjp", exact: bool = False
-) -> Explanation:
+def explain(result: Tensor, gradient: Tensor | None = None, style: str = "vjp", exact: bool = False) -> Explanation:
     """The functional JAX program for a result, and the pullback that its `backward` would be.
 
     Args:

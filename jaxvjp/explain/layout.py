@@ -30,7 +30,9 @@ def laid_out(text: Text, lines: Sequence[Line], first: float) -> list[tuple[str,
     imports = ["import jax", "import jax.numpy as jnp", *text.imports]
     texts = [(line.text, line.sources) for line in lines]
     inputs = [line for line in lines if line.step.note == "leaf" and line.step.order < first]
-    inputs = [line for line in inputs if texts.count((line.text, line.sources)) == 1]  # what rounds begin with stands in the loop
+    inputs = [
+        line for line in inputs if texts.count((line.text, line.sources)) == 1
+    ]  # what rounds begin with stands in the loop
     statements = [line for line in lines if line not in inputs]
     file = file_of(text.story)
     pages: list[list[tuple[str, Any]]] = [

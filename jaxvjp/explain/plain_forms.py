@@ -81,6 +81,13 @@ def _product(fold: Callable[..., Any], input: Any, along: Any, **kept: bool) -> 
     return fold(input, along, **kept)
 
 
+@plainly(reduction.prod)
+def _prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    if dtype is not None or not jnp.issubdtype(input.dtype, jnp.inexact):
+        return NotImplemented
+    return jnp.prod(input, axis=axes(dim, input.ndim), keepdims=keepdim)
+
+
 @plainly(reduction.vector_norm)
 def _vector_norm(input: Any, order: Any, dim: Any, keepdims: bool = False) -> Any:  # of zeros
     reduced = axes(dim, input.ndim)

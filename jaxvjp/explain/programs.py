@@ -29,6 +29,8 @@ from jaxvjp.utils.checkpoint import checkpointed, checkpointed_reentrant
 
 CALLS = {checkpointed: "jax.checkpoint", checkpointed_reentrant: "jax.checkpoint", compiled_function: "jax.jit"}
 """Ops that only call a program, and the transform they are written as."""
+LAMBDA = 50
+"""A function of one or two arguments whose result is written in fewer characters is a `lambda`."""
 LOOPS = frozenset([scan_, while_loop_, cond_])
 
 
@@ -44,7 +46,8 @@ def transformed(scope: Scope, node: Node) -> Any:
     axes = static[1] if operation is vmap else [None] * count
     varied = () if operation in CALLS or operation is vmap else static[1]
     kept = [
-        type(each) is Number or (operation not in CALLS and axes[place] is None and place not in varied and _fixed(each))
+        type(each) is Number
+        or (operation not in CALLS and axes[place] is None and place not in varied and _fixed(each))
         for place, each in enumerate(node.inputs[:count])
     ]
     function = _function_of(scope, program, node, node.inputs[:count], kept=kept)
@@ -276,14 +279,17 @@ def _function_of(
 
 
 def _without_wrapper(text: Text, called: str) -> str:
-    """A function's name; of one that only calls another with its arguments that other, `jax.grad(f)`."""
+    """A function's name; of one that only calls another with its arguments that other, `jax.grad(f)`; of a short one a
+    `lambda`."""
     key = next(key for key, name in text.definitions.items() if name == called)
     body, returned = text.lines[key]
     head = text.texts[key].removeprefix("def NAME").removesuffix(":")
-    if body or not returned.text.endswith(f"){head}"):
+    short = head.count(",") < 2 and not returned.sources and len(returned.text) < LAMBDA
+    if body or not (short or returned.text.endswith(f"){head}")):
         return called
     del text.definitions[key], text.texts[key], text.lines[key]
-    return str(returned.text.removeprefix("return ").removesuffix(head))
+    result = returned.text.removeprefix("return ")
+    return str(result.removesuffix(head)) if result.endswith(f"){head}") else f"lambda {head[1:-1]}: {result}"
 
 
 def _called(scope: Scope, leaf: Node, place: int, count: int) -> str:

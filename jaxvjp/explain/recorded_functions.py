@@ -108,8 +108,8 @@ def with_recorded_calls(value: Any, path: str | None = None) -> Any:
     if value is tanh:  # the same as JAX's but for the last digits of its derivative
         return with_recorded_calls(jnp.tanh)
     if isinstance(value, jax.custom_jvp | jax.custom_vjp) and _ours(value.fun):
-        known = Named(value.fun.__name__, value, _bundled(value))
-        return _perhaps_plain(known, PLAIN[value]) if value in PLAIN else known
+        exact = Named(value.fun.__name__, value, _bundled(value))
+        return _perhaps_plain(exact, PLAIN[value]) if value in PLAIN else exact
     if isinstance(value, functools.partial):
         return functools.partial(with_recorded_calls(value.func), *value.args, **value.keywords)
     if isinstance(value, types.FunctionType) and _ours(value):

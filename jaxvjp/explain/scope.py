@@ -19,7 +19,7 @@ from jaxvjp.core.run.program import Program
 from jaxvjp.core.run.values import array_of
 from jaxvjp.explain.block import Block, Expression, Line, Step, Value
 from jaxvjp.explain.cuts import PART_OPS, chain_of, writes_back
-from jaxvjp.explain.literals import Unwritable, array, call, encoded, literal, name, parsed
+from jaxvjp.explain.literals import Unwritable, array, call, encoded, literal, name, parsed, shortest
 from jaxvjp.explain.names import numbered, safe, statement
 from jaxvjp.explain.text import Text
 from jaxvjp.explain.writing import Given, Written, definition, written
@@ -215,7 +215,10 @@ class Scope:
     def _number(self, number: Number) -> Value:
         if self.outer is not None and number in self.text.lifted:
             return self._reach(self.outer.value(number))
-        text = literal(number.value)
+        value = number.value
+        if type(value) is float and number.aval.dtype.name == "float32":
+            value = shortest(_number_of(number))  # 0.1 for 1 - 0.9, the same number in 32 bits
+        text = literal(value)
         return self.add(Step([], lambda inputs: text, free=True, note="number")).outputs[0]
 
     def _leaf(self, node: Node) -> Value:
@@ -392,7 +395,7 @@ def function(
         own = f"({own},)" if len(results) == 1 else f"({own})" if returned else own
     if returned:
         own += f", ({more})" if len(returned) > 1 else f", {more}"
-    kept, said = block.lines, ()
+    kept, said = block.lines, tuple[Any, ...]()
     if single and not returned and _ends_with(block, results[0]):
         (*kept, last) = block.lines
         own, said = last.text.removeprefix(f"{own} = "), last.sources

@@ -160,12 +160,21 @@ class Writer:
                 return
         pulled: list[tuple[list[Node], list[Node], Any]] = []
         for number, (params, outputs) in enumerate(pieces):
+            ends = number == len(pieces) - 1 and outputs == [*walked.roots] and len(outputs) == 1 and self.alone(walked)
+            if ends and self.style == "grad" and not any(each.node in outputs for each in hooks):
+                found = self.at_once(walked, params, outputs, cotangents[outputs[0]], order + number / 1000, event)
+                if found is not None:
+                    pulled.append((params, outputs, (found, None, False)))
+                    continue
             pulled.append((params, outputs, self.taken(params, outputs, order + number / 1000, event)))
         order += 0.1
         again = False
         for params, outputs, (values, pullback, reused) in reversed(pulled):
             again |= reused
             given: list[Value] = []
+            if pullback is None:  # the gradients of a scalar, which no cotangent arrives at
+                cotangents.update(zip(params, values, strict=True))
+                continue
             for output, value in zip(outputs, values, strict=True):
                 known = cotangents.get(output)
                 for hook in hooks:
@@ -245,7 +254,7 @@ class Writer:
         (root,) = outputs
         for each in params:
             self.top.value(each)
-        names = [self.pulled_name(event, walked, each, place) for place, each in enumerate(params)]
+        names: list[str | None] = [self.pulled_name(event, walked, each, place) for place, each in enumerate(params)]
         places = literal(tuple(range(len(params))))
         argnums = {"argnums": places} if len(params) > 1 else {}
         complex_ = any(each.aval.dtype.is_complex for each in (root, *params))
@@ -264,10 +273,10 @@ class Writer:
                 function, arguments = self.called(made, expressions)
                 return call(call("jax.grad", name(function), **argnums), *arguments)
 
-            made.wanted = [self.text.name_of(root)]
-            if len(params) == 1 and made.wanted == [None] and self.adds(walked, params[0], event):
+            loss = self.text.name_of(root)
+            if len(params) == 1 and loss is None and self.adds(walked, params[0], event):
                 names = [None]  # it is nested: `x_grad = x_grad + jax.grad(f)(x)`
-            step = self.top.add(Step([], both, [*made.wanted, *names], order, event.where, stays=True))
+            step = self.top.add(Step([], both, [loss, *names], order, event.where, stays=True))
             step.shorter = gradient
             made.calls.append(step)
             self.top.values.setdefault(root, step.outputs[0])

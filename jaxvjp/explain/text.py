@@ -14,6 +14,7 @@ from jaxvjp.core.derive.pullback import pullback
 from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.program import Program
+from jaxvjp.explain.block import Value
 from jaxvjp.explain.names import assigned, numbered, safe, statement, within_builtin
 from jaxvjp.explain.story import Story
 from jaxvjp.ops.identity import function_result, tuple_item, variable
@@ -50,7 +51,7 @@ class Text:
         self.lines: dict[str, Any] = {}
         self.imports: dict[str, None] = {}
         self.unnamed: set[str] = set()
-        self.data: dict[Any, Any] = {}  # the values of large arrays without a name, by what they hold
+        self.data: dict[Any, Value] = {}  # the values of large arrays without a name, by what they hold
         self.handed_over: dict[str, Any] = {}  # functions that the program is given, by their names in it
         self.lifted: set[Number] = set()  # numbers that are arguments, not written out
         self.taken: set[str] = {*story.names.values()}

@@ -24,7 +24,7 @@ import jaxvjp
 CORPUS = [*corpus_of_graphs.PROGRAMS, *corpus_of_training.PROGRAMS]
 SAMPLE = CORPUS[::4]
 NAMED = {each.__name__: each for each in CORPUS}
-MOST = 1.6
+MOST = 1.5
 """At most so many times the lines of the user's, over the corpus."""
 NO_CODE = (
     tokenize.COMMENT,
