@@ -275,7 +275,7 @@ def _function_of(
     inner.values.update(zip(arrays, params, strict=True))
     results = [inner.value(each) for each in outputs]
     made = function(inner, params, results, {}, "f", single=len(results) == 1 if single is None else single)
-    return _without_wrapper(scope.text, made)
+    return made if single is False else _without_wrapper(scope.text, made)
 
 
 def _without_wrapper(text: Text, called: str) -> str:
