@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import statistics
 import textwrap
 from collections.abc import Sequence
 from typing import Any
@@ -70,7 +71,7 @@ def joined(pages: Sequence[list[tuple[str, Any]]]) -> list[tuple[str, Any]]:
 def file_of(story: Story) -> str | None:
     """The file that most lines come from; comments omit its name."""
     names = [each.where[0].co_filename for each in story.events if each.where is not None]
-    return max(set(names), key=names.count) if names else None
+    return statistics.mode(names) if names else None
 
 
 def formatted(lines: Sequence[Line | Repeat], depth: int, file: str | None) -> list[tuple[str, Any]]:
