@@ -1,6 +1,6 @@
 """Computes gradients and adds them to the `grad` of tensors.
 
-`gradients_of` walks the graph back from roots to targets; `accumulated` also adds the gradients to every leaf.
+`gradients_of` computes gradients of targets; `accumulated` also adds gradients to the `grad` of leaves.
 `engine.walk_back` walks a graph. The plan that then computes its gradients is remembered, and for an equal graph it is
 run without a walk.
 Everything is computed before any `grad` changes, and then all change, also if an interrupt (Ctrl-C) comes meanwhile.
@@ -15,10 +15,10 @@ from typing import Any
 
 from jaxvjp.core.derive.engine import FinishedWalk, WalkResult, calls_python, hooked, walk_back
 from jaxvjp.core.derive.remembered_graphs import differentiable_gradients
-from jaxvjp.core.derive.remembered_walks import BackwardRequest, request_of
+from jaxvjp.core.derive.remembered_walks import BackwardRequest, RecalledGradients, request_of
 from jaxvjp.core.derive.saved import release
 from jaxvjp.core.record.blocks import restored
-from jaxvjp.core.record.graph import Node, ends_here, recording_order
+from jaxvjp.core.record.graph import Node, ends_here, hooks_of, recording_order
 from jaxvjp.core.record.lifetime import NodesMet
 from jaxvjp.core.record.modes import grad_mode, staging, tracking, transforming
 from jaxvjp.core.record.observers import Walked, observers, tell
@@ -64,8 +64,8 @@ def end(
     retain_graph: bool,
     create_graph: bool = False,
 ) -> None:
-    """Ends a backward pass that has `accumulated`: frees its graph, if that is not retained, and calls the hooks that
-    come after accumulation."""
+    """Ends a backward pass that has `accumulated`: frees what was `walked`, if the graph is not retained, and calls the
+    hooks that come after accumulation, of the `receivers`."""
     if staging().journal is not None:
         staging().journal.note_walk(walked)
     if not retain_graph:
@@ -104,29 +104,45 @@ def accumulated(
 ) -> tuple[list[tuple[Tensor, Node]], list[Node], NodesMet]:
     """Adds the gradients to the `grad` of their tensors.
 
-    Returns these tensors, each with its gradient; the operations walked through; and all nodes met. `end` calls the
-    hooks after accumulation with the first, and frees the second.
+    Returns what `end` needs: these tensors, each with its gradient; the operations walked through; and all nodes met.
     """
     with accumulation:
+        # None where all is computed later: with `create_graph`, in `vmap`, in a staged step. The `grad` that a gradient
+        # is added to (`_grad_node_of`) is a part of the graph.
         request = None if left_lazy(create_graph) else request_of(roots, cotangents, targets, _grad_node_of)
         recalled = None if request is None else request.recalled()
         if recalled is not None:
-            receivers, waiting = [], {}  # `waiting`: leaves with hooks, which get their gradients in turn, at the end
-            node: Node
-            for node, sum_ in recalled.gradients:
-                if node.special and node.hooks:
-                    waiting[node] = sum_
-                else:
-                    receivers.append((node.tensor, sum_))
+            receivers, waiting = _receivers(recalled)
             _receive_all(receivers, False)
-    if recalled is None:
+    if recalled is None:  # no equal graph was walked before
         return _walked(request, roots, cotangents, targets, create_graph)
-    if waiting:
-        order = [node for node, _ in recalled.gradients]
-        early = dict(zip([node for node in order if node not in waiting], receivers, strict=True))
-        _receive_in_turn(order, early, waiting, recalled.met)
+    if waiting:  # rare: leaves with hooks
+        _receive_waiting(recalled, receivers, waiting)
         receivers = []  # their hooks after accumulation were called
     return receivers, recalled.walked, recalled.met
+
+
+def _receivers(recalled: RecalledGradients) -> tuple[list[tuple[Tensor, Node]], dict[Node, Node]]:
+    """The tensors that get a gradient at once, each with its new `grad`; and leaves with hooks, each with its gradient,
+    which wait until the others have theirs."""
+    receivers: list[tuple[Tensor, Node]] = []
+    waiting: dict[Node, Node] = {}
+    node: Node
+    for node, sum_ in recalled.gradients:
+        if node.special and hooks_of(node):
+            waiting[node] = sum_
+        else:
+            receivers.append((node.tensor, sum_))
+    return receivers, waiting
+
+
+def _receive_waiting(
+    recalled: RecalledGradients, receivers: list[tuple[Tensor, Node]], waiting: dict[Node, Node]
+) -> None:
+    """Has those that are `waiting` get their gradients; `receivers` have theirs."""
+    order = [node for node, _ in recalled.gradients]
+    received = dict(zip([node for node in order if node not in waiting], receivers, strict=True))
+    _receive_in_turn(order, received, waiting, recalled.met)
 
 
 def _walked(
@@ -148,7 +164,7 @@ def _walked(
         gradients = _before_accumulation({**found.gradients, **found.retained})
         order = list(gradients)
         receiver_of = {node: node.tensor for node in order}  # so that none ends while its gradient is computed
-        waiting = {node: gradients.pop(node) for node in order if later and node.hooks and node.is_leaf}
+        waiting = {node: gradients.pop(node) for node in order if later and hooks_of(node) and node.is_leaf}
         sums = _summed(gradients)
         results = {**sums, **waiting}
         _compute(request, found, {node: results[node] for node in order if node in results}, short_pieces)
@@ -228,16 +244,22 @@ def _summed(gradients: dict[Node, Node]) -> dict[Node, Node]:
     for node, gradient in gradients.items():
         into = _grad_node_of(node)
         if isinstance(into, Node):
-            sums[node] = record(add, (into, gradient))
-            # To the `grad` of a leaf torch adds in place, unless the sum is to be differentiable.
-            if sums[node].aval.shape != into.aval.shape and ends_here(node) and not grad_mode().enabled:
-                raise RuntimeError(
-                    f"output with shape {list(into.aval.shape)} doesn't match the broadcast shape "
-                    f"{list(sums[node].aval.shape)}\nThe tensor has other `data` by now; set its `grad` to None first."
-                )
+            sum_ = sums[node] = record(add, (into, gradient))
+            if sum_.aval.shape != into.aval.shape:
+                _check_shape(node, into, sum_)
         elif into == NO_GRAD_YET:
             sums[node] = gradient
     return sums
+
+
+def _check_shape(node: Node, into: Node, sum_: Node) -> None:
+    """RuntimeError, torch's, where a leaf's `grad` has another shape than the sum: to the `grad` of a leaf torch adds
+    in place, unless the sum is to be differentiable."""
+    if ends_here(node) and not grad_mode().enabled:
+        raise RuntimeError(
+            f"output with shape {list(into.aval.shape)} doesn't match the broadcast shape {list(sum_.aval.shape)}\n"
+            "The tensor has other `data` by now; set its `grad` to None first."
+        )
 
 
 def _receive_all(received: list[tuple[Tensor, Node]], create_graph: bool) -> None:
@@ -273,11 +295,8 @@ def _compute(
     retained: Iterable[Node] = (),
 ) -> None:
     """Computes, in one dispatch, the results, what is retained, and the values of the roots that the user holds, which
-    the same program gives; and has the plan remembered for equal graphs.
-
-    Does nothing if `request` is None (`left_lazy`, as with `create_graph`): all is computed later.
-    """
-    if request is None:
+    the same program gives; and has the plan remembered for equal graphs."""
+    if request is None:  # all is computed later (`left_lazy`)
         if staging().journal is not None:
             staging().journal.values.update(found.value_nodes)
         return

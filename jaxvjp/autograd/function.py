@@ -22,6 +22,7 @@ from jaxvjp.autograd.function_batch import (
     lifted,
 )
 from jaxvjp.autograd.function_step import FunctionStep, OnceStep, type_name
+from jaxvjp.core.record.blocks import restored
 from jaxvjp.core.record.modes import grad_mode, tracking, transforming
 from jaxvjp.core.record.record import detached
 from jaxvjp.ops.identity import dual
@@ -171,6 +172,7 @@ class Function(metaclass=FunctionMeta):
         )
 
     @classmethod
+    @restored
     def apply(cls, *arguments: Any, **named: Any) -> Any:
         """Runs `forward` without recording its inside, and records this Function as the step that goes back."""
         separate = cls._separates_context()

@@ -17,7 +17,7 @@ from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import grad_mode, tracking
 from jaxvjp.core.record.promotion import converted
 from jaxvjp.core.record.record import record
-from jaxvjp.core.record.saves import saved_positions
+from jaxvjp.core.record.saves import count_of_writes, saved_positions
 from jaxvjp.core.record.versions import next_serial
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.library.creation import tensor
@@ -211,6 +211,7 @@ def check_hooks_settable(freed: bool, is_tensor: bool, is_set: bool) -> None:
 
 def _packed(pack: Callable[[Tensor], Any], node: Node) -> Any:
     saved = wrap_unlinked(node)
+    saved._versions = count_of_writes(node)
     before = saved.versions.count
     kept = pack(saved)
     if saved.versions.count != before:

@@ -17,7 +17,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.experimental.multihost_utils import process_allgather
 
 from jaxvjp.distributed import device_mesh as device_mesh
 from jaxvjp.distributed.device_mesh import DeviceMesh as DeviceMesh
@@ -27,8 +26,9 @@ from jaxvjp.library.sharding import DTensor, agree, told_of
 from jaxvjp.tensor.docstrings import complete_all
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.devices import device as device_named
+from jaxvjp.types.meshes import of_all_processes
 
-UNDERNEATH = "jax.distributed and jax.experimental.multihost_utils"
+UNDERNEATH = "jax.distributed, and jax.jit of a function between processes"
 BACKENDS = {"cpu": "gloo", "cuda": "nccl"}
 LAST_PORT = 65535
 ROOMS = ("checkpoint", "fsdp", "tensor")
@@ -216,9 +216,7 @@ def _gathered(tensor: Tensor, call: str) -> np.ndarray[Any, Any]:
         )
     if jax.process_count() > 1:
         agree(f"{call}({told_of(tensor)})")
-    own = np.asarray(tensor.detach().value)
-    with jax.enable_x64(True):
-        return np.asarray(process_allgather(own)).reshape(-1, *own.shape)
+    return of_all_processes(np.asarray(tensor.detach().value))
 
 
 def _take(tensor: Tensor, value: Any) -> None:

@@ -23,10 +23,12 @@ __all__ = ["Explanation", "recording"]
 class _Explain(ModuleType):
     """The class of this module, which makes it callable: `jaxvjp.explain(y)`."""
 
-    def __call__(self, result: Tensor, gradient: Tensor | None = None, style: str = "vjp") -> Explanation:
+    def __call__(
+        self, result: Tensor, gradient: Tensor | None = None, style: str = "vjp", exact: bool = False
+    ) -> Explanation:
         from jaxvjp.explain.explanation import explain
 
-        return explain(result, gradient, style)
+        return explain(result, gradient, style, exact)
 
     def __getattr__(self, name: str) -> Any:
         if name in __all__:

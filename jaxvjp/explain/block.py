@@ -42,6 +42,8 @@ class Step:
         stays: whether it is a statement of its own even if its output is read once, or never.
         free: whether its expression is repeated wherever it is read, as a number is.
         note: a comment for its line.
+        shorter: how it is written where nothing reads its first output and the user did not name that: without it, as
+            `jax.grad` for `jax.value_and_grad`. A single output that is left, and is unnamed, may be nested then.
         late: whether it stands right before what reads it first, and not where it was recorded: `for row in x:` records
             all rows at its beginning, and `row = x[i]` is to stand in round i.
     """
@@ -55,6 +57,7 @@ class Step:
         "note",
         "order",
         "outputs",
+        "shorter",
         "stays",
         "unpacked",
         "where",
@@ -85,6 +88,7 @@ class Step:
         self.free = free
         self.note = note
         self.late = False
+        self.shorter: Writer | None = None
         self.form = "{targets} = {expression}"
         self.grouped: list[tuple[int, int]] = []  # ranges of outputs that form a nested tuple
 
@@ -124,6 +128,11 @@ class Block:
         for each in [value for step in self.steps for value in step.inputs] + list(results):
             uses[each] = uses.get(each, 0) + 1
         self.uses = uses
+        for step in self.steps:
+            if step.shorter is not None and step.outputs[0] not in uses and step.outputs[0].wanted is None:
+                step.outputs, step.write, step.shorter = step.outputs[1:], step.shorter, None
+                step.unpacked, step.grouped = len(step.outputs) > 1, []
+                step.stays = step.unpacked or step.outputs[0].wanted is not None
         self.foldable = {step for step in self.steps if self._folds(step)}
         position, last_use = self._positions(results, final)
         self.lines: list[Line] = []

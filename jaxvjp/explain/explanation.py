@@ -48,9 +48,9 @@ LONGEST = 400
 class Explanation:
     """An imperative program as a functional one. `print` shows it; its `str` runs."""
 
-    def __init__(self, story: Story, style: str = "vjp") -> None:
+    def __init__(self, story: Story, style: str = "vjp", exact: bool = False) -> None:
         self._story: Story | None = story
-        self._style = style
+        self._style, self._exact = style, exact
         self._programs: dict[str, Program] = {}
 
     @property
@@ -64,10 +64,15 @@ class Explanation:
 
     @property
     def program(self) -> Program:
-        """The program in the style of this explanation."""
+        """The program in the style of this explanation. Ops have plain forms in it, `jnp.abs`, if it gives then what
+        was recorded; at an edge, such as `abs` at 0, it does not, and the forms are those with torch's derivatives."""
         if self._style not in self._programs:
             with jax.enable_x64(True), self.story.told() as story:
-                self._programs[self._style] = write(story, self._style)
+                found = write(story, self._style, self._exact)
+            if found.simplified and not self._holds(found):
+                with jax.enable_x64(True), self.story.told() as story:
+                    found = write(story, self._style)
+            self._programs[self._style] = found
         return self._programs[self._style]
 
     @property
@@ -105,22 +110,36 @@ class Explanation:
         AssertionError if one differs; RuntimeError if the program does not run.
         """
         program = self.program
-        gradients = [each.variable for each in program.results]
-        with self.story.told():
-            evaluate([node for _, node in program.state])
-        expected = [*self._expected(), *[node.value for _, node in program.state]]
-        wanted = [*gradients, *[text for text, _ in program.state]]
+        expected = self._expected(program)
+        wanted = [text for text, _ in expected]
         runs = _run_here(program, wanted) if program.handed_over else run_apart(program.source, wanted)
-        for found, how in zip(runs, ("", " under jax.jit"), strict=True):
-            for text, value in zip(wanted, expected, strict=True):
+        self._compare(program, expected, runs, rtol, atol)
+        with jax.enable_x64(True):
+            return {each.variable: jnp.asarray(runs[0][each.variable]) for each in program.results}
+
+    def _holds(self, program: Program) -> bool:
+        """Whether a program gives what was recorded."""
+        expected = self._expected(program)
+        space = executed(program)
+        try:
+            self._compare(
+                program, expected, [{text: np.asarray(eval(text, space)) for text, _ in expected}], None, None
+            )
+        except AssertionError:
+            return False
+        return True
+
+    def _compare(
+        self, program: Program, expected: Any, runs: Sequence[Any], rtol: float | None, atol: float | None
+    ) -> None:
+        for found, how in zip(runs, ("", " under jax.jit"), strict=False):
+            for text, value in expected:
                 assert (found[text] is None) == (value is None), f"{text}{how} is {found[text]}, expected {value}"
                 if value is not None:
                     array = np.asarray(value)
                     own = max(TOLERANCES.get(each, 0.0) for each in (array.dtype.name, *program.dtypes))
                     relative = rtol if rtol is not None else own if array.dtype.kind not in "iub" else 0.0
                     _compare(f"{text}{how}", found[text], array, relative, atol)
-        with jax.enable_x64(True):
-            return {each: None if runs[0][each] is None else jnp.asarray(runs[0][each]) for each in gradients}
 
     @property
     def walks(self) -> list[Walked]:
@@ -213,9 +232,16 @@ class Explanation:
         text.look_over(reachable(walked.roots, lambda node: node.inputs))
         return text
 
-    def _expected(self) -> list[Any]:
-        """The gradient that each result of the program should equal; None if there is none."""
-        story, results = self.story, self.program.results
+    def _expected(self, program: Program) -> list[tuple[str, Any]]:
+        """What a program computes, as expressions, and the values that these should have."""
+        with self.story.told():
+            evaluate([node for _, node in program.state])
+        gradients = zip([each.variable for each in program.results], self._gradients(program), strict=True)
+        return [*gradients, *[(text, node.value) for text, node in program.state]]
+
+    def _gradients(self, program: Program) -> list[Any]:
+        """The gradient that each result of a program should equal; None if there is none."""
+        story, results = self.story, program.results
         if not story.hypothetical:
             with story.told():
                 evaluate([each.gradient for each in results if each.gradient is not None])
@@ -242,32 +268,35 @@ def _compare(what: str, found: Any, expected: Any, relative: float, absolute: fl
     assert_close(found, expected, rtol=relative, atol=absolute, equal_nan=True, msg=lambda text: f"{what}: {text}")
 
 
-def explain(result: Tensor, gradient: Tensor | None = None, style: str = "vjp") -> Explanation:
+def explain(result: Tensor, gradient: Tensor | None = None, style: str = "vjp", exact: bool = False) -> Explanation:
     """The functional JAX program for a result, and the pullback that its `backward` would be.
 
     Args:
         result: a computed tensor whose graph has not been freed.
         gradient: v, the argument of `backward`; by default ones.
         style: "vjp", "grad" (`jax.value_and_grad`, for one element) or "jacrev" (the Jacobian, then vᵀJ).
+        exact: whether an op is written with torch's derivatives everywhere. By default it is written in a plain form,
+            `jnp.abs` or `jnp.clip`, where the whole program gives the same so.
 
     RuntimeError for a leaf, a tensor without a graph, a freed graph. torch has no counterpart.
     """
     if not isinstance(result, Tensor):
         raise TypeError(f"explain() takes a tensor, not {type(result).__name__}")
-    return Explanation(story_of(result, gradient, user_frame(sys._getframe(1))), style)
+    return Explanation(story_of(result, gradient, user_frame(sys._getframe(1))), style, exact)
 
 
 class recording(Explanation):  # noqa: N801 - reads as a word: `with recording() as story:`
     """Records a block of code, with backwards, updates and hooks; after the block it is its explanation.
 
     Args:
-        style: as for `explain`.
+        style: as for `explain`, by default "grad".
         lines: whether the lines of the file are watched one by one, for a page that steps through them. Python then
             stops at each line and call, so that short operations take several times as long.
+        exact: as for `explain`.
     """
 
-    def __init__(self, style: str = "vjp", lines: bool = False) -> None:
-        super().__init__(None, style)  # type: ignore[arg-type]
+    def __init__(self, style: str = "grad", lines: bool = False, exact: bool = False) -> None:
+        super().__init__(None, style, exact)  # type: ignore[arg-type]
         self._recorder = Recorder()
         self._lines = lines
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import statistics
 import textwrap
 from collections.abc import Sequence
 from typing import Any
@@ -28,7 +29,11 @@ def laid_out(text: Text, lines: Sequence[Line], first: float) -> list[tuple[str,
     if jax.default_backend() != "cpu":
         settings.append(EXACT_PRODUCTS)
     imports = ["import jax", "import jax.numpy as jnp", *text.imports]
+    texts = [(line.text, line.sources) for line in lines]
     inputs = [line for line in lines if line.step.note == "leaf" and line.step.order < first]
+    inputs = [
+        line for line in inputs if texts.count((line.text, line.sources)) == 1
+    ]  # what rounds begin with stands in the loop
     statements = [line for line in lines if line not in inputs]
     file = file_of(text.story)
     pages: list[list[tuple[str, Any]]] = [
@@ -49,7 +54,7 @@ def defined(text: Text) -> list[list[tuple[str, Any]]]:
         own: list[tuple[str, Any]] = [(each, ()) for each in text.texts[key].replace("NAME", called).splitlines()]
         if text.lines[key] is not None:
             body, returned = text.lines[key]
-            own += [*formatted(rolled(body), 1, file_of(text.story)), (f"    {returned}", ())]
+            own += formatted([*rolled(body), returned], 1, file_of(text.story))
         pages.append([("", ()), *own, ("", ())])
     return pages
 
@@ -66,7 +71,7 @@ def joined(pages: Sequence[list[tuple[str, Any]]]) -> list[tuple[str, Any]]:
 def file_of(story: Story) -> str | None:
     """The file that most lines come from; comments omit its name."""
     names = [each.where[0].co_filename for each in story.events if each.where is not None]
-    return max(set(names), key=names.count) if names else None
+    return statistics.mode(names) if names else None
 
 
 def formatted(lines: Sequence[Line | Repeat], depth: int, file: str | None) -> list[tuple[str, Any]]:
@@ -99,16 +104,11 @@ def formatted(lines: Sequence[Line | Repeat], depth: int, file: str | None) -> l
 
 
 def _broken(text: str) -> list[str]:
-    """A long array on several lines: one row on each, or as many numbers as fit."""
-    head, depth = text.index("["), 0
-    lines: list[str] = []
-    for row in re.split(r"(?<=\],) (?=\[)", text):
-        first, rest = (" " * (head + depth) if lines else ""), " " * (head + depth + row.count("["))
-        lines += textwrap.wrap(
-            row, WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
-        )
-        depth += row.count("[") - row.count("]")
-    return lines
+    """A long array on several lines, as many rows on each as fit, or numbers of a long row."""
+    indent = " " * (text.index("[") + 1)
+    whole = re.sub(r"\[[^\[\]]{,80}\]", lambda row: row[0].replace(" ", "\0"), text)
+    lines = textwrap.wrap(whole, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return [each.replace("\0", " ") for each in lines]
 
 
 def _said(source: tuple[str, int, str], written: str | None, file: str | None) -> str:

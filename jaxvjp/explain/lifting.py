@@ -14,7 +14,7 @@ from typing import Any
 from jaxvjp.core.record.graph import Node, reachable
 from jaxvjp.explain.block import Block, Expression, Step, Value, live
 from jaxvjp.explain.literals import parsed
-from jaxvjp.explain.names import safe
+from jaxvjp.explain.names import loop_variable, safe, statement
 from jaxvjp.explain.scope import RETURNED, Scope, dependent, function
 
 
@@ -68,7 +68,7 @@ class Lifted:
             text = self.top.text
             value.wanted = value.wanted or text.name_of(node) or text.story.tensors.get(node.tensor)
             found = self.returned[value] = Value(value.wanted)
-            found.step = self.calls[0]
+            found.step, self.calls[0].shorter = self.calls[0], None
             found.step.outputs.insert(self.place + len(self.returned) - 1, found)
         return self.returned[value]
 
@@ -196,9 +196,48 @@ def _received(top: Scope, node: Node, owner: Lifted) -> Value | None:
     return found
 
 
+def numbers_given(functions: Sequence[Lifted]) -> None:
+    """Makes arguments of the numbers in which functions differ that are the same otherwise, as those of the rounds of
+    a loop over numbers."""
+    groups: dict[tuple[Any, ...], list[tuple[Lifted, list[Step]]]] = {}
+    for made in functions:
+        numbers = [step for step in live(made.inner.steps, made.everything) if step.note == "number"]
+        writers = [each.write for each in numbers]
+        for place, each in enumerate(numbers):
+            stands = ast.Constant(type(ast.literal_eval(each.write([])))(1000 + place)) if _plain(each) else None
+            each.write = each.write if stands is None else lambda _, stands=stands: stands  # type: ignore[misc]
+        groups.setdefault(made.form(), []).append((made, numbers))
+        for each, writer in zip(numbers, writers, strict=True):
+            each.write = writer
+    for group in groups.values():
+        for column in zip(*[numbers for _, numbers in group], strict=True):
+            if len({ast.unparse(each.write([])) for each in column}) == 1:
+                continue
+            sources = [step.where for step in group[0][0].inner.steps if column[0].outputs[0] in step.inputs]
+            source = statement(sources[0]) if sources else None
+            values = [ast.literal_eval(each.write([])) for each in column]
+            known = None if source is None else loop_variable(source.filename, source.line, 0, values)
+            for (made, _), step in zip(group, column, strict=True):
+                given = made.top.add(Step([], step.write, [known or "number"], free=True)).outputs[0]
+                made.inner.reached[given] = step.outputs[0]
+                made.inner.steps.remove(step)
+                step.outputs[0].step = None
+
+
+def _plain(number: Step) -> bool:
+    """Whether a number is written as a literal, and not as `jnp.inf`."""
+    try:
+        ast.literal_eval(number.write([]))
+    except ValueError:
+        return False
+    return True
+
+
 def divided(functions: Sequence[Lifted], steps: Sequence[Step], varying: Collection[Value] | None = None) -> None:
     """Decides what is an argument of each function, and which are one; `steps` are those of the program. If these are
     inside a function, its arguments are `varying`, and what it assigns cannot be read from outside."""
+    if varying is None:
+        numbers_given(functions)
     assigned: dict[str, int] = {}
     uses: dict[Value, int] = {}
     for each in [value for step in steps if not step.free for value in step.outputs]:

@@ -145,6 +145,12 @@ def array(values: np.ndarray[Any, Any], explicit: bool, longest: int = LONGEST) 
                     return call(maker, shape, **keeps)
             if values.size > 8:
                 return call("jnp.full", shape, _number(shortest(first)), **named)
+        counted = np.arange(values.size).astype(values.dtype) if values.ndim == 1 else None
+        if values.size > 8 and counted is not None and values.dtype.kind in "if" and (values == counted).all():
+            return call("jnp.arange", literal(values.dtype.type(values.size)), **named)
+        if values.ndim == 2 and (values == np.eye(*values.shape, dtype=values.dtype)).all():
+            keeps = {} if values.dtype == np.float32 and not explicit else {"dtype": dtype_name(values.dtype)}
+            return call("jnp.eye", *[literal(each) for each in dict.fromkeys(values.shape)], **keeps)
     if values.size > longest:
         raise Unwritable(f"an array of {values.size} elements")
     return call("jnp.array", _nested(values), **named)

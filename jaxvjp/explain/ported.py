@@ -84,6 +84,7 @@ def ported(story: Story, updates: Sequence[Update], draws: Draws, head: str, dat
 def _ported(story: Story, updates: Sequence[Update], draws: Draws | None, head: str, data_file: str) -> Ported:
     with jax.enable_x64(True), story.told():
         whole = Writer(story, "grad")
+        whole.text.rounds.clear()  # a step has no rounds
         steps = Steps(story, whole.text, whole.nodes, updates, draws)
         avals = [each.aval for each in steps.live if type(each.aval) is not tuple]
         doubles = any(each.dtype.differentiable and wide(each) for each in avals)

@@ -9,21 +9,27 @@ import ast
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
+import numpy as np
+
 from jaxvjp.core.derive.pullback import pullback
 from jaxvjp.core.derive.transforms import jvp, vmap
 from jaxvjp.core.record.graph import Node, Number, reachable
 from jaxvjp.core.record.record import signature_of
+from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.program import Program, called
 from jaxvjp.explain.block import Expression, Step, Value
 from jaxvjp.explain.literals import Unwritable, batched, call, literal, name, parsed
 from jaxvjp.explain.scope import WRITERS, Scope, function, partial
-from jaxvjp.explain.text import NOWHERE
+from jaxvjp.explain.text import NOWHERE, Text
+from jaxvjp.ops.creation import full
 from jaxvjp.ops.identity import tuple_item
 from jaxvjp.pure.loops import cond_, scan_, while_loop_
 from jaxvjp.utils.checkpoint import checkpointed, checkpointed_reentrant
 
 CALLS = {checkpointed: "jax.checkpoint", checkpointed_reentrant: "jax.checkpoint", called: "jax.jit"}
 """Ops that only call a program, and the transform they are written as."""
+LAMBDA = 50
+"""A function of one or two arguments whose result is written in fewer characters is a `lambda`."""
 LOOPS = frozenset([scan_, while_loop_, cond_])
 
 
@@ -34,8 +40,17 @@ def transformed(scope: Scope, node: Node) -> Any:
         return _loop(scope, node)
     program: Program = static[0]
     count = len(program.arguments)
-    function = _function_of(scope, program, node, node.inputs[:count])
-    places = [place for place, each in enumerate(node.inputs[:count]) if type(each) is not Number]
+    if operation is vmap and (found := _jacobian(scope, node)) is not None:
+        return [found]
+    axes = static[1] if operation is vmap else [None] * count
+    varied = () if operation in CALLS or operation is vmap else static[1]
+    kept = [
+        type(each) is Number
+        or (operation not in CALLS and axes[place] is None and place not in varied and _fixed(each))
+        for place, each in enumerate(node.inputs[:count])
+    ]
+    function = _function_of(scope, program, node, node.inputs[:count], kept=kept)
+    places = [place for place in range(count) if not kept[place]]
     leaves = [scope.value(node.inputs[place]) for place in places]
     rest = [scope.value(each) for each in node.inputs[count:]]
     order, where = node.serial, node.where
@@ -46,7 +61,7 @@ def transformed(scope: Scope, node: Node) -> Any:
             options["policy"] = name(f"jax.checkpoint_policies.{static[1]}")
         result = Step(
             leaves,
-            lambda e: call(call(wrapper, name(function), **options), *e),
+            lambda e: call(call(wrapper, parsed(function), **options), *e),
             [None] * len(node.aval),
             order,
             where,
@@ -60,7 +75,7 @@ def transformed(scope: Scope, node: Node) -> Any:
         axes.update(
             {"out_axes": literal(out_axes if len(out_axes) > 1 else out_axes[0])} if set(out_axes) != {0} else {}
         )
-        mapped = call("jax.vmap", name(function), **axes)
+        mapped = call("jax.vmap", parsed(function), **axes)
         result = Step(
             leaves, lambda e: call(mapped, *e), [None] * len(node.aval), order, where, unpacked=len(node.aval) > 1
         )
@@ -84,6 +99,17 @@ def transformed(scope: Scope, node: Node) -> Any:
 
         result = Step([*leaves, *rest], pushed, [None] * len(node.aval), order, where, unpacked=len(node.aval) > 1)
         return scope.add(result).outputs
+    if operation is pullback and outputs == 1 and _is_one(node.inputs[count:]) and not static[2]:
+        own = tuple([places.index(each) for each in wrt])
+        options = {} if own == (0,) else {"argnums": literal(own[0] if len(own) == 1 else own)}
+
+        def both(e: Sequence[Expression]) -> Expression:
+            return call(call("jax.value_and_grad", parsed(function), **options), *e)
+
+        step = Step(leaves, both, [None] * (1 + len(wrt)), order, where, unpacked=True)
+        step.grouped = [(1, 1 + len(wrt))] if len(wrt) > 1 else []
+        step.shorter = lambda e: call(call("jax.grad", parsed(function), **options), *e)
+        return list(scope.add(step).outputs)
     if operation is pullback:
 
         def taken(e: Sequence[Expression]) -> Expression:
@@ -111,6 +137,16 @@ def transformed(scope: Scope, node: Node) -> Any:
         ]
         return [*vjp.outputs[:-1], *gradients]
     raise Unwritable(f"{operation} is written nowhere")
+
+
+def _is_one(given: Sequence[Any]) -> bool:
+    """Whether a pullback is called with the number 1."""
+    (v,) = given if len(given) == 1 else (None,)
+    if type(v) is not Node or v.aval.shape or v.aval.dtype.is_complex:
+        return False
+    if v.operation is full:
+        return type(v.inputs[0]) is Number and v.inputs[0].value == 1
+    return v.operation is None and v.value is not None and bool(np.asarray(v.value) == 1)
 
 
 def _loop(scope: Scope, node: Node) -> Any:
@@ -154,20 +190,105 @@ def _listed(texts: Iterable[str]) -> str:
     return f"({''.join(each + ', ' for each in texts).rstrip()})"
 
 
+def _fixed(node: Any) -> bool:
+    """Whether an operand is a constant that a transform made, such as the v of a gradient."""
+    made = reachable([node], lambda each: [source for source in each.inputs if type(source) is Node])
+    known = all(each.operation is not None or each.value is not None for each in made)
+    return known and not any(each.requires_grad or each.leaf is not None or each.tensor is not None for each in made)
+
+
+def _one_hots(node: Any) -> bool:
+    """Whether an operand has all one-hot vectors as its rows."""
+    if type(node) is not Node or not _fixed(node):
+        return False
+    evaluate([node])
+    rows = np.asarray(node.value).reshape(node.aval.shape[0], -1)
+    return bool(np.array_equal(rows, np.eye(len(rows))))
+
+
+def _jacobian(scope: Scope, node: Node) -> Value | None:
+    """`jax.jacrev(f)(x)` or `jax.jacfwd(f)(x)`: a pullback or pushforward of all one-hot vectors; None for others."""
+    program, in_axes, out_axes, *_ = node.static
+    leaves, outputs = _graph_of(scope, program, node, node.inputs)
+    source = outputs[0].inputs[0] if len(outputs) == 1 and outputs[0].operation is tuple_item else None
+    if type(source) is not Node or source.operation not in (pullback, jvp):
+        return None
+    inner, wrt = source.static[:2]
+    *arguments, v = source.inputs
+    mapped = [each for each, axis in zip(leaves, in_axes, strict=True) if axis is not None]
+    if len(inner.outputs) != 1 or len(wrt) != 1 or mapped != [v] or not _one_hots(node.inputs[leaves.index(v)]):
+        return None
+    if v in arguments or not all(type(each) is Number or each in leaves for each in arguments):
+        return None
+    given = [each if type(each) is Number else node.inputs[leaves.index(each)] for each in arguments]
+    varied, reverse = arguments[wrt[0]].aval.shape, source.operation is pullback
+    kept = [type(each) is Number or (place not in wrt and _fixed(each)) for place, each in enumerate(given)]
+    places = [place for place in range(len(given)) if not kept[place]]
+    number = places.index(wrt[0])
+    argnums = {"argnums": literal(number)} if number else {}
+    if not reverse and (len(varied) != 1 or out_axes[0] != len(node.aval[0].shape) - 1):
+        return None
+    if reverse and (len(v.aval.shape) > 1 or out_axes[0] != 0):
+        return None
+    function = _function_of(scope, inner, source, given, True, kept)
+    transform = "jax.jacfwd" if not reverse else "jax.jacrev" if v.aval.shape else "jax.grad"
+
+    if transform == "jax.jacfwd" and function.startswith("jax.grad(") and function.endswith(")"):
+        transform, function = "jax.hessian", function[len("jax.grad(") : -1]
+
+    def write(e: Sequence[Expression]) -> Expression:
+        return call(call(transform, parsed(function), **argnums), *e)
+
+    made = scope.add(Step([scope.value(given[each]) for each in places], write, [None], node.serial, node.where))
+    if transform != "jax.grad":
+        return made.outputs[0]
+    row = Step(made.outputs, lambda e: ast.Subscript(e[0], ast.Constant(None), ast.Load()), order=node.serial)
+    scope.only_rows[scope.add(row).outputs[0]] = made.outputs[0]
+    return row.outputs[0]
+
+
+def _graph_of(scope: Scope, program: Program, node: Node, operands: Sequence[Any]) -> tuple[list[Any], Sequence[Any]]:
+    """A program as nodes: its leaves, and its outputs."""
+    known = scope.text.story.pulled.get(node)
+    return thawed(program, operands) if known is None else (list(operands), known)
+
+
 def _function_of(
-    scope: Scope, program: Program, node: Node, operands: Sequence[Any], single: bool | None = None
+    scope: Scope,
+    program: Program,
+    node: Node,
+    operands: Sequence[Any],
+    single: bool | None = None,
+    kept: Sequence[bool] | None = None,
 ) -> str:
     """Writes a program as a function of its leaves that are arrays; returns the function's name. Where `single` is
-    False it returns a tuple also of one result."""
-    known = scope.text.story.pulled.get(node)
-    leaves, outputs = thawed(program, operands) if known is None else (list(operands), known)
-    arrays = [each for each in leaves if type(each) is not Number]
+    False it returns a tuple also of one result. Operands that are `kept` are written inside."""
+    kept = [type(each) is Number for each in operands] if kept is None else kept
+    leaves, outputs = _graph_of(scope, program, node, operands)
+    if scope.text.story.pulled.get(node) is None:
+        leaves, outputs = thawed(program, operands, kept)
+    arrays = [each for each, own in zip(leaves, kept, strict=True) if not own]
     inside = set(reachable(outputs, lambda each: () if each in arrays else each.inputs)) - set(arrays)
     inner = Scope(scope.text, scope, inside)
     params = [Value(_called(scope, cast(Node, each), place, len(arrays))) for place, each in enumerate(arrays)]
     inner.values.update(zip(arrays, params, strict=True))
     results = [inner.value(each) for each in outputs]
-    return function(inner, params, results, {}, "f", single=len(results) == 1 if single is None else single)
+    made = function(inner, params, results, {}, "f", single=len(results) == 1 if single is None else single)
+    return made if single is False else _without_wrapper(scope.text, made)
+
+
+def _without_wrapper(text: Text, called: str) -> str:
+    """A function's name; of one that only calls another with its arguments that other, `jax.grad(f)`; of a short one a
+    `lambda`."""
+    key = next(key for key, name in text.definitions.items() if name == called)
+    body, returned = text.lines[key]
+    head = text.texts[key].removeprefix("def NAME").removesuffix(":")
+    short = head.count(",") < 2 and not returned.sources and len(returned.text) < LAMBDA
+    if body or not (short or returned.text.endswith(f"){head}")):
+        return called
+    del text.definitions[key], text.texts[key], text.lines[key]
+    result = returned.text.removeprefix("return ")
+    return str(result.removesuffix(head)) if result.endswith(f"){head}") else f"lambda {head[1:-1]}: {result}"
 
 
 def _called(scope: Scope, leaf: Node, place: int, count: int) -> str:
@@ -175,11 +296,15 @@ def _called(scope: Scope, leaf: Node, place: int, count: int) -> str:
     return scope.text.name_of(leaf) or (f"x{place}" if count > 1 else "x")
 
 
-def thawed(program: Program, operands: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    """A program turned into nodes: its leaves, with the Python numbers from `operands`, and its outputs."""
+def thawed(
+    program: Program, operands: Sequence[Any], kept: Sequence[bool] | None = None
+) -> tuple[list[Any], list[Any]]:
+    """A program turned into nodes: its leaves, with the Python numbers and what else is `kept` from `operands`, and its
+    outputs."""
+    kept = [type(each) is Number for each in operands] if kept is None else kept
     leaves = [
-        each if type(each) is Number else Node(None, (), (), aval, where=NOWHERE)
-        for aval, each in zip(program.arguments, operands, strict=True)
+        each if own else Node(None, (), (), aval, where=NOWHERE)
+        for aval, each, own in zip(program.arguments, operands, kept, strict=True)
     ]
     nodes: list[Node] = []
     for operation, static, reads in program.equations:

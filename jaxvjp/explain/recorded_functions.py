@@ -19,7 +19,7 @@ import jax.custom_derivatives
 import jax.numpy as jnp
 
 from jaxvjp.explain.literals import Unwritable
-from jaxvjp.explain.symbols import Definition, Named, Symbol
+from jaxvjp.explain.symbols import Definition, Named, Symbol, tracing
 from jaxvjp.ops.elementary import tanh
 from jaxvjp.ops.identity import refusing
 from jaxvjp.ops.op import Op, rounded_once
@@ -35,6 +35,24 @@ MODULES = {
     "jax.scipy.linalg": jax.scipy.linalg,
     "jax.lax.linalg": jax.lax.linalg,
 }
+
+
+PLAIN: dict[Any, Any] = {}
+"""The plain forms of ops, and of functions that ops call; set by `plain_forms`."""
+
+
+def _perhaps_plain(exact: Any, form: Any) -> Any:
+    """A function with a plain form, which is taken in a trace that is `plain`."""
+
+    def function(*arguments: Any, **named: Any) -> Any:
+        if tracing.plain:
+            found = with_recorded_calls(form)(*arguments, **named)
+            if found is not NotImplemented:
+                tracing.simplified = True
+                return found
+        return exact(*arguments, **named)
+
+    return function
 
 
 class Namespace:
@@ -67,7 +85,7 @@ def path_of(function: Any) -> str | None:
 
 def _ours(function: Any) -> bool:
     module = getattr(function, "__module__", None) or ""
-    return module.startswith("jaxvjp.ops.") or module == "jaxvjp.explain.short_forms"
+    return module.startswith("jaxvjp.ops.") or module in ("jaxvjp.explain.short_forms", "jaxvjp.explain.plain_forms")
 
 
 def with_recorded_calls(value: Any, path: str | None = None) -> Any:
@@ -90,11 +108,12 @@ def with_recorded_calls(value: Any, path: str | None = None) -> Any:
     if value is tanh:  # the same as JAX's but for the last digits of its derivative
         return with_recorded_calls(jnp.tanh)
     if isinstance(value, jax.custom_jvp | jax.custom_vjp) and _ours(value.fun):
-        return Named(value.fun.__name__, value, _bundled(value))
+        exact = Named(value.fun.__name__, value, _bundled(value))
+        return _perhaps_plain(exact, PLAIN[value]) if value in PLAIN else exact
     if isinstance(value, functools.partial):
         return functools.partial(with_recorded_calls(value.func), *value.args, **value.keywords)
     if isinstance(value, types.FunctionType) and _ours(value):
-        return _rebuilt(value)
+        return _perhaps_plain(_rebuilt(value), PLAIN[value]) if value in PLAIN else _rebuilt(value)
     if isinstance(value, dict) and type(value) is dict:
         return {key: with_recorded_calls(each) for key, each in value.items()}
     if type(value) in (tuple, list):
@@ -125,7 +144,8 @@ class Row:
 
     @property
     def function(self) -> Any:
-        return with_recorded_calls(self._row.function)
+        exact = with_recorded_calls(self._row.function)
+        return _perhaps_plain(exact, PLAIN[self._row]) if self._row in PLAIN else exact
 
     @property
     def write(self) -> Any:

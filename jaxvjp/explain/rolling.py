@@ -18,9 +18,9 @@ from jaxvjp.explain.names import loop_variable, numbered, safe
 PERIOD = 64
 """The longest round, in lines."""
 ROUNDS = 3
-"""At least this many rounds are needed if they differ in a number."""
-LISTED, LONG = 24, 80
-"""At most this many numbers, and characters, are listed, and only for rounds of at most LISTED lines."""
+"""At least this many rounds are needed if they differ in a number; 2 of rounds of at least as many lines."""
+LISTED, LONG = 32, 80
+"""Numbers of at most LONG characters are listed, and only for at most LISTED lines."""
 
 
 class Repeat(NamedTuple):
@@ -47,12 +47,12 @@ class _Loop(NamedTuple):
     period: int
     rounds: int
     sequences: dict[tuple[int, int], list[Any]]
-    listed: list[Any] | None
+    listed: list[list[Any]]
 
     @property
     def worth(self) -> tuple[int, bool, bool]:
         """A key to compare loops: first the number of lines that they save, then simplicity."""
-        return (self.period * self.rounds, not self.sequences, self.listed is None)
+        return (self.period * self.rounds, not self.sequences, not self.listed)
 
 
 def rolled(lines: Sequence[Line], taken: frozenset[str] | None = None) -> list[Line | Repeat]:
@@ -141,13 +141,14 @@ def _same(patterns: Sequence[_Pattern], place: int, period: int) -> _Loop | None
     count, block = 1, patterns[place : place + period]
     while patterns[place + count * period : place + (count + 1) * period] == block:
         count += 1
-    return _Loop(period, count, {}, None) if count > 1 else None
+    return _Loop(period, count, {}, []) if count > 1 else None
 
 
 def _differing(lines: Sequence[Line], patterns: Sequence[_Pattern], place: int, period: int) -> _Loop | None:
     """A loop whose rounds differ in numbers: in arithmetic sequences, or in one that is listed."""
-    begins = [patterns[each] for each in range(place, min(place + ROUNDS * period, len(lines)), period)]
-    if len(begins) < ROUNDS or any(each.template != begins[0].template for each in begins):
+    fewest = 2 if period >= ROUNDS else ROUNDS
+    begins = [patterns[each] for each in range(place, min(place + fewest * period, len(lines)), period)]
+    if len(begins) < fewest or any(each.template != begins[0].template for each in begins):
         return None
     if ROUNDS * period > LISTED and not _regular([each.numbers for each in begins]):
         return None
@@ -171,15 +172,13 @@ def _differing(lines: Sequence[Line], patterns: Sequence[_Pattern], place: int, 
         columns = dict(zip(places, zip(*rows[:rounds], strict=True), strict=True))
         sequences = {key: list(each) for key, each in columns.items() if len({*map(repr, each)}) > 1}
         others = {repr(each): each for each in sequences.values() if not _regular([[number] for number in each])}
-        if not others:
-            return _Loop(period, rounds, sequences, None)
-        (listed,) = others.values() if len(others) == 1 else ([],)
-        if not listed or rounds * period > LISTED or len(", ".join(map(repr, listed))) > LONG:
+        listed = list(others.values())
+        if listed and (len(listed) > 2 or rounds * period > LISTED or len(_row(listed)) > LONG):
             return None
         return _Loop(period, rounds, sequences, listed)
 
     for rounds in (len(rows), _regular_rounds(rows)):
-        found = loop(rounds) if rounds >= ROUNDS else None
+        found = loop(rounds) if rounds >= fewest else None
         if found is not None:
             return found
     return None
@@ -212,20 +211,23 @@ def _headed(
     if not loop.sequences:
         return list(lines), f"for _ in range({loop.rounds})", frozenset()
     sources = [source for each in lines for source in each.sources]
-    steps = [each for each in loop.sequences.values() if each != loop.listed]
-    index, item = "", ""
+    steps = [each for each in loop.sequences.values() if each not in loop.listed]
+    index, items = "", list[str]()
 
     def called(values: Sequence[Any], otherwise: str) -> str:
         known = loop_variable(*sources[0][:2], depth, values) if sources else None
-        return numbered(safe(known or otherwise), taken | {index})
+        return numbered(safe(known or otherwise), taken | {index, *items})
 
-    first, step = (0, 1) if loop.listed is not None else _base(steps)
+    first, step = (0, 1) if loop.listed else _base(steps)
     if steps:
         index = called(range(first, first + step * loop.rounds, step), "i")
-    if loop.listed is not None:
-        item = called(loop.listed, "number")
-        values = ", ".join(map(repr, loop.listed))
-        head = f"for {item} in ({values})" if not index else f"for {index}, {item} in enumerate(({values}))"
+    if loop.listed:
+        for each in loop.listed:
+            items.append(called(each, "number"))
+        names, values = ", ".join(items), f"({_row(loop.listed)})"
+        several = len(items) > 1
+        head = f"for {index}, {f'({names})' if several else names} in enumerate({values})"
+        head = head if index else f"for {names} in {values}"
     else:
         last = first + step * loop.rounds
         bounds = f"{last}" if (first, step) == (0, 1) else f"{first}, {last}" + (f", {step}" if step != 1 else "")
@@ -233,12 +235,18 @@ def _headed(
     written: list[Line] = []
     for place, line in enumerate(lines):
         texts = {
-            number: item if each == loop.listed else _in_terms(index, first, step, each)
+            number: items[loop.listed.index(each)] if each in loop.listed else _in_terms(index, first, step, each)
             for (own, number), each in loop.sequences.items()
             if own == place
         }
         written.append(line._replace(text=_filled(line.text, texts)) if texts else line)
-    return written, head, frozenset(each for each in (index, item) if each)
+    return written, head, frozenset(each for each in (index, *items) if each)
+
+
+def _row(listed: Sequence[Sequence[Any]]) -> str:
+    """What a loop goes through: numbers, or pairs of them."""
+    rows = zip(*listed, strict=True)
+    return ", ".join(repr(each[0]) if len(each) == 1 else f"({', '.join(map(repr, each))})" for each in rows)
 
 
 def _base(sequences: Sequence[list[int]]) -> tuple[int, int]:

@@ -7,6 +7,7 @@ its parameters from outside.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -16,21 +17,23 @@ from jaxvjp.autograd.function_step import FunctionStep
 from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
 from jaxvjp.core.run.program import Program
 from jaxvjp.core.run.values import array_of
-from jaxvjp.explain.block import Block, Expression, Step, Value
+from jaxvjp.explain.block import Block, Expression, Line, Step, Value
 from jaxvjp.explain.cuts import PART_OPS, chain_of, writes_back
-from jaxvjp.explain.literals import Unwritable, array, call, encoded, literal, name, parsed
-from jaxvjp.explain.names import numbered, safe
+from jaxvjp.explain.literals import Unwritable, array, call, encoded, literal, name, parsed, shortest
+from jaxvjp.explain.names import numbered, safe, statement
 from jaxvjp.explain.text import Text
 from jaxvjp.explain.writing import Given, Written, definition, written
 from jaxvjp.ops.creation import full
-from jaxvjp.ops.identity import detach, function_result, tuple_item, variable
-from jaxvjp.ops.view import put, unbind_one
+from jaxvjp.ops.identity import detach, function_result, shaped, tuple_item, variable
+from jaxvjp.ops.view import put, reshape_alias, reshaped_copy, slice_, unbind_one, view
 from jaxvjp.pure.wrapping import Call
 
 POSITIONED = frozenset([*PART_OPS, put])
 """Ops whose Python numbers are positions; these are written out."""
 
 
+SHAPERS = frozenset([shaped, view, reshape_alias, reshaped_copy])
+"""Ops that only change a shape; one that keeps it is left out."""
 SHORT = 12
 """A constant of more elements than this gets a line of its own."""
 FEW = 3
@@ -71,6 +74,8 @@ def dependent(text: Text, outputs: Sequence[Node], given: Iterable[Any], top: Sc
     for node in order:
         if node.requires_grad or any(each in inside or each in params for each in text.inputs(node)):
             inside.add(node)
+    rows = [node.inputs[0] for node in order if node.operation is unbind_one]
+    inside.update([each for each in order if each.operation is unbind_one and rows.count(each.inputs[0]) > 1])
     for node in reversed(order):  # a part of an expression stands where all who read it do
         unnamed = any(type(each) is Node for each in text.inputs(node)) and text.name_of(node) is None
         if node not in inside and unnamed and node not in outside:
@@ -108,6 +113,7 @@ class Scope:
         self.reached: dict[Value, Value] = {}
         self.calls: dict[Any, Step] = {}
         self.functions: list[Any] = []
+        self.only_rows: dict[Value, Value] = {}  # values of one row, and that row
 
     def value(self, wanted: Any) -> Any:
         """The value of a node, which is written here if it is not yet."""
@@ -168,6 +174,8 @@ class Scope:
             source = self.values[node.inputs[0]]
             if not node.inputs[0].requires_grad or source in self.reached.values():  # a constant of this function
                 return source
+            if self.outer is None:
+                return self._alias(node, source)
         if operation is function_result and isinstance(node.python, FunctionStep) and node.requires_grad:
             found = WRITERS["function"](self, node)
             if found is not None:
@@ -176,6 +184,8 @@ class Scope:
             return self.values[node.inputs[0]]
         if self.differentiated and node in self.text.changed:
             return WRITERS["saved"](self, node)
+        if operation is slice_ and node.static[1:] == (node.inputs[0].aval.shape[node.static[0]], 1):  # all of it
+            return self._alias(node, self.values[node.inputs[0]])
         if operation in PART_OPS or operation is put:
             found = self._indexed(node)
             if found is not None:
@@ -205,15 +215,21 @@ class Scope:
     def _number(self, number: Number) -> Value:
         if self.outer is not None and number in self.text.lifted:
             return self._reach(self.outer.value(number))
-        text = literal(number.value)
-        return self.add(Step([], lambda inputs: text, free=True)).outputs[0]
+        value = number.value
+        if type(value) is float and number.aval.dtype.name == "float32":
+            value = shortest(_number_of(number))  # 0.1 for 1 - 0.9, the same number in 32 bits
+        text = literal(value)
+        return self.add(Step([], lambda inputs: text, free=True, note="number")).outputs[0]
 
     def _leaf(self, node: Node) -> Value:
         if node.value is None:
             raise Unwritable("a leaf without a value")
         values = np.asarray(node.value)
         wanted = self.text.name_of(node) or ("x" if node.requires_grad else None)
-        if wanted is None and values.size > SHORT:  # large: it is written above everything that reads it
+        if wanted is None and values.size > SHORT:  # large: it is written once, above everything that reads it
+            key = (node.where, values.dtype, values.shape, values.tobytes())
+            if self.outer is None and key in self.text.data:
+                return self.text.data[key]
             wanted = numbered("data", self.text.unnamed)
             self.text.unnamed.add(wanted)
         try:
@@ -224,7 +240,10 @@ class Scope:
         free = wanted is None and not values.ndim
         step = Step([], lambda inputs: text, [wanted], node.serial, node.where, free=free)
         step.note = "leaf"
-        return self.add(step).outputs[0]
+        value = self.add(step).outputs[0]
+        if wanted in self.text.unnamed and self.outer is None:
+            self.text.data[(node.where, values.dtype, values.shape, values.tobytes())] = value
+        return value
 
     def _constant(self, node: Node, values: Any) -> Value:
         text = array(values, explicit=self.text.explicit_dtypes)
@@ -242,7 +261,15 @@ class Scope:
         return self.text.name_of(node)
 
     def _operation(self, node: Node) -> Any:
-        how = written_node(node)
+        source = node.inputs[0] if node.inputs else None
+        if type(source) is Node and type(node.aval) is not tuple and node.operation in SHAPERS:
+            row = self.only_rows.get(self.values[source])
+            if node.aval.shape == source.aval.shape:
+                return self._alias(node, self.values[source])
+            if row is not None and node.aval.shape == source.aval.shape[1:]:
+                return self._alias(node, row)
+        how = written_node(node, not self.text.exact)
+        self.text.simplified |= how.simplified
         if how.results[0] in how.given and not how.several:  # `clone`: the same value
             place = how.given.index(how.results[0])
             return self._alias(node, self.value(node.inputs[place]))
@@ -252,7 +279,8 @@ class Scope:
         several = type(node.aval) is tuple
         names = [None] * len(node.aval) if several else [self._wanted(node)]
         if how.compact:
-            inputs = [self.value(each) for each, count in zip(node.inputs, how.uses, strict=True) for _ in range(count)]
+            operands = [self._begun(node, each) or self.value(each) for each in node.inputs]
+            inputs = [each for each, count in zip(operands, how.uses, strict=True) for _ in range(count)]
 
             def write(expressions: Sequence[Expression]) -> Expression:
                 rest = iter(expressions)
@@ -268,6 +296,20 @@ class Scope:
                 return call(called, *expressions)
 
         return self._finished(node, inputs, write, names, several)
+
+    def _begun(self, node: Node, number: Any) -> Value | None:
+        """The variable that begins as a number, `total = 0.0`, where a function adds to it: `total = total + x`."""
+        source = statement(node.where) if type(number) is Number and self.outer is not None else None
+        tree: Any = None if source is None else source.tree
+        value = getattr(tree, "value", None)
+        target = getattr(tree, "targets", [getattr(tree, "target", None)])[0]
+        own = value.left if isinstance(tree, ast.Assign) and isinstance(value, ast.BinOp) else None
+        if not isinstance(target, ast.Name) or target.id != self._wanted(node) or number is not node.inputs[0]:
+            return None
+        if not isinstance(tree, ast.AugAssign) and not (isinstance(own, ast.Name) and own.id == target.id):
+            return None
+        text = literal(number.value)
+        return self.add(Step([], lambda inputs: text, [target.id])).outputs[0]
 
     def _finished(
         self, node: Node, inputs: Sequence[Value], write: Callable[..., Expression], names: Any, several: bool
@@ -353,16 +395,30 @@ def function(
         own = f"({own},)" if len(results) == 1 else f"({own})" if returned else own
     if returned:
         own += f", ({more})" if len(returned) > 1 else f", {more}"
-    lines = (tuple(block.lines), f"return {own}")
+    kept, said = block.lines, tuple[Any, ...]()
+    if single and not returned and _ends_with(block, results[0]):
+        (*kept, last) = block.lines
+        own, said = last.text.removeprefix(f"{own} = "), last.sources
+    lines = (tuple(kept), Line(f"return {own}", said, None))
     parameters = ", ".join(roots)
-    key = "\n".join([f"({parameters})", *[each.text for each in block.lines], lines[1]])
+    key = "\n".join([f"({len(roots)})", *[each.text for each in (*kept, lines[1])]])
+    for place, each in enumerate(roots):  # functions that differ in the names of their parameters are one
+        key = re.sub(rf"(?<![\w.]){re.escape(each)}(?!\w|=[^=])", f"_{place}", key)
     return scope.text.define(wanted, f"def NAME({parameters}):", lines, key)
+
+
+def _ends_with(block: Block, result: Value) -> bool:
+    """Whether the last line computes the result and is returned in its place; not the last of several of one loop."""
+    if not block.lines:
+        return False
+    *before, last = block.lines
+    return last.step.outputs == [result] and not last.step.unpacked and all(last.sources != e.sources for e in before)
 
 
 def partial(called: str, arguments: Sequence[Expression], places: Sequence[int], wanted: Sequence[str]) -> Expression:
     """A function of only its arguments at `places`, which are called `wanted`: itself, if these are all."""
     if len(places) == len(arguments):
-        return name(called)
+        return parsed(called)
     inner = list(arguments)
     others = [text for place, text in enumerate(inner) if place not in places]
     taken = [each.id for text in others for each in ast.walk(text) if isinstance(each, ast.Name)]
@@ -370,12 +426,12 @@ def partial(called: str, arguments: Sequence[Expression], places: Sequence[int],
     if len(places) > FEW and [*places] == [*range(len(places))]:
         params = [numbered("given", taken)]
         everything = ast.arguments([], [], ast.arg(params[0]), [], [], None, [])
-        return ast.Lambda(everything, call(called, ast.Starred(name(params[0]), ast.Load()), *others))
+        return ast.Lambda(everything, call(parsed(called), ast.Starred(name(params[0]), ast.Load()), *others))
     for place, each in zip(places, wanted, strict=True):
         params.append(numbered(safe(each), [*taken, *params]))
         inner[place] = name(params[-1])
     return ast.Lambda(
-        ast.arguments([], [ast.arg(each) for each in params], None, [], [], None, []), call(called, *inner)
+        ast.arguments([], [ast.arg(each) for each in params], None, [], [], None, []), call(parsed(called), *inner)
     )
 
 
@@ -384,8 +440,8 @@ def _number_of(number: Number) -> Any:
     return number.aval.dtype.numpy.type(number.value)
 
 
-def written_node(node: Node) -> Written:
-    """How a node's op is written; Unwritable, with the reason, if it cannot be."""
+def written_node(node: Node, plain: bool) -> Written:
+    """How a node's op is written, `plain` if it has such a form; Unwritable, with the reason, if it cannot be."""
     operation = node.operation
     assert operation is not None
     givens = []
@@ -396,7 +452,7 @@ def written_node(node: Node) -> Written:
         else:
             givens.append(Given(each.aval))
     try:
-        return written(operation, node.static, tuple(givens))
+        return written(operation, node.static, tuple(givens), plain)
     except Unwritable as error:
         raise Unwritable(
             f"the op {operation.name} cannot be written as JAX source: {error}\n"

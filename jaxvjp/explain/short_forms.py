@@ -16,6 +16,8 @@ from jaxvjp.explain.writing import WORDED
 from jaxvjp.ops.arguments import axes, wrap
 from jaxvjp.ops.arithmetic import maximum, minimum
 from jaxvjp.ops.indexing import index
+from jaxvjp.ops.joining import stack
+from jaxvjp.ops.neural.loss import mse_loss
 from jaxvjp.ops.op import Op
 from jaxvjp.ops.pointwise import assigned, copy, fill, power
 from jaxvjp.ops.reduction import sum_
@@ -48,6 +50,21 @@ def _sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
     if dtype is None and input.dtype.kind in "biu":
         return jnp.sum(input, axis=axes(dim, input.ndim), dtype=jnp.int64, keepdims=keepdim)
     return jnp.sum(input, axis=axes(dim, input.ndim), dtype=None if dtype is None else dtype.numpy, keepdims=keepdim)
+
+
+@worded(stack)
+def _stack(tensors: Any, dim: int = 0) -> Any:
+    return jnp.stack(tensors, axis=wrap(dim, tensors[0].ndim + 1))
+
+
+@worded(mse_loss)
+def _mse_loss(input: Any, target: Any, reduction: str = "mean", weight: Any = None, **_: Any) -> Any:
+    squares = (input - target) ** 2
+    if weight is not None:
+        squares = squares * weight
+    if reduction == "mean":
+        return jnp.mean(squares) if weight is None else jnp.sum(squares) / jnp.sum(weight)
+    return jnp.sum(squares) if reduction == "sum" else squares
 
 
 @worded(maximum)

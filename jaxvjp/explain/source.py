@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import jax
 
 import jaxvjp.explain.custom_functions
+import jaxvjp.explain.plain_forms
 import jaxvjp.explain.programs
 import jaxvjp.explain.residuals
 import jaxvjp.explain.wrapped  # noqa: F401 - each registers a writer for its nodes
@@ -51,6 +52,7 @@ class Program(NamedTuple):
         calls: the functions whose pullbacks are taken, their arguments, and how many of these are differentiated.
         dtypes: the floating-point types that it computes in.
         handed_over: functions that it is given, as they are not JAX's: those of `jaxvjp.wrap`, by name.
+        simplified: whether ops have plain forms in it, which differ at an edge.
     """
 
     source: str
@@ -60,16 +62,17 @@ class Program(NamedTuple):
     calls: dict[str, tuple[list[str], int]]
     dtypes: frozenset[str]
     handed_over: dict[str, Any]
+    simplified: bool
 
 
-def write(story: Story, style: str = "vjp") -> Program:
-    """The program of a story; `style` is one of STYLES. ValueError for another."""
+def write(story: Story, style: str = "vjp", exact: bool = True) -> Program:
+    """The program of a story; `style` is one of STYLES, ValueError for another. With `exact` no op has a plain form."""
     if style not in STYLES:
         raise ValueError(f"there is no style {style!r}: write {', '.join(map(repr, STYLES))}")
     try:
-        return Writer(story, style).program()
+        return Writer(story, style, exact=exact).program()
     except NeedsWide:
-        return Writer(story, style, wide_types=True).program()
+        return Writer(story, style, wide_types=True, exact=exact).program()
 
 
 def executed(program: Program, source: str | None = None) -> dict[str, Any]:
@@ -94,15 +97,16 @@ def configured(program: Program) -> Iterator[None]:
 
 
 class Writer:
-    def __init__(self, story: Story, style: str, wide_types: bool = False) -> None:
+    def __init__(self, story: Story, style: str, wide_types: bool = False, exact: bool = True) -> None:
         self.story = story
         self.style = style
         self.nodes = _all_nodes(story)
-        self.text = Text(story, wide_types or any(wide(each.aval) for each in self.nodes))
+        self.text = Text(story, wide_types or any(wide(each.aval) for each in self.nodes), exact)
         self.text.look_over(self.nodes)
         self.top = Scope(self.text)
         self.pullbacks: dict[Any, tuple[list[Value], Value]] = {}
         self.kept: set[Any] = set()
+        self.inside: set[Node] = set()  # roots of backward passes that are written inside functions only
         self.calls: dict[str, tuple[list[str], int]] = {}
         self.state: list[tuple[Node, Value]] = []
         self.gradients: dict[Any, tuple[Node, Value]] = {}
@@ -130,6 +134,9 @@ class Writer:
         cuts = [node for node in walked.gradients if not node.is_leaf]
         cuts += [each.node for each in hooks if not each.node.is_leaf and each.node not in cuts]
         targets = set(walked.gradients)
+        if walked.create_graph and not walked.after and not hooks and self.inside_later(place, walked):
+            self.inside.update(walked.roots)
+            return
         if hooks:
             order = min(each.before.serial for each in hooks) - 0.5
         pieces = _stages(walked.roots, targets, sorted(cuts, key=lambda node: node.serial), self.story.stepped())
@@ -139,23 +146,35 @@ class Writer:
             if value is not None and root in cotangents:
                 value = self.add(cotangents[root], value, order, event)
             cotangents[root] = value  # type: ignore[assignment]
-        plain = len(pieces) == 1 and len(pieces[0][1]) == 1 and not hooks and released(self.story.events, place)
+        plain = len(pieces) == 1 and len(pieces[0][1]) == 1 and self.alone(walked)
+        plain = plain and all(each.node.is_leaf for each in hooks)
         if self.style != "vjp" and (plain or (self.story.hypothetical and len(pieces) == 1)):
             params, outputs = pieces[0]
             found = self.at_once(walked, params, outputs, cotangents.get(outputs[0]), order, event)
             if found is not None:
                 for target, value in zip(params, found, strict=True):
+                    for hook in [each for each in hooks if each.node is target]:
+                        value, order = self.hooked(hook, value, order)
                     if target in walked.gradients:
                         self.receive(walked, target, walked.gradients[target], value, order + 0.01, event)
                 return
         pulled: list[tuple[list[Node], list[Node], Any]] = []
         for number, (params, outputs) in enumerate(pieces):
+            ends = number == len(pieces) - 1 and outputs == [*walked.roots] and len(outputs) == 1 and self.alone(walked)
+            if ends and self.style == "grad" and not any(each.node in outputs for each in hooks):
+                found = self.at_once(walked, params, outputs, cotangents[outputs[0]], order + number / 1000, event)
+                if found is not None:
+                    pulled.append((params, outputs, (found, None, False)))
+                    continue
             pulled.append((params, outputs, self.taken(params, outputs, order + number / 1000, event)))
         order += 0.1
         again = False
         for params, outputs, (values, pullback, reused) in reversed(pulled):
             again |= reused
             given: list[Value] = []
+            if pullback is None:  # the gradients of a scalar, which no cotangent arrives at
+                cotangents.update(zip(params, values, strict=True))
+                continue
             for output, value in zip(outputs, values, strict=True):
                 known = cotangents.get(output)
                 for hook in hooks:
@@ -185,6 +204,17 @@ class Writer:
                 del self.pullbacks[key]
             else:
                 self.kept.add(key)
+
+    def inside_later(self, place: int, walked: Walked) -> bool:
+        """Whether all gradients of a backward pass are intermediate values of what later ones go back through."""
+        later = [each.what for each in self.story.events[place + 1 :] if isinstance(each.what, Walked)]
+        through = {*reachable([root for each in later for root in each.roots], gradient_edges)} if later else {}
+        return all(each in through for each in walked.gradients.values())
+
+    def alone(self, walked: Walked) -> bool:
+        """Whether nothing else walks back from the roots of a backward pass, which would need its pullback again."""
+        walks = [each.what for each in self.story.events if isinstance(each.what, Walked)]
+        return not any(each is not walked and {*each.roots} & {*walked.roots} for each in walks)
 
     def taken(self, params: list[Node], outputs: list[Node], order: float, event: Event) -> Any:
         """`y, pullback = jax.vjp(f, x)`: the values, the pullback, and whether they were written already."""
@@ -224,7 +254,7 @@ class Writer:
         (root,) = outputs
         for each in params:
             self.top.value(each)
-        names = [self.pulled_name(event, walked, each, place) for place, each in enumerate(params)]
+        names: list[str | None] = [self.pulled_name(event, walked, each, place) for place, each in enumerate(params)]
         places = literal(tuple(range(len(params))))
         argnums = {"argnums": places} if len(params) > 1 else {}
         complex_ = any(each.aval.dtype.is_complex for each in (root, *params))
@@ -239,7 +269,15 @@ class Writer:
                 step.grouped += [(count, len(step.outputs))] if len(params) > 1 else []
                 return call(call("jax.value_and_grad", name(function), **argnums, **has_aux(made)), *arguments)
 
-            step = self.top.add(Step([], both, [*made.wanted, *names], order, event.where, stays=True))
+            def gradient(expressions: Sequence[Expression]) -> Expression:
+                function, arguments = self.called(made, expressions)
+                return call(call("jax.grad", name(function), **argnums), *arguments)
+
+            loss = self.text.name_of(root)
+            if len(params) == 1 and loss is None and self.adds(walked, params[0], event):
+                names = [None]  # it is nested: `x_grad = x_grad + jax.grad(f)(x)`
+            step = self.top.add(Step([], both, [loss, *names], order, event.where, stays=True))
+            step.shorter = gradient
             made.calls.append(step)
             self.top.values.setdefault(root, step.outputs[0])
             return step.outputs[1:]
@@ -314,7 +352,32 @@ class Writer:
             if given is not None:
                 return given
         base = self.top.values[node].wanted or "x"
-        return f"d{base}" if walked.before.get(node) is not None else f"{base}_grad"
+        return f"d{base}" if self.adds(walked, node, event) else f"{base}_grad"
+
+    def adds(self, walked: Walked, target: Node, event: Event) -> bool:
+        """Whether a gradient is added to an earlier one, or to zeros."""
+        return walked.before.get(target) is not None or self.accumulates(walked, target, event)
+
+    def accumulates(self, walked: Walked, target: Node, event: Event) -> bool:
+        """Whether a gradient is the first of three or more that a line of the user's adds up; they begin at zeros."""
+        if not walked.after or walked.before.get(target) is not None or event.where is None:
+            return False
+        leaf = self.story.owners.get(target)
+        befores = [
+            each.what.before.get(node)
+            for each in self.story.events
+            if isinstance(each.what, Walked) and each.where == event.where
+            for node in each.what.after
+            if self.story.owners.get(node) is leaf
+        ]
+        return len(befores) > 2 and befores[0] is None and all(each is not None for each in befores[1:])
+
+    def zeros(self, target: Node) -> Value:
+        """Where a gradient that adds up begins."""
+        value = self.top.values[target]
+        order = value.step.order + 1e-3 if value.step is not None else 0
+        made = Step([value], lambda e: call("jnp.zeros_like", e[0]), [f"{value.wanted or 'x'}_grad"], order)
+        return self.top.add(made).outputs[0]
 
     def receive(self, walked: Walked, target: Node, gradient: Node, value: Value, order: float, event: Event) -> None:
         """Writes what happens to a gradient: it is added to `.grad`, or returned."""
@@ -324,9 +387,10 @@ class Writer:
                 self.top.values[gradient] = value
             self.results.append((target, gradient, value))
             return
-        if before is not None:
+        if before is not None or self.accumulates(walked, target, event):
             base = self.top.values[target].wanted or "x"
-            step = Step([self.top.value(before), value], _sum, [f"{base}_grad"], order, event.where, stays=True)
+            start = self.zeros(target) if before is None else self.top.value(before)
+            step = Step([start, value], _sum, [f"{base}_grad"], order, event.where, stays=True)
             value = self.top.add(step).outputs[0]
         self.top.values[after] = value
         if gradient is not after and before is None:
@@ -345,17 +409,8 @@ class Writer:
         return found, max(order, hook.after.serial + 0.5)
 
     def clear(self, event: Event) -> None:
-        """Writes `x.grad = None`, even if there is no gradient yet."""
-        tensor = event.what.tensor
-        target, value = self.gradients.get(tensor, (None, None))
-        first = self.text.first.get(tensor)
-        if first is None:
-            return
-        name = f"{self.text.name_of(first) or 'x'}_grad" if value is None else value.wanted
-        step = Step([], lambda e: ast.Constant(None), [name], event.order, event.where, stays=True)
-        cleared = self.top.add(step).outputs[0]
-        if target is not None:
-            self.gradients[tensor] = (target, cleared)
+        """`x.grad = None` needs no line: the next gradient is a new value."""
+        self.gradients.pop(event.what.tensor, None)
 
     def drop(self, pullback: Value, order: float, event: Event) -> None:
         """Writes `del pullback`: without `retain_graph` the graph was freed."""
@@ -394,6 +449,8 @@ class Writer:
     def intermediate(self, node: Node) -> bool:
         """Whether a value is known only inside a function: nobody wrote it in place, and no other round gives it
         back."""
+        if node in self.inside:
+            return True
         if node in self.top.values or node not in owners_of(self.top, node):
             return False
         if node.holder is not None and node.tensor.versions.count and not node.requires_grad:
@@ -416,7 +473,7 @@ class Writer:
         if not self.text.explicit_dtypes and re.search(r"jnp\.(u?int64|float64|complex128)\b", source):
             raise NeedsWide  # an op computes with 64-bit positions
         sources = [each for _, each in flat]
-        return Program(source, results, state, sources, self.calls, dtypes, self.text.handed_over)
+        return Program(source, results, state, sources, self.calls, dtypes, self.text.handed_over, self.text.simplified)
 
 
 def _sum(e: Sequence[Expression]) -> Expression:

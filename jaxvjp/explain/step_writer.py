@@ -77,6 +77,7 @@ class StepWriter(Writer):
         super().__init__(story._replace(events=events, shown=[]), "grad", wide_types)
         known = steps.text
         self.text.explicit_dtypes = wide_types
+        self.text.rounds.clear()
         self.text.first, self.text.begun, self.text.inner = known.first, known.begun, known.inner
         if text is not None:  # the functions of all kinds are in one script
             self.text.definitions, self.text.texts, self.text.lines = text.definitions, text.texts, text.lines

@@ -348,9 +348,12 @@ def _parameters(function: Any) -> list[inspect.Parameter]:
 
 
 class Tracing(threading.local):
-    """The `Trace` in which this thread records calls, if there is one."""
+    """The `Trace` in which this thread records calls, if there is one; whether ops with a plain form take it; and
+    whether one did."""
 
     trace: Trace | None = None
+    plain = False
+    simplified = False
 
 
 tracing = Tracing()
@@ -545,6 +548,12 @@ def _groups(tree: Any) -> list[tuple[int, int]]:
     return found
 
 
+def _as_float(number: Expression) -> Expression:
+    if isinstance(number, ast.Name):  # a parameter that stands for a number
+        return ast.BinOp(ast.Constant(1.0), ast.Mult(), number)
+    return parsed(repr(float(ast.literal_eval(number))))
+
+
 def _number_forms(
     function: Any, arguments: Any, named: Any, symbols: Sequence[Symbol], wanted: Any
 ) -> list[Callable[[Expression], Expression]]:
@@ -555,7 +564,7 @@ def _number_forms(
         (lambda each: SAMPLES[each.kind], lambda each: bare),  # type: ignore[index]
         (
             lambda each: float(SAMPLES[each.kind].real),  # type: ignore[index]
-            lambda each: lambda expression: parsed(repr(float(ast.literal_eval(expression)))),
+            lambda each: _as_float,
         ),
     ]
     for sample, form in ways:

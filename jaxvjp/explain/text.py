@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from jaxvjp.core.derive.pullback import pullback
 from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.program import Program
+from jaxvjp.explain.block import Value
 from jaxvjp.explain.names import assigned, numbered, safe, statement, within_builtin
 from jaxvjp.explain.story import Story
 from jaxvjp.ops.identity import function_result, tuple_item, variable
@@ -31,8 +33,9 @@ LABEL = 32
 class Text:
     """The definitions and names of a program; functions with equal text are defined once."""
 
-    def __init__(self, story: Story, explicit_dtypes: bool) -> None:
+    def __init__(self, story: Story, explicit_dtypes: bool, exact: bool = True) -> None:
         self.story = story
+        self.exact, self.simplified = exact, False  # whether ops have no plain forms, and whether one has
         self.explicit_dtypes = explicit_dtypes  # whether there are 64-bit types: then every dtype is written
         self.first: dict[Any, Node] = {}
         for node, tensor in story.owners.items():
@@ -41,12 +44,14 @@ class Text:
         self.changed = {node: found for node, each in story.unpacked.items() if (found := _changed(each))}
         self.inner: set[Node] = set()
         self.parts: set[Node] = set()
+        self.rounds: dict[Node, str] = {}
         self.begun: dict[Tensor, Node] = {}
         self.definitions: dict[str, str] = {}
         self.texts: dict[str, str] = {}
         self.lines: dict[str, Any] = {}
         self.imports: dict[str, None] = {}
         self.unnamed: set[str] = set()
+        self.data: dict[Any, Value] = {}  # the values of large arrays without a name, by what they hold
         self.handed_over: dict[str, Any] = {}  # functions that the program is given, by their names in it
         self.lifted: set[Number] = set()  # numbers that are arguments, not written out
         self.taken: set[str] = {*story.names.values()}
@@ -61,6 +66,14 @@ class Text:
                 self.begun.setdefault(node.tensor, node)
             if node.where not in last or node.serial > last[node.where].serial:
                 last[node.where] = node
+        rounds: dict[Any, list[Node]] = {}
+        for node in sorted(nodes, key=lambda node: node.serial):
+            if node.operation is not None and node.where is not None and not node.requires_grad:
+                rounds.setdefault((node.where, node.operation, node.aval), []).append(node)
+        for own in rounds.values():  # a value that has its name after the last round has it in each, as optimizers' do
+            names = [self.story.names[node] for node in own if node in self.story.names]
+            if names and own[-1] in self.story.names and not len(own) % len(names):
+                self.rounds.update(zip(own, names * (len(own) // len(names)), strict=True))
         for node in nodes:
             if node.operation is not last[node.where].operation and node.where not in (None, NOWHERE):
                 self.inner.add(node)  # `x.masked_select(m)` records two nodes and returns the last
@@ -97,7 +110,7 @@ class Text:
         tensor = self.story.owners.get(node)
         if tensor is not None and self.first[tensor] is not node:  # a node from before a write
             return self.name_of(self.first[tensor])
-        own = self.story.names.get(node)
+        own = self.story.names.get(node) or self.rounds.get(node)
         if own is None and node in self.inner:
             return None
         if node.operation is None or node.operation is variable:
@@ -109,6 +122,9 @@ class Text:
         if node.operation is tuple_item:
             source = node.inputs[0] if node.inputs else None  # a remembered walk keeps no inputs
             if isinstance(source, Node) and source.static and type(source.static[0]) is Program:
+                place = node.static[0] - len(source.static[0].outputs)
+                if source.operation is pullback and place >= 0:
+                    return own or assigned(node.where) or assigned(node.where, place)
                 return own or assigned(node.where)  # in `value, slope = jvp(...)` it may be either
             index = node.static[0]
         elif node.operation in (unbind_one, split_one) and isinstance(node.inputs[1], Number):

@@ -36,6 +36,7 @@ class Written(NamedTuple):
         uses: how often each operand is read.
         several: whether the result is a tuple, maybe of one.
         compact: whether it is short enough to be written in the line that uses it.
+        simplified: whether it has a plain form in place of an op's own.
     """
 
     steps: list[Step]
@@ -45,6 +46,7 @@ class Written(NamedTuple):
     uses: list[int]
     compact: bool
     several: bool
+    simplified: bool = False
 
     def inline(self, operands: Sequence[Expression]) -> Expression:
         """The expression of a compact op for these operands."""
@@ -63,14 +65,15 @@ class Given(NamedTuple):
 
 
 @functools.lru_cache(maxsize=4096)
-def written(operation: Op, static: tuple[Any, ...], operands: tuple[Given, ...]) -> Written:
-    """How `operation` is written; Unwritable if it cannot be."""
+def written(operation: Op, static: tuple[Any, ...], operands: tuple[Given, ...], plain: bool = False) -> Written:
+    """How `operation` is written, in its `plain` form if it has one; Unwritable if it cannot be."""
     trace = Trace()
     given = [Value(each) for each in _operand_names(operation, len(operands))]
     row: Any = Row(operation)
     if operation in WORDED:
         row = _Worded(operation, WORDED[operation])
     outer, tracing.trace = tracing.trace, trace
+    tracing.plain, tracing.simplified = plain, False
     try:
         symbols = _symbols_of(trace, given, operands, operation.numbers_among(static, len(operands)))
         given_static = tuple([with_recorded_calls(each) if isinstance(each, Op) else each for each in static])
@@ -80,10 +83,10 @@ def written(operation: Op, static: tuple[Any, ...], operands: tuple[Given, ...])
     except Exception as error:
         raise Unwritable(f"{operation.name}: {type(error).__name__}: {error}") from error
     finally:
-        tracing.trace = outer
+        tracing.trace, tracing.plain = outer, False
     several = isinstance(result, tuple)
     results = [_as_symbol(trace, each).value for each in (result if several else (result,))]
-    return _finished(trace, given, results, several)
+    return _finished(trace, given, results, several)._replace(simplified=tracing.simplified)
 
 
 def _symbols_of(trace: Trace, values: Sequence[Value], operands: Sequence[Given], numbers: Sequence[bool]) -> list[Any]:

@@ -118,9 +118,6 @@ def set_(
 
     RuntimeError for a leaf that requires a gradient, outside of `no_grad`, and for what was computed from one.
     """
-    self.check_writable()
-    if grad_mode().enabled and self.requires_grad:
-        raise RuntimeError("the derivative for 'set_' is not implemented.\nWrite `x = y`, or `x = x.detach()` first.")
     given = empty(0, dtype=self.dtype) if source is None else source
     if isinstance(given, TypedStorage) and given.dtype is not self.dtype:
         raise RuntimeError(
@@ -132,6 +129,9 @@ def set_(
             f"Could not set tensor of type {CTYPES[given.dtype.name]} to a tensor of type {CTYPES[self.dtype.name]}\n"
             "Both have to be of one dtype; `source.to(x.dtype)` converts."
         )
+    self.check_writable()
+    if grad_mode().enabled and self.requires_grad:
+        raise RuntimeError("the derivative for 'set_' is not implemented.\nWrite `x = y`, or `x = x.detach()` first.")
     memory = given._storage if isinstance(given, Memory) else given.storage
     contiguous = size is None or stride is None or size_argument(stride) == contiguous_strides(size_argument(size))
     if isinstance(given, Tensor) and size is None:
@@ -152,8 +152,11 @@ def set_(
     self.count_write(given.node.where if isinstance(given, Tensor) else None)
     self.storage.version += 1  # so that views of it are computed anew
     shown = self.node
-    if shown.requires_grad and shown.is_leaf:  # it becomes another leaf, with the same hooks
+    if shown.requires_grad and shown.is_leaf:  # it becomes another leaf, with the hooks of the tensor
+        if shown.hooks is None:
+            shown.hooks = {}
         self._leaf = copy(leaf_identity_of(shown))
+        self._leaf.step_hooks = None
     self.move(memory, path)
     return self
 

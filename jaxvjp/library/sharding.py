@@ -15,7 +15,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.experimental.multihost_utils import broadcast_one_to_all, process_allgather
+from jax.experimental.multihost_utils import broadcast_one_to_all
 from jax.sharding import Mesh, NamedSharding
 
 from jaxvjp.core.record.modes import grad_mode, tracking
@@ -27,7 +27,7 @@ from jaxvjp.ops.op import Aval
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.types.devices import BACKENDS, Elsewhere, device_of
 from jaxvjp.types.dtypes import int32
-from jaxvjp.types.meshes import SPEC, OnMesh, on_mesh
+from jaxvjp.types.meshes import SPEC, OnMesh, of_all_processes, on_mesh
 
 UNDERNEATH = "jax.sharding"
 
@@ -113,10 +113,13 @@ class DeviceMesh:
 
     Raises:
         RuntimeError: there are not as many devices.
+        ValueError: `mesh` has no device.
     """
 
     def __init__(self, device_type: str, mesh: Any, *, mesh_dim_names: tuple[str, ...] | None = None) -> None:
         numbers = np.asarray(mesh.tolist() if isinstance(mesh, Tensor) else mesh, dtype=np.int64)
+        if not numbers.size:
+            raise ValueError(f"A mesh has at least one device, and one of shape {numbers.shape} has none.")
         there = jax.devices(BACKENDS.get(device_type, device_type))
         if numbers.size > len(there) or numbers.max() >= len(there):
             raise RuntimeError(
@@ -198,6 +201,7 @@ def init_device_mesh(
 
     Raises:
         RuntimeError: there are fewer devices; a name is there twice; there are more names than dimensions, or fewer.
+        ValueError: a size is 0 or less.
 
     Counterpart of `torch.distributed.device_mesh.init_device_mesh`, where a device is a process.
     """
@@ -217,6 +221,8 @@ def init_device_mesh(
             f"Device type with index is not supported but got {device_type}. \n"
             "A mesh takes the first devices of the type; `DeviceMesh(type, numbers)` says which."
         )
+    if min(mesh_shape, default=1) < 1:
+        raise ValueError(f"A mesh has at least one device along each dimension, and mesh_shape is {(*mesh_shape,)}.")
     numbers = np.arange(math.prod(mesh_shape)).reshape(mesh_shape)
     return DeviceMesh(device_type, numbers, mesh_dim_names=mesh_dim_names)
 
@@ -334,7 +340,7 @@ def agree(call: str) -> None:
     What exchanges values next would else end the process, or give one of them what another one sent for something else.
     """
     own = np.frombuffer(call.encode()[:SAID].ljust(SAID), np.uint8)
-    calls = [bytes(each).decode(errors="replace").strip() for each in process_allgather(own).reshape(-1, SAID)]
+    calls = [bytes(each).decode(errors="replace").strip() for each in of_all_processes(own)]
     if len({*calls}) > 1:
         each = "; ".join(f"process {rank} {said}" for rank, said in enumerate(calls))
         raise RuntimeError(f"The processes called different functions, or with different tensors: {each}")

@@ -14,7 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from jaxvjp.autograd.modes import enable_grad, set_grad_enabled
+from jaxvjp.autograd.modes import enable_grad
+from jaxvjp.core.record.blocks import restored
+from jaxvjp.core.record.modes import tracking
 from jaxvjp.library.alike import compute, note_number, number_shown
 from jaxvjp.library.creation import full, zeros_like
 from jaxvjp.ops.complex import view_as_real
@@ -93,6 +95,7 @@ class Elementwise(Optimizer):
                         kept[name] = _count(each, kept[name])
                     note_number(kept[name], known.setdefault((name, kept[name].item()), object()))
 
+    @restored
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Updates each parameter that has a gradient.
 
@@ -103,8 +106,8 @@ class Elementwise(Optimizer):
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        differentiable = self.defaults.get("differentiable", False)
-        with set_grad_enabled(differentiable):
+        differentiable = bool(self.defaults.get("differentiable", False))
+        with tracking(differentiable):
             if not differentiable and update_at_once(self):
                 return loss
             known: dict[Any, Any] = {}

@@ -150,7 +150,8 @@ class Builder:
         return [
             tensor
             for tensor, node in self.shown.items()
-            if tensor._base_tensor is None and tensor._storage not in written and not _same(tensor.node, node)
+            if tensor in self.journal.places  # another node alone is no other value: it was read again
+            and not (tensor._base_tensor is not None or tensor._storage in written or _same(tensor.node, node))
         ]
 
     def _grads(self) -> dict[Tensor, Tensor | None]:
@@ -400,14 +401,16 @@ class Builder:
         made = [at for at, each in enumerate(returned) if each.output is not None]
         for at in sorted(made, key=lambda at: (leaves[at]._base_tensor is not None, bool(leaves[at].path))):
             storage = leaves[at]._storage
-            if storage is not None and whole.setdefault(storage, at) != at:
-                alias = alias_as(leaves[at], leaves[whole[storage]])
-                if alias is not None:
-                    returned[at] = Returned(leaf=whole[storage], alias=alias)
-                elif leaves[whole[storage]]._base_tensor is None:
-                    self.journal.refuse(
-                        "returns tensors that share memory, one with another shape than when it was viewed"
-                    )
+            if storage is None or whole.setdefault(storage, at) == at:
+                continue
+            first = leaves[whole[storage]]
+            alias = alias_as(leaves[at], first) if first._base_tensor is None else None
+            if alias is not None:
+                returned[at] = Returned(leaf=whole[storage], alias=alias)
+            elif first._base_tensor is None:
+                self.journal.refuse("returns tensors that share memory, one with another shape than when it was viewed")
+            else:
+                self.journal.refuse("returns views of a tensor that it does not return")
 
 
 def _same(after: Node, before: Node) -> bool:

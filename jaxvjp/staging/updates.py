@@ -69,14 +69,14 @@ class Part(NamedTuple):
 
     Attributes:
         group: the number of its group.
-        count: which of `Step.counts` is its own; None for an optimizer that does not count.
+        which: the one of `Step.counts` that is its own; None for an optimizer that does not count.
         step: the tensor that holds it.
         names: those of the rest of its state.
         tensors: the parameter, its gradient, and the rest of its state.
     """
 
     group: int
-    count: Count | None
+    which: Count | None
     step: Tensor | None
     names: tuple[str, ...]
     tensors: list[Tensor]
@@ -234,8 +234,8 @@ def _record(optimizer: Any, step: Step, rates: Sequence[float]) -> Update | None
     for part in step.parts:
         p, grad, *kept = [next(rest) for _ in part.tensors]
         state = dict(zip(part.names, kept, strict=True))
-        if part.count is not None:
-            state["step"] = counted[part.count]
+        if part.which is not None:
+            state["step"] = counted[part.which]
         begun = {*state}
         if not begun and optimizer._begun(p, grad, groups[part.group]):
             return None
@@ -280,6 +280,6 @@ def _apply(update: Update, step: Step) -> None:
         tensor.versions.count += times - 1
         tensor.write(result)
     for part in step.parts:
-        if part.step is not None and part.count is not None:
-            count(part.step, step.counts[part.count][0])
+        if part.step is not None and part.which is not None:
+            count(part.step, step.counts[part.which][0])
     limit_untracked_graph(results[0])

@@ -366,11 +366,11 @@ class Tensor(Methods):
         The gradient is lazy: a hook that only computes is part of the one compiled program; one that reads values
         splits it. Returns a handle whose `remove()` undoes it. RuntimeError where no gradient can come.
         """
-        self.check_current()
         node = self.gradient_node
         if not node.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if node.hooks is None:
+            self.check_current()  # as in torch, which asks for the step that made it once
             node.hooks = {}
         return RemovableHandle(node.hooks, partial(_called, hook_of_level(node, hook)))
 

@@ -25,7 +25,8 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="jaxvjp explain", description="Runs a script and prints the functional JAX program that it was."
     )
-    parser.add_argument("--style", choices=STYLES, default="vjp", help="how gradients are taken")
+    parser.add_argument("--style", choices=STYLES, default="grad", help="how gradients are taken")
+    parser.add_argument("--exact", action="store_true", help="ops with torch's derivatives also at edges")
     parser.add_argument("--line", type=int, metavar="N", help="only what became of this line of the script")
     parser.add_argument("--jaxpr", action="store_true", help="also the jaxpr of each function with its pullback")
     parser.add_argument("--hlo", action="store_true", help="also what XLA compiled of it")
@@ -36,7 +37,7 @@ def main(arguments: Sequence[str]) -> int:
     given = parser.parse_intermixed_args(arguments)
     if not given.script.is_file():
         parser.error(f"there is no script {str(given.script)!r}")
-    explanation = recorded(given.script, given.arguments, given.style, given.html is not None)
+    explanation = recorded(given.script, given.arguments, given.style, given.html is not None, given.exact)
     if explanation is None:
         return 1
     if not explanation.walks:
@@ -75,12 +76,14 @@ def show(explanation: Explanation, given: Any) -> int:
     return status
 
 
-def recorded(script: Path, arguments: Sequence[str], style: str, watched: bool = False) -> Explanation | None:
+def recorded(
+    script: Path, arguments: Sequence[str], style: str, watched: bool = False, exact: bool = False
+) -> Explanation | None:
     """The recording of a script, run as by `python script.py arguments`; None if it raised, which is printed.
 
     What the script prints goes to standard error, as standard output is the program that it was. Its lines are
     `watched` as they run for a page."""
-    story = recording(style, lines=watched)
+    story = recording(style, lines=watched, exact=exact)
     argv, path = sys.argv, sys.path[:]
     sys.argv = [str(script), *arguments]
     sys.path[0] = str(script.resolve().parent)  # in place of the folder of `python -m jaxvjp`

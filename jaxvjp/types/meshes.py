@@ -89,3 +89,30 @@ class Meshes:
 def mesh_among(places: Iterable[Any]) -> OnMesh | None:
     """The first place on a mesh."""
     return next((each for each in places if type(each) is OnMesh), None)
+
+
+def of_all_processes(own: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """An array of each process, along a new first dimension. All call it, with arrays of one shape and dtype.
+
+    RuntimeError where another process has ended.
+
+    One device of each process takes part: `multihost_utils.process_allgather` has all of them do the same, returns
+    when the first is done, and so may leave a process without the connections that the next call waits for.
+    """
+    sharding, gather = _between_processes()
+    try:
+        with jax.enable_x64(True):
+            shape = (jax.process_count(), *own.shape)
+            whole = jax.make_array_from_process_local_data(sharding, own[None], shape)  # type: ignore[no-untyped-call]
+            return np.asarray(gather(whole))
+    except (ValueError, jax.errors.JaxRuntimeError) as error:  # of either class, by when it failed
+        raise RuntimeError(
+            f"Another process did not answer: {error}\nMost likely it has ended; what it printed says why."
+        ) from error
+
+
+@cache
+def _between_processes() -> tuple[NamedSharding, Any]:
+    first = {each.process_index: each for each in reversed(jax.devices())}
+    mesh = Mesh(np.array([first[number] for number in range(jax.process_count())]), ("process",))
+    return NamedSharding(mesh, SPEC("process")), jax.jit(lambda x: x, out_shardings=NamedSharding(mesh, SPEC()))

@@ -16,7 +16,8 @@ import jax
 
 from jaxvjp.autograd.function import Function
 from jaxvjp.autograd.modes import no_grad
-from jaxvjp.core.record.graph import Node, gradient_edges, reachable, recording_order
+from jaxvjp.core.record.blocks import restored
+from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable, recording_order
 from jaxvjp.core.record.modes import grad_mode
 from jaxvjp.core.record.record import items, node_of_value
 from jaxvjp.core.record.saves import check_savable
@@ -42,8 +43,8 @@ REENTRANT = (
     "one without a gradient."
 )
 PYTHON_INSIDE = (
-    "torch.utils.checkpoint: this call keeps its intermediate values, for it goes through a custom Function, whose "
-    "backward is Python and needs what its forward saved. Checkpoint what comes before it and what comes after it."
+    "torch.utils.checkpoint: this call keeps its intermediate values, for its backward runs Python, of a custom "
+    "Function or of a hook, which needs what the forward saved. Checkpoint what comes before that and what comes after."
 )
 
 
@@ -121,6 +122,7 @@ def _step_without_gradient() -> type[Function]:
 WITHOUT_GRADIENT = _step_without_gradient()
 
 
+@restored
 def checkpoint(
     function: Callable[..., Any],
     *args: Any,
@@ -175,17 +177,30 @@ def checkpoint(
     if policy is not None and policy not in POLICIES:
         raise ValueError(f"policy should be one of {POLICIES}, but got {policy!r}")
     start = node_of_value(None, Aval((), float32)).serial  # nodes recorded from here on are the function's
-    returned = function(*args, **kwargs)
+    given = [each.node for each in (*args, *kwargs.values()) if isinstance(each, Tensor)]
+    saving, grad_mode().saving = grad_mode().saving, None
+    try:
+        returned = function(*args, **kwargs)
+    finally:
+        grad_mode().saving = saving
     shown: dict[Node, list[Tensor]] = {}
     for each in _tensors(returned):
         if each.requires_grad:
             shown.setdefault(each.node, []).append(each)
     if use_reentrant and grad_mode().enabled and not shown:
         unneeded = [each for each in _tensors(returned) if each.dtype.differentiable]
-        given = [each for each in args if isinstance(each, Tensor)]
-        for each, result in zip(unneeded, WITHOUT_GRADIENT.apply(len(unneeded), *unneeded, *given), strict=True):
+        tensors = [each for each in args if isinstance(each, Tensor)]
+        for each, result in zip(unneeded, WITHOUT_GRADIENT.apply(len(unneeded), *unneeded, *tensors), strict=True):
             each.replace_node(result.node)
-    for old, new in _checkpointed(list(shown), start, use_reentrant, policy).items():
+
+    def made(program: Program, leaves: Sequence[Node | Number], avals: Sequence[Aval]) -> Node:
+        operation = checkpointed_reentrant if use_reentrant else checkpointed
+        node = Node(operation, (program, policy), tuple(leaves), tuple(avals), requires_grad=True)
+        if saving is not None:  # as in torch, only what was given is packed
+            node.packed = saving(node, [position for position, each in enumerate(leaves) if each in given])
+        return node
+
+    for old, new in _checkpointed(list(shown), start, made).items():
         for each in shown[old]:
             each.replace_node(new)
     return returned
@@ -231,6 +246,10 @@ def checkpoint_sequential(
     return chained(functions[last:])(input)
 
 
+Made = Callable[[Program, Sequence[Node | Number], Sequence[Aval]], Node]
+"""Makes the op of a program, from what that reads and the avals of its outputs."""
+
+
 def _tensors(value: Any) -> Iterator[Tensor]:
     """The tensors in nested tuples, lists and dicts."""
     if isinstance(value, Tensor):
@@ -242,8 +261,8 @@ def _tensors(value: Any) -> Iterator[Tensor]:
         yield from _tensors(list(value.values()))
 
 
-def _checkpointed(outputs: Sequence[Node], start: int, reentrant: bool, policy: str | None) -> dict[Node, Node]:
-    """Replaces the nodes recorded since `start` by checkpointed ops that give the same outputs.
+def _checkpointed(outputs: Sequence[Node], start: int, made: Made) -> dict[Node, Node]:
+    """Replaces the nodes recorded since `start` by checkpointed ops, which `made` makes, that give the same outputs.
 
     Outputs that depend on the same inputs come from one op, others from ops of their own, so that an input on which an
     output does not depend gets the gradient None, not zeros. An output that another one is computed from is an input.
@@ -266,7 +285,7 @@ def _checkpointed(outputs: Sequence[Node], start: int, reentrant: bool, policy: 
     for edges, group in together.items():
         found = reachable(group, partial(_within, start=start, ends=set(edges)))
         between = [node for node in found if node in inside and node not in edges]
-        replaced = _recomputed(between, group, edges, results, reentrant, policy)
+        replaced = _recomputed(between, group, edges, results, made)
         results.update((old, replaced[old]) for old in group)
     return results
 
@@ -281,8 +300,7 @@ def _recomputed(
     wanted: Sequence[Node],
     edges: Iterable[Node],
     known: dict[Node, Node],
-    reentrant: bool,
-    policy: str | None,
+    made: Made,
 ) -> dict[Node, Node]:
     """The operations of `between` as one checkpointed op, or for a long function as one per piece compiled apart.
 
@@ -295,9 +313,8 @@ def _recomputed(
     for piece in pieces:
         outputs = [node for node in piece if node in needed]
         program, read = freeze(piece, outputs)
-        leaves = tuple([results.get(each, each) if isinstance(each, Node) else each for each in read])
-        operation = checkpointed_reentrant if reentrant else checkpointed
-        node = Node(operation, (program, policy), leaves, tuple([each.aval for each in outputs]), requires_grad=True)
+        leaves = [results.get(each, each) if isinstance(each, Node) else each for each in read]
+        node = made(program, leaves, [each.aval for each in outputs])
         node.edges = tuple([each for each in leaves if isinstance(each, Node) and each in differentiable])
         for old, new in zip(outputs, items(node), strict=True):
             new.value = old.value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from itertools import product
 
 from functions import module
 from oracle import agreement_of, programs_of, raises
@@ -383,6 +384,46 @@ def a_hook_of_a_parameter_that_is_shown_anew_after_another_was_removed(torch):
         handle.remove()
         x.data.view(2).requires_grad_()
     return len(seen)
+
+
+def a_piece_that_may_not_be_read_takes_more_hooks(torch):
+    """It is checked for its first hook only, as that asks for the step that made it."""
+    told = []
+    for cut, of_a_leaf, first in product(("split(2)", "unbind()"), (True, False), ("kept", "removed", "none")):
+        x = torch.arange(4.0).requires_grad_()
+        x = x if of_a_leaf else x * 2
+        piece = eval(f"x.{cut}", {"x": x})[0]
+        used = piece * 5
+        if first != "none":
+            handle = piece.register_hook(lambda gradient: told.append(("first", gradient)))
+        if first == "removed":
+            handle.remove()
+        with torch.set_grad_enabled(not of_a_leaf):
+            x.mul_(3)
+        try:
+            for name in "second", "third":
+                piece.register_hook(lambda gradient, name=name: told.append((name, gradient)))
+        except RuntimeError as error:
+            told.append(str(error))
+        (x.sum() + used.sum()).backward()
+    return told
+
+
+def hooks_of_a_view_whose_gradient_is_added_to_nothing(torch):
+    """They are not called, until the view is asked for a gradient of its own."""
+    told = []
+    for view in (lambda x: x.t(), lambda x: x[1:], lambda x: x.view(3, 2)):
+        x = torch.nn.Parameter(torch.arange(6.0).view(2, 3).t())
+        with torch.no_grad():
+            y = view(x)
+        told.append((y.requires_grad, y.is_leaf))
+        y.register_hook(told.append)
+        (y * 0.5 * y).sum().backward()
+        told.append((x.grad, y.grad))
+        y.requires_grad_()
+        (y * 0.5 * y).sum().backward()
+        told.append((x.grad, y.grad))
+    return told
 
 
 test_agrees_with_torch = agreement_of(programs_of(globals()))

@@ -90,6 +90,17 @@ def inference_saved_for_backward(torch):
     return x * y
 
 
+def inference_read_where_no_gradient_is_recorded(torch):
+    with torch.inference_mode():
+        x = torch.arange(1.0, 4.0)
+    w, told = torch.ones(3, requires_grad=True), []
+    for call in (x.sin, x.log, lambda: x**2, x.prod, lambda: torch.atan2(x, x), lambda: w.detach() * x):
+        told.append(call())
+    with torch.no_grad():
+        told += [w * x, (w * x).exp() / x]
+    return told, [each.requires_grad for each in told]
+
+
 def inference_read_by_a_transform(torch):
     w, func, said = torch.ones(3, requires_grad=True), torch.func, []
     with torch.inference_mode():

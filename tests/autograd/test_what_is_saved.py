@@ -299,4 +299,47 @@ def a_converted_tensor_that_was_written_and_is_gone(torch):
         return str(error).partition(":")[0]
 
 
+def a_write_to_what_hooks_have_packed_spoils_what_was_saved_before(torch):
+    def leaf(kind):
+        x = torch.arange(4.0)
+        if kind == "chunk under no_grad":
+            with torch.no_grad():
+                return x.chunk(2)[1].requires_grad_()
+        return {"whole": x[2:].clone(), "slice": x[2:], "chunk": x.chunk(2)[1]}[kind].requires_grad_()
+
+    told = []
+    for kind in ("whole", "slice", "chunk", "chunk under no_grad"):
+        for write in (
+            "a.detach().sub_(1)",
+            "a.detach()[:1].sub_(1)",
+            "(a if a._base is None else a._base).detach().sub_(1)",
+        ):
+            a, b, c = leaf(kind), torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+            before = a * b
+            with torch.autograd.graph.saved_tensors_hooks(lambda x: x.detach().clone(), lambda x: x):
+                after = a * c
+            exec(write, {"a": a})
+            for each in (before, after):
+                try:
+                    each.sum().backward()
+                except RuntimeError as error:
+                    told.append(str(error).partition(" Hint")[0])
+            told.append((a._version, b.grad, c.grad, a.grad))
+    return told
+
+
+def what_a_hook_packs_has_the_count_of_writes(torch):
+    told = []
+    x, w = torch.arange(6.0).reshape(2, 3), torch.ones(2, 3, requires_grad=True)
+    x.add_(1)
+    x.mul_(2)
+    with torch.no_grad():
+        w.add_(1)
+    with torch.autograd.graph.saved_tensors_hooks(lambda saved: told.append(saved._version) or saved, lambda x: x):
+        y = w * x + w.t().reshape(2, 3) * x.t().reshape(2, 3) + w.double() * x
+        (y * x).exp()
+        (w[0] * w[1]).tanh()
+    return told
+
+
 test_agrees_with_torch = agreement_of(programs_of(globals()))

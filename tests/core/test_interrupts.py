@@ -9,7 +9,7 @@ from typing import Any
 
 import jax
 import pytest
-from interrupts import interrupted, modes
+from interrupts import interrupted, modes, places
 
 import jaxvjp as torch
 from jaxvjp import func
@@ -20,6 +20,8 @@ from jaxvjp.staging.warm import cold
 Step = Callable[[], Any]
 MOST = [pytest.param(24), pytest.param(100_000, marks=pytest.mark.long)]
 """At how many places a step is interrupted: some, or all."""
+FIRST = 70
+"""Among these first places are those where a block that switches recording off begins."""
 
 
 @pytest.fixture(autouse=True)
@@ -135,6 +137,19 @@ def test_an_optimizer_goes_on(kind: str, most: int) -> None:
         if now == before and not made[3].state:
             again()
             assert numbers(net.parameters()) == after
+
+
+@pytest.mark.parametrize("kind", ["optimizer", "Function"])
+def test_where_recording_is_switched_off(kind: str) -> None:
+    def make() -> Step:
+        net, x, y = model()
+        loss(net, x, y).backward()
+        return torch.optim.SGD(net.parameters(), lr=0.1).step if kind == "optimizer" else lambda: Cube.apply(x)
+
+    for at in range(1, FIRST):
+        step, before = make(), modes()
+        places(step, at)
+        assert modes() == before, f"at place {at}"
 
 
 def staged(kind: str) -> tuple[Any, Step]:

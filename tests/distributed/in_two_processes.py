@@ -29,14 +29,14 @@ rank, size = dist.get_rank(), dist.get_world_size()
 told["group"] = [rank, size, dist.is_initialized(), dist.get_backend(), refused(dist.init_process_group)]
 
 if sys.argv[1:] == ["dies"]:
-    dist.barrier()
-    if rank == 1:
-        os._exit(7)
     try:
+        dist.barrier()
+        if rank == 1:
+            os._exit(7)
         for _ in range(1000):
             dist.all_reduce(torch.ones(2))
     except RuntimeError as error:
-        print("RuntimeError of rank 0", type(error).__name__, flush=True)
+        print("RuntimeError of rank 0:", error, flush=True)
         raise
 
 own = torch.tensor([1.0, 2.0]) * (rank + 1)

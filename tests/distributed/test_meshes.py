@@ -50,6 +50,14 @@ def test_a_tensor_on_no_mesh_lists_none_of_the_attributes_of_one_that_is():
     assert names < set(dir(distribute_tensor(x, jaxvjp.distributed.init_device_mesh("cpu", (1,)), [Replicate()])))
 
 
+@pytest.mark.parametrize("shape", [(0,), (1, 0), (-1,)])
+def test_a_mesh_has_devices(shape):
+    with pytest.raises(ValueError, match="A mesh has at least one device along each dimension"):
+        jaxvjp.distributed.init_device_mesh("cpu", shape)
+    with pytest.raises(ValueError, match=r"one of shape \(0,\) has none"):
+        jaxvjp.distributed.DeviceMesh("cpu", [])
+
+
 def test_values_and_gradients_are_those_of_one_device(told):
     np.testing.assert_allclose(told["gradients"], 0, atol=1e-4)  # of numbers up to 100
     assert told["batched"] == [[6.0 + 16 * row for row in range(8)], [[1.0] * 4] * 8]

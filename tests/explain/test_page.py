@@ -252,20 +252,20 @@ def test_long_data_is_folded(browser, tmp_path):
     story = run_lines("""
         with explain.recording() as story:
             x = torch.tensor([[0.5, 0.25, 0.75]] * 10 + [[1.0, 2.0, 3.0]], requires_grad=True)
-            w = torch.tensor([float(i) for i in range(16)])
+            w = torch.tensor([i / 2 for i in range(16)])
             y = (x ** 2).sum() + w.sum()
             y.backward()
     """)["story"]
     opened(browser, story, tmp_path / "page.html")
     rows, numbers = all_of(browser, "#program .fold")
-    assert rows.text == "… 10 more rows"
+    assert rows.text == "… 2 more lines"
     assert "[1.0, 2.0, 3.0]])" not in text_of(browser, "#program")
     rows.click()
     assert "[1.0, 2.0, 3.0]])" in text_of(browser, "#program")
     assert rows.get_attribute("aria-expanded") == "true"
     assert numbers.text.endswith("… 16 numbers]")
     numbers.click()
-    assert numbers.text.endswith("15.0]")
+    assert numbers.text.endswith("7.5]")
 
 
 def test_a_recording_without_a_backward_is_its_lines_alone(browser, tmp_path):

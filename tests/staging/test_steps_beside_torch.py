@@ -42,6 +42,10 @@ LEAF: b = a.chunk(2)[0]; b[..., 1:].detach().copy_(b[..., :2]); return b[0, 0] *
 LEAF: d = a * 2; e = d.chunk(2)[0]; d.masked_fill_(d > 1., 0.5); return d, e
 LEAF: a.detach_(); a.requires_grad_(); return a.view(-1)
 LEAF: with torch.no_grad(): c = a.t(); return c, c.unbind(0)[1]
+VIEW: a.detach().t_(); a.sum().backward()
+LEAF: a.detach().t_(); return (a * a).sum()
+PLAIN: d = (a * a).detach()[1:]; return d.unsqueeze(0), d
+PLAIN: d = (a * a).detach(); return d[:2], d[1:]
 """
 
 

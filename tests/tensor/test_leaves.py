@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import gc
+from itertools import product
 
 from oracle import agreement_of, live_nodes, programs_of, raises
 
@@ -262,6 +263,53 @@ def set_shows_another_storage(torch):
 @raises(RuntimeError)
 def set_of_a_leaf_is_refused(torch):
     torch.zeros(3, requires_grad=True).set_(torch.ones(3))
+
+
+def what_set_refuses_first(torch):
+    """Another dtype, before it looks whether the tensor may be written."""
+    x, told = torch.zeros(3), []
+    leaf, inferred = torch.zeros(3, requires_grad=True), torch.inference_mode()(lambda: torch.zeros(3))()
+    with torch.no_grad():
+        hidden = leaf[1:]
+    for target, source in product(
+        (x, leaf, leaf * 2, leaf[1:], (leaf * 2).split(1)[0], hidden, inferred),
+        (torch.ones(3).double(), torch.ones(3).double().storage()),
+    ):
+        try:
+            target.set_(source)
+        except RuntimeError as error:
+            told.append(str(error).partition("\n")[0])
+    for target in leaf, leaf[1:], (leaf * 2).split(1)[0], hidden, inferred:
+        try:
+            target.set_(torch.ones(3))
+        except RuntimeError as error:
+            told.append(str(error).partition("\n")[0])
+    return told
+
+
+def hooks_of_a_leaf_that_shows_another_storage(torch):
+    """Those of the tensor are called for graphs of before and after, those of its step for graphs of theirs."""
+    told = []
+    for early, late, step_early, step_late in product((False, True), repeat=4):
+        x, seen = torch.arange(3.0).requires_grad_(), []
+        hooks = [lambda gradient, name=name, seen=seen: seen.append((name, gradient)) for name in ("early", "late")]
+        prehooks = [lambda given, hook=hook: hook(given[0]) for hook in hooks]
+        before = x * 2
+        if early:
+            x.register_hook(hooks[0])
+        if step_early:
+            before.grad_fn.next_functions[0][0].register_prehook(prehooks[0])
+        with torch.no_grad():
+            x.set_(torch.ones(3))
+        if late:
+            x.register_hook(hooks[1])
+        after = x * 3
+        if step_late:
+            after.grad_fn.next_functions[0][0].register_prehook(prehooks[1])
+        before.sum().backward()
+        after.sum().backward()
+        told.append((seen, x.grad))
+    return told
 
 
 def shapes_changed_in_place(torch):

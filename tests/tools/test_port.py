@@ -261,6 +261,26 @@ def test_the_example_of_the_documents(tmp_path):
     assert source == shown
 
 
+@pytest.mark.parametrize("optimizer", ["SGD([w], lr=0.1, momentum=0.9)", "Adam([w], lr=0.1)"])
+def test_an_optimizer_may_step_twice_in_a_step(tmp_path, optimizer):
+    status, source = ported(
+        tmp_path,
+        f"""
+import torch
+w = torch.nn.Parameter(torch.tensor([1.0, -2.0]))
+optimizer = torch.optim.{optimizer}
+for _ in range(4):
+    optimizer.zero_grad()
+    ((w - 1) ** 2).sum().backward()
+    optimizer.step()
+    optimizer.step()
+""",
+        "--check",
+    )
+    assert status == 0
+    assert source.count(".update(params_grad, ") == 2
+
+
 def test_what_cannot_be_ported_is_listed_with_its_line(tmp_path, capsys):
     status, source = ported(tmp_path, GROWING)
     assert status == 1

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from itertools import product
+
 import jax
 import pytest
 from oracle import agreement_of, raises
@@ -244,6 +247,7 @@ def an_unknown_keyword_of_a_chain(torch):
     return torch.utils.checkpoint.checkpoint_sequential([lambda x: x], 1, leaf(torch, 1.0), True, other=1)
 
 
+@program
 def an_output_that_another_is_computed_from(torch):
     x = torch.tensor(1.0, requires_grad=True)
 
@@ -257,6 +261,7 @@ def an_output_that_another_is_computed_from(torch):
     return inner is outer, of_inner, x.grad
 
 
+@program
 @raises(RuntimeError)
 def reentrant_and_some_inputs(torch):
     x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -276,6 +281,41 @@ def what_a_reentrant_call_without_a_gradient_returns(torch):
     x = leaf(torch, 1.0)
     y, number = called(torch, lambda x: (x.detach() * 2, x.long()), x, use_reentrant=True)
     return y.requires_grad, y.grad_fn.name(), y.detach(), number, number.requires_grad
+
+
+@program
+def hooks_pack_what_a_call_was_given(torch):
+    """Also with hooks around it nothing of what happens inside is kept, and hooks may copy what will be written."""
+    told = []
+    hooks = {
+        "same": (lambda saved: saved, lambda kept: kept),
+        "other": (lambda saved: saved * 2, lambda kept: kept * 10),
+        "lists": (lambda saved: saved.tolist(), lambda kept: torch.tensor(kept, dtype=torch.float64)),
+    }
+    for reentrant, (pack, unpack) in product((False, True), hooks.values()):
+        x, w = leaf(torch, 0.5, 1.5), leaf(torch, 2.0, 3.0)
+        y, c = x * 1, torch.tensor([3.0, 4.0], dtype=torch.float64)
+        with torch.autograd.graph.saved_tensors_hooks(
+            lambda saved, pack=pack: told.append(saved.tolist()) or pack(saved),
+            lambda kept, unpack=unpack: told.append("unpack") or unpack(kept),
+        ):
+            z = called(torch, lambda y, c, w=w: (y.sin().exp() * y * w * c).tanh(), y, c, use_reentrant=reentrant)
+            z = z * z
+        if pack(y) is not y:
+            y.detach().add_(1)
+        z.sum().backward()
+        told.append((x.grad, w.grad))
+    return told
+
+
+@program
+def hooks_around_a_call_that_is_differentiated_twice(torch):
+    x = leaf(torch, 0.5, 1.5)
+    with torch.autograd.graph.saved_tensors_hooks(lambda saved: saved, lambda kept: kept):
+        y = called(torch, lambda x: x.sin() * x.exp(), x)
+    (first,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+    first.sum().backward()
+    return first, x.grad
 
 
 test_agrees_with_torch = agreement_of(PROGRAMS)
@@ -304,6 +344,14 @@ def test_a_custom_function_inside_is_warned_of():
 
     with pytest.warns(UserWarning, match="custom Function"):
         called(jaxvjp, lambda x: Same.apply(x).sin(), leaf(jaxvjp, 1.0))
+
+
+def test_hooks_around_a_call_leave_it_checkpointed():
+    x, pairs = leaf(jaxvjp, 1.0), jaxvjp.autograd.graph.saved_tensors_hooks(lambda saved: saved, lambda kept: kept)
+    with warnings.catch_warnings(), pairs:
+        warnings.simplefilter("error")
+        y = called(jaxvjp, lambda x: x.sin().exp(), x)
+    assert y.grad_fn.name() == "CheckpointFunctionBackward"
 
 
 LAYERS, SEGMENTS, SIZE = 64, 8, 1_000_000

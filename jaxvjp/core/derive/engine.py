@@ -1,12 +1,11 @@
 """The backward pass: `walk_back` walks a recorded graph from roots to leaves and records their cotangents.
 
 It cuts the operations of the graph, in the order of recording, into **segments**. Each segment becomes one `Program`,
-and its backward step one node, the `pullback` of that program. So the result of a walk is a graph again. Nothing has
-been computed then; `evaluation` usually computes all of it with one call of one program.
+and its backward step one node, the `pullback` of that program. So the result of a walk is a graph again, of which
+nothing is computed yet; `evaluation` usually computes all of it with one call of one program.
 
 A loss of 50 operations is one segment. A segment ends where something other than `jax.vjp` has to happen, such as a
-hook or the backward of a custom `Function`: `Walk.segments` says where. A hook or a `Function` that reads a value has
-everything computed that was recorded so far.
+hook or the backward of a custom `Function`: `Walk.segments` says where.
 """
 
 from __future__ import annotations
@@ -161,7 +160,7 @@ def calls_python(roots: Sequence[Node], targets: Sequence[Node] | None) -> bool:
     """Whether the walk from `roots` calls hooks or custom Functions. Those take one cotangent and no batch."""
     reached, current_of = _reachable_from(roots)
     nodes = _needed(reached, targets, current_of)
-    return any(node.hooks or (node.stands_alone and not node.is_leaf) for node in nodes)
+    return any(hooks_of(node) or (node.stands_alone and not node.is_leaf) for node in nodes)
 
 
 def _reachable_from(roots: Iterable[Node]) -> tuple[list[Node], dict[Node, Node]]:
@@ -252,12 +251,11 @@ def hooked(node: Node, cotangent: Node, walk: Walk | FinishedWalk) -> Node:
 class Walk:
     """One walk over `nodes`, the last recorded first.
 
-    Attributes that change or are derived (the others are the parameters of `walk_back`):
+    Attributes, besides the parameters of `walk_back`:
         operations: those among `nodes` that are walked through; the others are leaves and targets.
         on_the_way: `nodes` as a set: a cotangent goes nowhere else.
         arrived: for each node the sum of its cotangents so far.
         current_of: for a leaf that was written since, the node that its tensor shows now.
-        stopped: whether a Python step gave None: nodes behind it alone then get None and not zeros.
     """
 
     def __init__(
@@ -281,12 +279,12 @@ class Walk:
         self.leaf_hooks = leaf_hooks
         self.on_the_way = set(nodes)
         self.arrived: dict[Node, Node] = {}
-        self.stopped = False
+        self.stopped = False  # whether a Python step gave None: nodes behind it alone then get None and not zeros
 
     def arrive(self, node: Node | Number, cotangent: Node | None) -> None:
         """Adds a cotangent to those that have arrived at a node, if it is on the way to a target."""
         if isinstance(node, Node) and cotangent is not None and node in self.on_the_way:
-            node = self.current_of.get(node, node)
+            node = self.current_of.get(node, node)  # of a leaf written since: its current node
             known = self.arrived.get(node)
             self.arrived[node] = cotangent if known is None else record(add, (known, cotangent))
 
@@ -295,19 +293,20 @@ class Walk:
         for root, cotangent in zip(roots, cotangents, strict=True):
             self.arrive(root, cotangent)
         root_set = set(roots)
-        value_nodes: dict[Node, Node] = {}
-        before_hooks: dict[Node, Node] = {}
+        value_nodes: dict[Node, Node] = {}  # for each root without a value, a node with it
+        before_hooks: dict[Node, Node] = {}  # what a target gives through which the walk goes on
         for segment in reversed(self.segments()):
-            for node in segment:  # hooks of tensors; a segment ends after a node that has some
+            for node in segment:  # rare: hooks of tensors, after which a segment ends
                 if node in self.arrived:
                     before_hooks[node] = self.arrived[node]
                 self.call_hooks(node)
-            if anomaly.enabled:
+            if anomaly.enabled:  # rare: `detect_anomaly`
                 watched_step(self, segment)
                 continue
-            if segment[0].stands_alone:  # one step, which is Python code or has hooks
+            if segment[0].stands_alone:  # rare: one step, which is Python code or has hooks
                 take_step(self, segment)
                 continue
+            # The usual case: one pullback for the segment.
             outputs = [node for node in segment if node in self.arrived]
             for node, value_node in self.pull(segment, outputs, [self.arrived[node] for node in outputs]):
                 if node in root_set and node.value is None:
@@ -348,6 +347,8 @@ class Walk:
         * with `create_graph`, after a node that the user holds: he may differentiate with respect to it later; and
           around a checkpoint of the reentrant kind, whose gradient cannot be differentiated again,
         * with `detect_anomaly`, after each operation.
+
+        A hook or a `Function` that reads a value has everything computed that was recorded so far.
         """
         targets = set(self.targets or ())
 
@@ -409,17 +410,18 @@ class Walk:
         cotangents: list[Node],
         unpacked: Mapping[int, Node] = MappingProxyType({}),
     ) -> Iterable[tuple[Node, Node]]:
-        """Records the pullback of a segment; pairs of each output and the node of the pullback that computes the same.
+        """Records the pullback of a segment; pairs of each output and a node with its value, by that pullback.
 
-        `unpacked` maps positions of operands of a single node to what saved-tensor hooks returned for them.
+        `unpacked`, usually empty: what saved-tensor hooks returned for operands of a single node, by their positions.
         """
-        segment = self._to_pull(segment, outputs)
-        # Cotangents arrive at the `arguments`. `operands` are the same, but for what saved-tensor hooks returned.
+        segment = self._to_pull(segment, outputs)  # usually the segment as it is
+        # Without saved-tensor hooks this is `freeze`, and `operands` are the `arguments`.
         program, arguments, operands = _frozen(segment, outputs, unpacked)
         wrt = [position for position, each in enumerate(arguments) if each in self.on_the_way]
         if not wrt:
-            return ()  # it ends at a node whose own cotangent was asked for
+            return ()  # rare: it ends at a node whose own cotangent was asked for
         create_graph = self.create_graph and not self.ends_graph(segment[0])
+        # For each output a node with its value, and for each of `wrt` one with its cotangent.
         output_nodes, pulled = record_pullback(program, operands, wrt, cotangents, create_graph, self.batch)
         if observers.listening and create_graph:
             tell(Pulled(outputs, pulled))
@@ -428,7 +430,7 @@ class Walk:
         return zip(outputs, output_nodes, strict=True)
 
     def _to_pull(self, segment: Sequence[Node], outputs: list[Node]) -> Sequence[Node]:
-        """The nodes to freeze for a segment: more, or fewer, in two cases."""
+        """The nodes to freeze for a segment: its own, but for two cases."""
         inside = set(segment)
         cut_off = {whole(each) for each in segment} - inside
         if cut_off:  # some results of an op that returns several arrays, the others of which are in another segment

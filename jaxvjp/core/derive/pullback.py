@@ -1,13 +1,11 @@
 """The one derivative: `jax.vjp` of a program, as an op like any other.
 
-The op `pullback` runs the program forward and then back: it gives the program's outputs and the cotangents of its
-arguments. So nothing is kept from an earlier forward run. `record_pullback` records it as a node, which can be
-differentiated again, by another pullback. That traces nothing, as the avals are known: those of the cotangents and of
-the arguments. `jax.vjp` runs when a program with a pullback in it is called first, and when `jax.jit` traces that.
+The op `pullback` runs a program forward and then back, so nothing is kept from an earlier forward run.
+`record_pullback` records it as a node, which can be differentiated again, by another pullback. That traces nothing, as
+the avals are known: those of the cotangents and of the arguments.
 
 For `y = 3 * x**2` the program has the arguments x and 3, the equations power and mul, and the output y. The operands of
 the pullback are x, 3 and v, and `wrt` is (0,): its results are y and the cotangent of x.
-`dependences` says which of its results depend on which operands.
 """
 
 from __future__ import annotations
@@ -39,42 +37,48 @@ def function_of(program: Program, arguments: Sequence[Any], wrt: Positions) -> t
     return primal, [arguments[position] for position in wrt]
 
 
-# `saves` matters where a pullback is itself differentiated: which of its operands must not have been written since. A
-# trace tells which these are (`derive.residuals`); where that would take too long, all are taken for them.
 @op(saves="residuals", public="", grad_fn="PullbackBackward0")
 def pullback(*operands: Any, program: Program, wrt: Positions, batched: int) -> tuple[Any, ...]:
     """The outputs of `program`, then the cotangents of its arguments `wrt`.
 
-    The operands are the program's arguments and a cotangent for each output. If these are batches of cotangents, they,
-    and so the resulting cotangents, have `batched` more dimensions in front. A complex cotangent is torch's: the
-    conjugate of JAX's.
+    The operands are the program's arguments and a cotangent for each output. Usually `batched` is 0, and this is
+    `outputs, pull = jax.vjp(primal, *primals)`, with `primal` and `primals` from `function_of`, and then
+    `(*outputs, *pull(cotangents))`.
+
+    If the cotangents are batches, those given and those returned have `batched` more dimensions in front. A complex
+    cotangent is torch's: the conjugate of JAX's.
     """
     count = len(program.arguments)
-    return begin((program, wrt, batched), operands[:count], ())[1](operands[count:])
+    _, outputs_and_cotangents = begin((program, wrt, batched), operands[:count], ())
+    return outputs_and_cotangents(operands[count:])
 
 
 def begin(
     static: tuple[Program, Positions, int], arguments: Sequence[Any], equations: Sequence[int]
 ) -> tuple[list[Any], Callable[[Sequence[Any]], tuple[Any, ...]]]:
-    """The first part of a pullback: the results of these `equations` of its program; and the rest, a function from the
-    cotangents to what the pullback gives."""
+    """Runs the program of a pullback forward. Returns the results of `equations` of it; and a function, from the
+    cotangents to all results of the pullback, which is the rest.
+
+    It is split in two for a program that has some of the pullback's equations outside of it as well: it takes the
+    results of these `equations` from the forward run, so that none is computed twice (`program.in_pullbacks`).
+    """
     program, wrt, batched = static
     within = Program(program.arguments, program.equations, (*program.outputs, *equations), program.weight)
     primal, primals = function_of(within, arguments, wrt)
 
-    def apart(*differentiated: Any) -> tuple[tuple[Any, ...], list[Any]]:
+    def outputs_and_shared(*differentiated: Any) -> tuple[tuple[Any, ...], list[Any]]:
         results = primal(*differentiated)
         return results[: len(program.outputs)], list(results[len(program.outputs) :])
 
-    outputs, pull, values = jax.vjp(apart, *primals, has_aux=True)
+    outputs, pull, shared = jax.vjp(outputs_and_shared, *primals, has_aux=True)
     for _ in range(batched):
         pull = jax.vmap(pull)
 
-    def rest(cotangents: Sequence[Any]) -> tuple[Any, ...]:
+    def outputs_and_cotangents(cotangents: Sequence[Any]) -> tuple[Any, ...]:
         results = pull(tuple(_conjugated(each) for each in cotangents))
         return (*outputs, *[_conjugated(each) for each in results])
 
-    return values, rest
+    return shared, outputs_and_cotangents
 
 
 pullback.begin = begin

@@ -1,6 +1,6 @@
 # What C knows of walks that are remembered.
 from jaxvjp.core.record.modes cimport GradMode, Staging, Transforming, grad_mode, staging, transforming
-from jaxvjp.core.run.evaluation cimport operands_of
+from jaxvjp.core.run.evaluation cimport values_of
 from jaxvjp.core.record.graph cimport Node, Number
 from jaxvjp.core.record.lifetime cimport NodesMet, drop_inputs_if_done
 from jaxvjp.core.record.record cimport node_of_value

@@ -18,7 +18,7 @@ from jaxvjp.core.record.lifetime import NodesMet, drop_inputs_if_done
 from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.record import node_of_value
 from jaxvjp.core.record.user_lines import user_line
-from jaxvjp.core.run.evaluation import deferred, heavy, operands_of
+from jaxvjp.core.run.evaluation import deferred, heavy, values_of
 from jaxvjp.core.run.memory import Memory
 from jaxvjp.core.run.plan import Plan, choose_short_pieces
 from jaxvjp.core.run.survey import Survey, survey
@@ -26,16 +26,16 @@ from jaxvjp.ops.op import Aval
 
 
 class WalkPlan:
-    """The plan of a walk. Places are those of the survey of the graph, then those of `constants`, then the plan's own.
+    """The plan of a walk.
 
     Attributes:
-        plan: computes the gradients.
-        constants: the values of Python numbers that the walk recorded, such as the 1 that a loss's cotangent is.
+        plan: the plan of the evaluation, which `learn` renumbered: its places are those of the survey of the walk, then
+            one for each of `constants`, then one for each of `own`.
+        constants: the Python numbers that the walk recorded, such as the 1 that a loss's cotangent is.
         own: a None for each node that the walk recorded, such as the pullback.
-        gradients: for each leaf or target its place, the place of its gradient, and the aval of that.
-        values: for each node that gets a value on the way, such as the loss, its place and the place of the value.
+        gradients: for each leaf or target its place, that of its gradient, and the aval of the gradient.
+        values: for each node that gets a value as well, such as the loss, its place and that of the value.
         walked: the places of the operations that the walk went through.
-        onward: `NodesMet.onward`, once it was asked for.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class WalkPlan:
         self.gradients = gradients
         self.values = values
         self.walked = walked
-        self.onward: list[tuple[int, ...]] = []
+        self.onward: list[tuple[int, ...]] = []  # `NodesMet.onward`, once it was asked for
 
 
 class RecalledGradients:
@@ -72,6 +72,7 @@ class RecalledGradients:
 
 
 memory: Memory[WalkPlan] = Memory()
+"""Plans by the keys of surveys of what is walked back: the key of the walk, in docs/architecture.md."""
 
 
 class BackwardRequest:
@@ -91,7 +92,7 @@ class BackwardRequest:
         return self.may_be_remembered and choose_short_pieces(self.survey)
 
     def recalled(self) -> RecalledGradients | None:
-        """The computed gradients, if such a walk is remembered; None if not.
+        """The computed gradients, added to each `grad` that there is, if such a walk is remembered; None if not.
 
         RuntimeError where a saved tensor was written in place since.
         """
@@ -101,12 +102,12 @@ class BackwardRequest:
         nodes = self.survey.nodes
         walked = [nodes[each] for each in remembered.walked]
         check_unchanged(walked)
-        values = operands_of(nodes, remembered.plan) + remembered.constants + remembered.own
+        values = values_of(nodes, remembered.plan) + remembered.constants + remembered.own
         remembered.plan.run(values, deferring=True)
         node: Node
         for at, place in remembered.values:
             node = nodes[at]
-            if values[place] is None:  # left out, until somebody reads it
+            if values[place] is None:  # its program computed the gradients alone (`Plan.run`, `deferring`)
                 deferred.plans[node] = remembered.plan
             else:
                 node.value = values[place]
@@ -157,6 +158,10 @@ def request_of(
     `roots`, `cotangents`, `targets`, `batch` and `create_graph` are the arguments of `engine.walk_back`.
     `grad_node_of` is called with a leaf; it returns the node that the gradient will be added to, or a word if there is
     none.
+
+    For `y = x * 0.5` and `y.backward(v)` the nodes of the survey are y, v, x, 0.5, and its key is what was `asked`,
+    then (mul, (), 2, 3, KEPT_AND_TRACKED, aval of v, aval of x, "fresh", aval of 0.5). "fresh" says that x has no
+    `grad`; if it has one, that is another node, and its place is there.
     """
     if not create_graph:
         deferred.settle()

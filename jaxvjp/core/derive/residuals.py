@@ -1,7 +1,9 @@
 """What torch would have saved for the derivative of `func.vmap(f)(x)` or `checkpoint(f, x)`: one node here, many there.
 
 torch runs `f` operation by operation, and each saves what its row says (`Op.saves`). A write to such a tensor before a
-backward pass is an error. Here the operations are in the `Program` that the node carries.
+backward pass is an error. Here the operations are in the `Program` that the node carries. The same holds for a
+`pullback` that is itself differentiated. A trace tells which operands were saved; where that would take too long, all
+are taken for saved.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ def overwritten_residual(node: Node) -> Node | None:
     """The input of a transform that was written in place since, if torch would have saved it; None if nothing was."""
     if not (node.static and type(node.static[0]) is Program and type(node.aval) is tuple):
         return None
-    written = [at for at, each in enumerate(node.inputs) if isinstance(each, Node) and _written_since(each, node)]
+    kept = () if node.packed is None else node.packed.kept  # hooks were given it
+    operands = [(at, each) for at, each in enumerate(node.inputs) if isinstance(each, Node) and at not in kept]
+    written = [at for at, each in operands if _written_since(each, node)]
     if not written:
         return None
     tracked = tuple([at for at, each in enumerate(node.inputs) if each.requires_grad])

@@ -1,11 +1,7 @@
 """The recorded graph: one `Node` per operation, in the order in which the user's lines ran.
 
 `y = x * 2` is a node with the op `mul` and the inputs (node of x, `Number` 2). It has an aval (shape and dtype) at
-once, and a value only after `evaluation` has computed it. `record` makes nodes, `reachable` walks over them. `saves`
-says what a node saves for its backward step, `lifetime` when it drops its inputs.
-
-A walk visits thousands of nodes, and each test of a node counts. So what few nodes have, such as hooks, is marked by
-one flag, `Node.special`, which a walk tests first.
+once, and a value only after `evaluation` has computed it. `record` makes nodes, `reachable` walks over them.
 """
 
 from __future__ import annotations
@@ -43,8 +39,6 @@ Value = jax.Array | np.ndarray[Any, Any]
 class Number:
     """A Python number as an operand, such as the 2 of `x * 2`. Its value is an argument of the compiled program:
     `x * 3` runs the same program. A number that selects a program is a static argument instead, as in `x ** 2`.
-
-    OverflowError, in torch's words, for an integer that takes more than 64 bits.
     """
 
     # As a `Node` has them, so that a walk need not ask which of the two an operand is.
@@ -56,7 +50,7 @@ class Number:
 
     def __init__(self, value: complex, number_dtype: Any, device: Any = None) -> None:
         if type(value) is int and not LEAST <= value <= MOST:
-            within_64_bits(value)
+            within_64_bits(value)  # OverflowError, in torch's words
         self.value = value
         self.aval = number_aval(number_dtype, device)
         leave_uncollected(self)
@@ -111,13 +105,13 @@ class Node:
 
     Attributes, of which these eight are enough at first (the others are in comments below, by who reads them):
         operation, static, inputs: the op, its static arguments such as `dim`, its operands. Given data has no op.
-        aval: the abstract value: shape, dtype, device. A tuple of them where the op returns several arrays; each
-            of these is a node of its own, with the op `tuple_item`.
+        aval: the abstract value: shape, dtype, device. If the op returns several arrays, a tuple of theirs; each array
+            is then a node of its own, with the op `tuple_item`.
         value: the value (see `Value`) once it has been computed or given; None before.
         requires_grad: whether a cotangent may flow to it.
         serial: its number in the order of recording; the inputs of a node have smaller ones.
-        freed: whether a backward pass without `retain_graph` went through it. Only a node whose op saves tensors is
-            marked. That goes by the op: `x * 2` is, although torch saves nothing beside a number.
+        freed: set by a backward pass without `retain_graph`, if the op is declared to save something, as `mul` is,
+            even for `x * 2`.
     """
 
     freed: bool
@@ -135,8 +129,9 @@ class Node:
     #   packed: what saved-tensor hooks made of the tensors that torch would have saved.
     #   retains: whether its tensor keeps the gradient in `grad` although it is no leaf (`retain_grad`).
     #   special: whether one of these six, or `mutation`, was ever set; or the node is freed, or is a copy with an
-    #       `original`, or shows a leaf that has hooks. `survey` tests it first, and then looks whether its key tells
-    #       all about the node; if it does not, no plan is remembered for the graph.
+    #       `original`, or shows a leaf that has hooks. A walk visits thousands of nodes, and each test of one counts:
+    #       it tests this flag first. `survey` then looks whether its key tells all about the node; if it does not, no
+    #       plan is remembered for the graph.
     edges: tuple[Node, ...] | None = rare("_edges")
     python: PythonBackward | None = rare("_python")
     hooks: dict[int, Hook] | None = hooks_of_leaf_or_node("hooks")
@@ -348,8 +343,10 @@ def hold(node: Node, holder: Holder) -> None:
 
 
 def hooks_of(node: Node) -> dict[int, Hook] | None:
-    """`node.hooks`."""
-    return node._hooks if node.leaf is None else node.leaf.hooks
+    """`node.hooks`, if they are called: not those of a leaf whose gradient is added to no `grad`."""
+    if node.leaf is None:
+        return node._hooks
+    return None if node.leaf.lost else node.leaf.hooks
 
 
 def ends_here(node: Node) -> bool:

@@ -34,7 +34,7 @@ def record_with(
     signature: Signature, operation: Op, inputs: tuple[Node | Number, ...], static: tuple[Any, ...], where: UserLine
 ) -> Node:
     """`record` where the signature and the user's line are known."""
-    mode = grad_mode()
+    mode = grad_mode()  # `no_grad` turns `enabled` off
     tracked = signature.differentiable and mode.enabled and tracks(inputs)
     node = new_node(operation, static, inputs, signature.aval, tracked, where)
     # Torch's inference mode, whose tensors must not be saved, and hooks on saved tensors:

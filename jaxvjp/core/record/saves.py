@@ -11,6 +11,7 @@ from typing import cast
 
 from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
 from jaxvjp.core.record.modes import transforming
+from jaxvjp.core.record.versions import Versions
 from jaxvjp.ops.identity import detach, dual, primal, transform_argument, tuple_item, variable
 from jaxvjp.ops.view import placed
 from jaxvjp.types.dtypes import int64
@@ -110,11 +111,17 @@ def origin_of(node: Node) -> Node:
     return node
 
 
-def count_writes(node: Node, shown: Node) -> None:
-    """Has `node` count the writes to what `shown` shows (`origin_of`), to be seen without that."""
-    for each in (shown, origin_of(shown)):
+def count_of_writes(node: Node) -> Versions:
+    """The count of writes to what `node` shows (`origin_of`), which begins here if nobody has counted them yet."""
+    for each in (node, origin_of(node)):
         if each.versions is None and each.tensor is not None:
             each.tensor.begin_count()
+    return origin_of(node).versions or Versions()
+
+
+def count_writes(node: Node, shown: Node) -> None:
+    """Has `node` count the writes to what `shown` shows (`origin_of`), to be seen without that."""
+    count_of_writes(shown)
     origin = origin_of(shown)
     if origin is not node:
         node.versions, node.version = origin.versions, origin.version

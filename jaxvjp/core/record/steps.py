@@ -7,7 +7,7 @@ These are the types, and `hook_of_level`. `autograd` has the classes: `autograd.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -38,7 +38,13 @@ class StepHooks(NamedTuple):
 
 
 class Packed(Protocol):
-    """What saved-tensor hooks made of the tensors that a node saves."""
+    """What saved-tensor hooks made of the tensors that a node saves.
+
+    Attributes:
+        kept: that, by the position of the operand; by None of the result.
+    """
+
+    kept: Mapping[int | None, Any]
 
     def __call__(self, create_graph: bool) -> dict[int, Node]:
         """Calls the unpack hook: maps the position of each saved operand to the node to use instead."""

@@ -2,12 +2,9 @@
 
 What is called, `Executable.call`, changes over time:
 
-1. `tiers.Waiting` runs the program in NumPy until compiling it pays.
+1. On a CPU `tiers.Waiting` runs the program in NumPy until compiling it pays. On a GPU or TPU nothing waits.
 2. `choosing.Trial` has it compiled by `jax.jit`, and times the calls.
 3. If it is called often, `choosing` finds out how to compile it best; from then on that function is called.
-
-Programs on a mesh or on a device other than JAX's default begin compiled by `jax.jit`, and those on the device "meta"
-compute nothing. `counters` counts compiles and calls.
 """
 
 from __future__ import annotations
@@ -43,7 +40,7 @@ from jaxvjp.ops.identity import redistributed
 from jaxvjp.types.devices import META, NO_DATA, jax_device
 from jaxvjp.types.dtypes import dtype
 from jaxvjp.types.forks import Fork, in_child
-from jaxvjp.types.meshes import OnMesh
+from jaxvjp.types.meshes import OnMesh, of_all_processes
 
 QUICK = 8
 """Operations. Where programs do not wait in NumPy, one of at most this many is compiled at its first call, even if it
@@ -98,6 +95,9 @@ class Executable:
     For a program of the arrays x, y and the numbers 2.0, 0.5 the operands are (x, y, [2.0, 0.5]). Packed like this, 20
     numbers add 2 µs to a call; as 20 operands they would add 32.
 
+    Programs on a mesh or on a device other than JAX's default begin compiled by `jax.jit`, and those on the device
+    "meta" compute nothing (`_call_on`).
+
     Attributes:
         arrays: the positions of those arguments of the program that are arrays.
         packs: for each dtype, the positions of its Python numbers among the arguments.
@@ -105,10 +105,11 @@ class Executable:
         choice: how it is compiled, once that was chosen.
         where: the user's line that needed it first.
         device: where it runs; None for JAX's default device.
-        deferring: computes the gradients alone, and gives None for the primal outputs; None, if there is no such
-            function or somebody has read a primal output (`evaluation.Deferred`).
-        repeated: for each pack the numbers of the last call and, if those came twice in a row, their array on the
-            device.
+        deferring: usually None. Of a backward pass that runs faster as two functions (`choosing.Apart`): the one that
+            computes the gradients, and gives None for the outputs of the forward run, such as a loss; None again once
+            somebody has read such an output (`evaluation.Deferred`).
+        repeated: for each pack a pair: the numbers of the last call, in a form to compare them by, and their array on
+            the device, if the call before had the same numbers; else None.
     """
 
     def __init__(self, program: Program) -> None:
@@ -272,10 +273,8 @@ def _on_mesh(mesh: OnMesh, program: Program, arrays: list[int], compiled: Compil
 
 def _check_alike(values: Sequence[Any]) -> None:
     """RuntimeError in every process if one of these values, which are on no mesh, is another one in some process."""
-    from jax.experimental.multihost_utils import process_allgather  # for who has several processes
-
     own = np.array([zlib.crc32(np.ascontiguousarray(each)) for each in values], np.uint32)
-    different = np.flatnonzero((process_allgather(own).reshape(-1, own.size) != own).any(axis=0))
+    different = np.flatnonzero((of_all_processes(own) != own).any(axis=0))
     if different.size:
         shape = list(np.shape(values[different[0]]))
         raise RuntimeError(

@@ -6,4 +6,4 @@ from jaxvjp.core.run.plan cimport Dispatch, Plan
 from jaxvjp.core.run.survey cimport Survey, survey
 from jaxvjp.core.run.values cimport operand_of
 
-cpdef list operands_of(list nodes, Plan plan)
+cpdef list values_of(list nodes, Plan plan)

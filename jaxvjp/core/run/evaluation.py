@@ -1,14 +1,7 @@
 """Computes the values of nodes: `evaluate([node])` sets `node.value`.
 
 It surveys the part of the graph that has no values yet, makes a plan for it or finds the plan of an equal graph, and
-runs the plan. Nothing is computed before somebody asks. Who asks:
-
-* whoever reads a value: `y.tolist()`, `print(y)`, `if y > 0:` (`Tensor._known`); an op whose errors depend on values,
-  such as an index out of range (`tensor.apply.inspect`); a move to another device (`transfer`);
-* a backward pass: for the gradients, and for the roots, whose values the same programs give
-  (`autograd.accumulation._compute`; for an equal graph `remembered_walks` runs the plan that was found here);
-* the next backward pass, before all else, for what waits (`Deferred`, `Heavy`); and long graphs that nobody reads
-  (`tensor.apply.limit_untracked_graph`).
+runs the plan. Nothing is computed before somebody asks, who reads a value or wants gradients.
 """
 
 from __future__ import annotations
@@ -32,6 +25,7 @@ from jaxvjp.core.run.values import operand_of
 from jaxvjp.types.devices import Elsewhere, program_place
 
 plans: Memory[Plan] = Memory()
+"""Plans by the keys of surveys of what had no value: the key of the values, in docs/architecture.md."""
 
 
 def evaluate(wanted: Iterable[Node], short_pieces: bool | None = None) -> list[tuple[Survey, Plan]]:
@@ -43,6 +37,15 @@ def evaluate(wanted: Iterable[Node], short_pieces: bool | None = None) -> list[t
 
     Returns the survey of the graph, as it was before, and the plan that was run: one pair for each device, and none for
     what ran in short pieces.
+
+    Who asks:
+
+    * whoever reads a value: `y.tolist()`, `print(y)`, `if y > 0:` (`Tensor._known`); an op whose errors depend on
+      values, such as an index out of range (`tensor.apply.inspect`); a move to another device (`transfer`);
+    * a backward pass: for the gradients, and for the roots, whose values the same programs give
+      (`autograd.accumulation._compute`; for an equal graph `remembered_walks` runs the plan that was found here);
+    * the next backward pass, before all else, for what waits (`Deferred`, `Heavy`); and long graphs that nobody reads
+      (`tensor.apply.limit_untracked_graph`).
     """
     nodes = [node for node in wanted if node.value is None]
     if not nodes:
@@ -63,14 +66,15 @@ def evaluate(wanted: Iterable[Node], short_pieces: bool | None = None) -> list[t
 
 
 def _evaluate(nodes: list[Node], short_pieces: bool | None) -> list[tuple[Survey, Plan]]:
-    found = survey(start=nodes, wanted=nodes)
+    found = survey(start=nodes, wanted=nodes)  # it begins at these nodes, and their values are wanted
     plan = plans.get(found.key)
-    if plan is None:
+    if plan is None:  # no equal graph came before
+        # False, but for a long graph that came seldom.
         short_pieces = choose_short_pieces(found) if short_pieces is None else short_pieces
         plan = plan_of(found, short_pieces)
         if not short_pieces:
-            plan = plans.learn(found.key, roll_loops(plan))
-    values = operands_of(found.nodes, plan)
+            plan = plans.learn(found.key, roll_loops(plan))  # with equal calls in a row as one loop
+    values = values_of(found.nodes, plan)
     plan.run(values)
     for place in plan.outputs:
         node = found.nodes[place]
@@ -79,7 +83,7 @@ def _evaluate(nodes: list[Node], short_pieces: bool | None) -> list[tuple[Survey
     return [] if short_pieces else [(found, plan)]
 
 
-def operands_of(nodes: list[Any], plan: Plan) -> list[Any]:
+def values_of(nodes: list[Any], plan: Plan) -> list[Any]:
     """The value of each node or number, to run `plan` with.
 
     While one of its programs still runs in NumPy, values are passed as they are: none is moved to the device for

@@ -1,7 +1,7 @@
 """Plans how to compute a graph: which programs to call, on which values, in which order.
 
-`plan_of` makes the `Plan` of a graph that was looked over (`survey`). Callers keep it in a `Memory` under the survey's
-key. It reads and writes a list of values by the places of nodes in the survey.
+`plan_of` makes the `Plan` of a survey. The plan reads and writes a list of values, by the places of the survey.
+Callers keep it in a `Memory`, a bounded dict, under the survey's key.
 """
 
 from __future__ import annotations
@@ -50,16 +50,15 @@ def choose_short_pieces(found: Survey) -> bool:
 
 
 class Dispatch:
-    """One call of an `Executable` (run by NumPy at first, compiled later), which reads values at some places and writes
-    its results to others.
+    """One call of an `Executable`, which reads values at some places and writes its results to others.
 
     Attributes:
         executable: what is called.
         arrays: the places of its operands that are arrays.
         packs: for each pack of Python numbers, its dtype and the places of the numbers.
         gives: the places of its results.
-        last_reads: the places that no later dispatch reads: their values are dropped after the call.
-        loop_counts: of a compiled loop its last operand (see `compiled_loop.Loop`); else None.
+        last_reads: the places of values that are dropped after the call, as no later one reads them.
+        loop_counts: usually None; of a compiled loop its last operand (`compiled_loop.Loop`).
     """
 
     def __init__(
@@ -110,8 +109,7 @@ class Plan:
     def run(self, values: list[Any], deferring: bool = False) -> None:
         """Puts the values of `outputs` at their places in `values`, where those that are known are at theirs already.
 
-        If `deferring`, the primal outputs of a pullback may be left None: of a program that is compiled as two
-        (`choosing.Apart`) only the one with the gradients is called.
+        If `deferring`, a backward pass may leave None what is no gradient, such as the loss (`Executable.deferring`).
         """
         dispatch: Dispatch
         for dispatch in self.dispatches:
@@ -119,10 +117,10 @@ class Plan:
             operands = [values[each] for each in dispatch.arrays]
             for pack, (dtype, places) in enumerate(dispatch.packs):
                 operands.append(executable.packed(pack, [values[each] for each in places], dtype))
-            if dispatch.loop_counts is not None:
+            if dispatch.loop_counts is not None:  # rare: a compiled loop
                 operands.append(dispatch.loop_counts)
             counters.dispatches += 1
-            with jax.enable_x64(True):
+            with jax.enable_x64(True):  # usually `executable.call(*operands)`
                 results = ((deferring and executable.deferring) or executable.call)(*operands)
             for result, place in enumerate(dispatch.gives):
                 values[place] = results[result]

@@ -28,7 +28,7 @@ class Program:
         arguments: the aval of each argument; `aval.number` marks a Python number.
         equations: the operations, each after those whose results it reads.
         outputs: the results that the function returns, numbered like the operands of an `Equation`.
-        weight: the number of equations, counting also those of programs that an operation carries, as `pullback` does.
+        weight: the number of equations, with those of the programs that operations carry, as `pullback` does.
     """
 
     __slots__ = ("_hash", "arguments", "equations", "outputs", "weight")
@@ -89,13 +89,14 @@ def freeze(nodes: Iterable[Node], outputs: Sequence[Node]) -> tuple[Program, lis
         operation: Any = node.operation
         equations.append((operation, node.static, tuple(reads)))
         weight += weight_of(node) if operation.carries_program else 1
-    if Meshes.used:
+    if Meshes.used:  # rare: several devices
         _fit_to_mesh(outputs, position_of, equations, arguments)
     for each in outputs:
-        if each not in position_of:  # of `lambda x, y: y`, say (`pure`, `func`): neither computed nor read by `nodes`
+        if each not in position_of:  # rare: no node computes or reads it, as of `lambda x, y: y` (`pure`, `func`)
             arguments.append(each)
             position_of[each] = -len(arguments)
     returned = tuple([position_of[each] for each in outputs])
+    # `plain`, without strides: no program depends on them
     avals = tuple([each.aval if each.aval.strides is None else each.aval.plain for each in arguments])
     return intern(avals, tuple(equations), returned, weight), arguments
 
@@ -114,7 +115,7 @@ def weight_of(node: Node) -> int:
 
 def replay(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
     """The outputs of `program`, given an array for each argument. JAX can trace it."""
-    shared = in_pullbacks(program)
+    shared = in_pullbacks(program)  # empty, unless the program holds a pullback of some of its own equations
     if shared:
         return _replay_sharing(program, arguments, shared)
     results: list[Any] = []

@@ -1,8 +1,8 @@
 """Looks over a graph: numbers its nodes, and makes a key that is equal for graphs of equal structure.
 
 Nodes have **places**: a survey numbers the nodes that it meets 0, 1, 2 and so on, and a plan reads and writes a list of
-values in that order. As it names no nodes, the same plan runs on the next graph of the same structure. The second step
-of a training loop costs the survey and a look-up in a `Memory`.
+values in that order. As it names no nodes, the same plan runs on the next graph of the same structure: the second step
+of a training loop costs the survey and a look-up.
 """
 
 from __future__ import annotations
@@ -24,21 +24,16 @@ class Survey:
     """The result of `survey`: a graph, from the nodes that it starts at back to nodes that have values.
 
     Attributes:
-        nodes: its nodes and numbers, in the order in which they were met. The index here is the place of a node.
+        nodes: its nodes and numbers, in the order of their places.
         place_of: the place of each node and number.
-        operations: the nodes that have to be computed or differentiated. The others, given or computed already, are
-            read.
-        kept: the places of the operations whose values will be put on their nodes: those that were asked for, and those
-            that the user holds.
-        key: equal for graphs of equal structure of which the same values are kept. First `key_prefix`, then the nodes
-            in the order of their places: of an operation its op, static arguments, the places that it reads, and a mark
-            (`KEPT` and others); of a leaf or number its aval. To read `y = x * 0.5` with x given: the nodes are y, x,
-            0.5, the key is (mul, (), 1, 2, KEPT, aval of x, aval of 0.5). For `y.backward(v)`: the nodes are y, v, x,
-            0.5, the key is (*key_prefix, mul, (), 2, 3, KEPT_AND_TRACKED, aval of v, aval of x, "fresh", aval of 0.5):
-            a leaf that a gradient arrives at adds the place of its `grad`, or a word if it has none. What is `special`
-            adds more.
-        key_is_complete: whether one plan computes all graphs of that key. False if a node has what no key tells: a
-            Python step, a hook, or that it was freed (`_tells_all`).
+        operations: the nodes to be computed or differentiated; the others, given or computed already, are read.
+        kept: the places of the operations whose values are kept, on their nodes: what was asked for, and what the user
+            holds.
+        key: equal for graphs of equal structure of which the same values are kept. To read `y = x * 0.5` with x given,
+            the nodes are y, x, 0.5, and the key is (mul, (), 1, 2, KEPT, aval of x, aval of 0.5): y is a mul without
+            static arguments, of the nodes at 1 and 2, and its value is kept.
+        key_is_complete: whether one plan computes all graphs of that key. False if a node has what no key tells, such
+            as a hook (`_tells_all`).
     """
 
     def __init__(
@@ -67,6 +62,11 @@ def survey(
     create_graph: bool = False,
 ) -> Survey:
     """Surveys the nodes that `start` is computed from, back to nodes that have values.
+
+    The key is `key_prefix`, then for each node, in the order of places: of an operation its op, static arguments, the
+    places that it reads, and a mark (`KEPT` and others); of a leaf or number its aval. A leaf that a gradient arrives
+    at adds the place of its `grad`, or a word if it has none, and a node that is `special` adds more.
+    `remembered_walks.request_of` shows the key of a backward pass.
 
     The key is not complete, besides what `_tells_all` says, where a node has hooks and is not a leaf with
     `grad_node_of` given; or where a gradient goes to the old node of a leaf that was written since (`stale`): that

@@ -20,7 +20,7 @@ GIVEN_UP = re.compile(
     "Trying to use a saved tensor that has been detached in-place|leaf variable has been moved into the graph interior"
     "|(Function .* returned an )?invalid gradient at index|sub_.*must be Tensor, not NoneType|.*INTERNAL ASSERT FAILED"
     "|Inplace update to inference tensor|setStorage: sizes"
-    "|torch.utils.checkpoint: A different number of tensors was saved"
+    "|torch.utils.checkpoint: A different number of tensors was saved|none of output has requires_grad=True, this check"
     "|A leaf node was passed to _will_engine_execute_node"
 )
 """What torch says of a graph that was changed after it was recorded and has its gradient here (docs/storage.md), of a
