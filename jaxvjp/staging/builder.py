@@ -14,7 +14,7 @@ from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.loop_search import roll_loops
 from jaxvjp.core.run.pieces import STAGED_PIECE
 from jaxvjp.core.run.plan import Plan, plan_of
-from jaxvjp.core.run.survey import survey
+from jaxvjp.core.run.survey import Survey, survey
 from jaxvjp.ops.identity import clone, detach, variable
 from jaxvjp.staging.graphs import Graph
 from jaxvjp.staging.journal import Journal
@@ -223,9 +223,7 @@ class Builder:
             if not journal.older(node) and node.operation is not None and node.inputs:
                 node.value = None  # a value here is that of a tensor outside, which another call replaces
         self.recorded = survey(outputs, outputs)
-        self.plan = (
-            Plan((), tuple(self.recorded.kept)) if self.live else roll_loops(plan_of(self.recorded, most=STAGED_PIECE))
-        )
+        self.plan = Plan((), tuple(self.recorded.kept)) if self.live else _plan_of(self.recorded)
         self.outputs = {number: at for at, number in enumerate(self.plan.outputs)}
 
     def _behind(self, outputs: list[Node]) -> list[Node]:
@@ -411,6 +409,12 @@ class Builder:
                 self.journal.refuse("returns tensors that share memory, one with another shape than when it was viewed")
             else:
                 self.journal.refuse("returns views of a tensor that it does not return")
+
+
+def _plan_of(recorded: Survey) -> Plan:
+    plan = roll_loops(plan_of(recorded))
+    loops = any(each.loop_counts is not None for each in plan.dispatches)
+    return plan if loops or len(plan.dispatches) < 2 else plan_of(recorded, most=STAGED_PIECE)
 
 
 def _same(after: Node, before: Node) -> bool:

@@ -14,7 +14,7 @@ import jax
 from jaxvjp.core.record.graph import recording_order
 from jaxvjp.core.run.compilation import Executable, counters, executable
 from jaxvjp.core.run.memory import Memory
-from jaxvjp.core.run.pieces import PIECE, in_pieces, read_across
+from jaxvjp.core.run.pieces import in_pieces, read_across
 from jaxvjp.core.run.program import freeze, weight_of
 from jaxvjp.core.run.survey import Survey
 from jaxvjp.core.run.tiers import Compiling
@@ -139,7 +139,7 @@ def with_last_reads(dispatches: Sequence[Dispatch], outputs: Iterable[int]) -> t
     return tuple(reversed(result))
 
 
-def plan_of(found: Survey, short_pieces: bool = False, most: int = PIECE) -> Plan:
+def plan_of(found: Survey, short_pieces: bool = False, most: int | None = None) -> Plan:
     """The plan that computes what a survey found without a value, pullbacks among it. For `short_pieces` see
     `choose_short_pieces`, for `most` `in_pieces`. The survey must not have been made with `walks_behind_values`, as
     that of a `BackwardRequest` is: it has operations that have their values already."""
