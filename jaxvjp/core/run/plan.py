@@ -107,9 +107,10 @@ class Plan:
         )
 
     def run(self, values: list[Any], deferring: bool = False) -> None:
-        """Puts the values of `outputs` at their places in `values`, where those that are known are at theirs already.
+        """Puts the values of `outputs` at their places in `values`, which already has the known ones at theirs.
 
-        If `deferring`, a backward pass may leave None what is no gradient, such as the loss (`Executable.deferring`).
+        `deferring` (rare): a backward pass may leave None what is no gradient, such as the loss
+        (`Executable.deferring`).
         """
         dispatch: Dispatch
         for dispatch in self.dispatches:
@@ -122,8 +123,8 @@ class Plan:
             counters.dispatches += 1
             with jax.enable_x64(True):  # usually `executable.call(*operands)`
                 results = ((deferring and executable.deferring) or executable.call)(*operands)
-            for result, place in enumerate(dispatch.gives):
-                values[place] = results[result]
+            for number, place in enumerate(dispatch.gives):
+                values[place] = results[number]
             for place in dispatch.last_reads:
                 values[place] = None
 

@@ -115,8 +115,8 @@ def weight_of(node: Node) -> int:
 
 def replay(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
     """The outputs of `program`, given an array for each argument. JAX can trace it."""
-    shared = in_pullbacks(program)  # empty, unless the program holds a pullback of some of its own equations
-    if shared:
+    shared = in_pullbacks(program)
+    if shared:  # rare: it computes y, and holds a pullback that computes y again
         return _replay_sharing(program, arguments, shared)
     results: list[Any] = []
     for operation, static, inputs in program.equations:
