@@ -32,7 +32,7 @@ def in_pieces(
     short_pieces: bool = False,
     most: int | None = None,
 ) -> list[list[Node]]:
-    """`nodes` cut into pieces of at most `most` (`PIECE`) operations, and after each node for which `ends_piece` is true.
+    """`nodes` cut into pieces of at most `most` (`PIECE`) operations, and after each for which `ends_piece` is true.
 
     A node without weight stays with the node before it: an op that returns a tuple is never cut off from its items.
     Where the user's code has a loop, a piece holds whole rounds of it. So the pieces of a long loop are equal programs,
