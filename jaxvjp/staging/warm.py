@@ -244,8 +244,7 @@ class _Writer:
         return found
 
     def _lines(self) -> Iterator[str]:
-        remembered = [f"{kind}{at}" for kind, at in self._remembered()]
-        yield f"global {', '.join(['known', 'thread', *remembered])}"
+        yield "global known, thread"
         yield "count = changes.count"
         yield "same = count == known and thread_modes() is thread"
         yield f"if not (same or modes_unchanged({grad_mode().enabled}, default, precision)): return MISS"
@@ -272,18 +271,26 @@ class _Writer:
         for number, (slot, check) in enumerate(self.variant.inspected):
             self.names[f"check{number}"] = check
             yield f"i{number} = n{slot}.value"
+            checked = f"check{number}(asarray(t{slot}.value if i{number} is None else i{number}))"
+            if self._overwrites([slot]):
+                yield checked
+                continue
+            self.names[f"passed{number}"] = None  # the array that passed: to read an array is to wait for it
+            yield f"global passed{number}"
             yield f"if i{number} is None or i{number} is not passed{number}:"
-            yield f"    check{number}(asarray(t{slot}.value if i{number} is None else i{number}))"
+            yield f"    {checked}"
             yield f"    passed{number} = i{number}"
         inside = [*self._dispatched()]
         for number, (result, check, read) in enumerate(self.variant.inspected_results):
             self.names[f"check_result{number}"] = check
             checked = f"check_result{number}(asarray(r{self.variant.plan.outputs[result]}))"
-            if read is None:
+            arrays = [each for each in read or () if each in self.operands]
+            if read is None or self._overwrites([self.operands[each] for each in arrays]):
                 inside.append(checked)
                 continue
-            now = "".join([f"x{each}, " for each in read])
-            inside.append(f"if not all(map(is_, passed_for{number}, ({now}))):")
+            self.names[f"passed_for{number}"] = (None,) * len(arrays)
+            now = "".join([f"x{each}, " for each in arrays])
+            inside += [f"global passed_for{number}", f"if not all(map(is_, passed_for{number}, ({now}))):"]
             inside += [f"    {checked}", f"    passed_for{number} = {now or '()'}"]
         owners: dict[int, str] = {}
         changes = [*self._changes(owners)]
@@ -313,16 +320,11 @@ class _Writer:
             self.names["structure"] = self.variant.structure
             yield f"return structure.unflatten([{', '.join(results)}])"
 
-    def _remembered(self) -> Iterator[tuple[str, int]]:
-        """The names of what is known to have passed a check: the arrays that it was computed from, which a check need
-        not read again. To read a result is to wait for it."""
-        for number in range(len(self.variant.inspected)):
-            self.names[f"passed{number}"] = None
-            yield "passed", number
-        for number, (_, _, read) in enumerate(self.variant.inspected_results):
-            if read is not None:
-                self.names[f"passed_for{number}"] = (None,) * len(read)
-                yield "passed_for", number
+    def _overwrites(self, slots: list[int]) -> bool:
+        """Whether the step gives one of these tensors new contents, so that their arrays are others at each step."""
+        aliases = self.variant.aliases
+        written = {aliases[each.slot] for each in self.variant.writes} | {slot for slot, *_ in self.variant.replaced}
+        return any(aliases[each] in written for each in slots)
 
     def _changes(self, owners: dict[int, str]) -> Iterator[str]:
         """Gives the tensors outside their new contents and gradients. Adds the names of the gradients to `owners`."""
