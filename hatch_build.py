@@ -56,6 +56,7 @@ MODULES = (
     "library/indexing.py",
     "autograd/accumulation.py",
     "autograd/roots.py",
+    "staging/updates.py",
 )
 """What is compiled. A `.pxd` file beside a module declares the attributes of its classes and the types of functions."""
 UNTYPED = frozenset(
@@ -77,7 +78,7 @@ UNTYPED = frozenset(
             "tensor/apply.py",
             "library/indexing.py",
         ),
-        *("func/arguments.py", "func/reverse.py", "func/batching.py"),
+        *("func/arguments.py", "func/reverse.py", "func/batching.py", "staging/updates.py"),
     ]
 )
 """Modules whose annotations Cython must not take for C types: what they annotate as a tuple may be a `Size`, or a class

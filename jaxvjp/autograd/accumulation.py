@@ -4,6 +4,8 @@
 `engine.walk_back` walks a graph. The plan that then computes its gradients is remembered, and for an equal graph it is
 run without a walk.
 Everything is computed before any `grad` changes, and then all change, also if an interrupt (Ctrl-C) comes meanwhile.
+Only leaves with hooks come after the others, one by one, as in torch: a hook that raises leaves those after it as they
+were.
 """
 
 from __future__ import annotations
@@ -112,11 +114,11 @@ def accumulated(
         request = None if left_lazy(create_graph) else request_of(roots, cotangents, targets, _grad_node_of)
         recalled = None if request is None else request.recalled()
         if recalled is not None:
-            receivers, waiting = _receivers(recalled)
+            receivers, waiting = _receivers(recalled)  # `waiting`, rare: leaves with hooks
             _receive_all(receivers, False)
-    if recalled is None:  # no equal graph was walked before
+    if recalled is None:  # no equal graph was walked before. A walk calls hooks, so it does not hold `accumulation`.
         return _walked(request, roots, cotangents, targets, create_graph)
-    if waiting:  # rare: leaves with hooks
+    if waiting:
         _receive_waiting(recalled, receivers, waiting)
         receivers = []  # their hooks after accumulation were called
     return receivers, recalled.walked, recalled.met
@@ -279,7 +281,8 @@ def _receive_all(received: list[tuple[Tensor, Node]], create_graph: bool) -> Non
 def _receive(receiver: Stored, new_grad: Node, create_graph: bool) -> None:
     """Makes `new_grad`, to which an earlier `grad` was added already, the `grad` of `receiver`: a new tensor, or, for a
     leaf that has a `grad`, new contents of that one, as torch adds in place."""
-    if receiver._grad is None or create_graph or not ends_here(receiver._node):  # what is retained is a new sum
+    if receiver._grad is None or create_graph or not ends_here(receiver._node):
+        # The `grad` of a tensor that is no leaf (`retain_grad`) is a new tensor each time.
         if new_grad.aval.strides != receiver._node.aval.strides and new_grad.holder is None:
             new_grad.aval = receiver._node.aval  # torch lays a new `grad` out as its tensor
         receiver._take_grad(holding(new_grad, Tensor))

@@ -14,6 +14,7 @@ from typing import Any, Self, TypeVar
 import jaxvjp as torch
 from jaxvjp.core.record.modes import staging
 from jaxvjp.distributions import constraints
+from jaxvjp.library.alike import compute
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.size import Size
 from jaxvjp.types.user_code import warn_user
@@ -112,12 +113,15 @@ class Distribution:
                 f"{self.__class__} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or "
                 "initialize the distribution with `validate_args=False` to turn off validation.",
             )
+        found = []
         for name, constraint in listed.items():
             lazy = name not in vars(self) and isinstance(getattr(type(self), name, None), lazy_property)
-            if lazy or constraints.is_dependent(constraint):
-                continue
-            value = getattr(self, name)
-            if not constraint.check(value).all():
+            if not lazy and not constraints.is_dependent(constraint):
+                value = getattr(self, name)
+                found.append((name, constraint, value, constraint.check(value).all()))
+        compute([valid for *_, valid in found])
+        for name, constraint, value, valid in found:
+            if not valid:
                 raise ValueError(
                     f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
                     f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}"

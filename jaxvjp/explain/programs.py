@@ -16,7 +16,7 @@ from jaxvjp.core.derive.transforms import jvp, vmap
 from jaxvjp.core.record.graph import Node, Number, reachable
 from jaxvjp.core.record.record import signature_of
 from jaxvjp.core.run.evaluation import evaluate
-from jaxvjp.core.run.program import Program
+from jaxvjp.core.run.program import Program, called
 from jaxvjp.explain.block import Expression, Step, Value
 from jaxvjp.explain.literals import Unwritable, batched, call, literal, name, parsed
 from jaxvjp.explain.scope import WRITERS, Scope, function, partial
@@ -24,10 +24,9 @@ from jaxvjp.explain.text import NOWHERE, Text
 from jaxvjp.ops.creation import full
 from jaxvjp.ops.identity import tuple_item
 from jaxvjp.pure.loops import cond_, scan_, while_loop_
-from jaxvjp.staging.graphs import compiled_function
 from jaxvjp.utils.checkpoint import checkpointed, checkpointed_reentrant
 
-CALLS = {checkpointed: "jax.checkpoint", checkpointed_reentrant: "jax.checkpoint", compiled_function: "jax.jit"}
+CALLS = {checkpointed: "jax.checkpoint", checkpointed_reentrant: "jax.checkpoint", called: "jax.jit"}
 """Ops that only call a program, and the transform they are written as."""
 LAMBDA = 50
 """A function of one or two arguments whose result is written in fewer characters is a `lambda`."""

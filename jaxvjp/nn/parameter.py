@@ -8,7 +8,7 @@ from typing import Any
 from jaxvjp.library.creation import empty
 from jaxvjp.tensor.overriding import disabled
 from jaxvjp.tensor.storage import of_class
-from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.tensor.tensor import ORDINARY, Tensor
 
 UNDERNEATH = "a leaf: what `jax.grad` calls an argument"
 
@@ -70,6 +70,9 @@ class Parameter(Tensor, metaclass=ParameterMeta):
 
     def __repr__(self) -> str:
         return f"Parameter containing:\n{super().__repr__()}"
+
+
+ORDINARY.add(Parameter)
 
 
 def as_parameter(tensor: Tensor, kind: type[Parameter] = Parameter) -> Parameter:

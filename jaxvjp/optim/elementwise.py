@@ -21,6 +21,7 @@ from jaxvjp.library.alike import compute, note_number, number_shown
 from jaxvjp.library.creation import full, zeros_like
 from jaxvjp.ops.complex import view_as_real
 from jaxvjp.optim.optimizer import Group, Optimizer
+from jaxvjp.staging.updates import count, number_of_steps, update_at_once
 from jaxvjp.tensor.tensor import Tensor, view
 from jaxvjp.tensor.view_steps import Step
 from jaxvjp.types.dtypes import float32, float64, get_default_dtype
@@ -105,7 +106,10 @@ class Elementwise(Optimizer):
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        with tracking(bool(self.defaults.get("differentiable", False))):
+        differentiable = bool(self.defaults.get("differentiable", False))
+        with tracking(differentiable):
+            if not differentiable and update_at_once(self):
+                return loss
             known: dict[Any, Any] = {}
             for group in self.param_groups:
                 for each in group["params"]:
@@ -117,12 +121,43 @@ class Elementwise(Optimizer):
         return loss
 
     def _update(self, parameter: Tensor, grad: Tensor, group: Group, known: dict[Any, Any]) -> None:
-        p, state = parameter, self.state.get(parameter, {})
+        """Counts the step and applies the rule. `known` has what `_numbers` gave for other parameters."""
+        state = self.state.get(parameter, {})
         if not state:
-            state.update(self._begun(p, grad, group))
+            state.update(self._begun(parameter, grad, group))
         if group.get("differentiable"):  # what is kept for the gradient of this step is not written by the next
             state.update({name: each.clone() for name, each in state.items() if name not in self.COUNTS})
-        numbers = self._counted(state, group, known)
+        self._count(state, group, known)
+        self._apply_rule(parameter, grad, state, group, known)
+        if state:
+            self.state[parameter] = state
+
+    def _count(self, state: dict[str, Any], group: Group, known: dict[Any, Any]) -> None:
+        """Counts the step in the state of a parameter."""
+        if not self.COUNTS:
+            return
+        step = state["step"]
+        number = number_of_steps(step)
+        if number is not None:
+            count(step, number + 1)
+            note_number(step, (number + 1, step.dtype))
+            return
+        key = (id(group), number_shown(step))
+        if key in known:
+            first, token = known[key]
+            step.copy_(first)
+        else:
+            step.add_(1)
+            _, token = known[key] = step, object()
+        note_number(step, token)
+
+    def _apply_rule(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: Group, known: dict[Any, Any]) -> None:
+        """What follows after the step was counted: the settings that all rules have in common, and the rule."""
+        counts = [state[name] for name in self.COUNTS]
+        key = (id(group), *[number_shown(each) if place == 0 else id(each) for place, each in enumerate(counts)], "")
+        if key not in known:
+            known[key] = self._numbers(group, *counts)
+        numbers = known[key]
         if group.get("maximize"):
             grad = -grad
         kept = state
@@ -136,23 +171,6 @@ class Elementwise(Optimizer):
             else:
                 grad = grad + p * decay if isinstance(decay, Tensor) else grad.add(p, alpha=decay)
         self._rule(p, grad, kept, group, numbers)
-        if state:
-            self.state[parameter] = state
-
-    def _counted(self, state: dict[str, Any], group: Group, known: dict[Any, Any]) -> Any:
-        """Counts the step in the state of a parameter, and gives what `_numbers` does."""
-        if not self.COUNTS:
-            return self._numbers(group)
-        step, *others = (state[name] for name in self.COUNTS)
-        key = (id(group), number_shown(step), *map(id, others))
-        if key in known:
-            numbers, first, token = known[key]
-            step.copy_(first)
-        else:
-            step.add_(1)
-            known[key] = numbers, _, token = self._numbers(group, step, *others), step, object()
-        note_number(step, token)
-        return numbers
 
     def _begun(self, p: Tensor, grad: Tensor, group: Group) -> dict[str, Any]:
         """The state of a parameter before its first step."""

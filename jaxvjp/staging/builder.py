@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 from weakref import ref
 
@@ -11,8 +12,9 @@ from jaxvjp.core.record.modes import tracking
 from jaxvjp.core.record.record import record
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.loop_search import roll_loops
+from jaxvjp.core.run.pieces import STAGED_PIECE
 from jaxvjp.core.run.plan import Plan, plan_of
-from jaxvjp.core.run.survey import survey
+from jaxvjp.core.run.survey import Survey, survey
 from jaxvjp.ops.identity import clone, detach, variable
 from jaxvjp.staging.graphs import Graph
 from jaxvjp.staging.journal import Journal
@@ -77,7 +79,9 @@ class Builder:
                 if journal.older(node) and (tensor := self._tensor_before(node)) is not None
             ],
             inspected_draws=[(draws[node], check) for node, check in journal.inspections if node in draws],
-            inspected_results=[] if self.live else [(self._output(node), check) for node, check in self.inner],
+            inspected_results=[]
+            if self.live
+            else [(self._output(node), check, self._read_for(node, draws)) for node, check in self.inner],
             inspection=inspection,
             checks=[check for _, check in self.inner],
             writes=[
@@ -219,7 +223,7 @@ class Builder:
             if not journal.older(node) and node.operation is not None and node.inputs:
                 node.value = None  # a value here is that of a tensor outside, which another call replaces
         self.recorded = survey(outputs, outputs)
-        self.plan = Plan((), tuple(self.recorded.kept)) if self.live else roll_loops(plan_of(self.recorded))
+        self.plan = Plan((), tuple(self.recorded.kept)) if self.live else _plan_of(self.recorded)
         self.outputs = {number: at for at, number in enumerate(self.plan.outputs)}
 
     def _behind(self, outputs: list[Node]) -> list[Node]:
@@ -244,6 +248,13 @@ class Builder:
 
     def _output(self, node: Node) -> int:
         return self.outputs[self.recorded.place_of[node]]
+
+    def _read_for(self, node: Node, draws: Container[Node]) -> tuple[int, ...] | None:
+        """The numbers of the nodes from outside that `node` is computed from; None if random numbers are among them."""
+        behind = self._behind([node])
+        if any(each in draws for each in behind):
+            return None
+        return tuple([self.recorded.place_of[each] for each in behind if self.journal.older(each)])
 
     def _graphs(
         self, outputs: list[Node], reads: list[tuple[int, int]], drawn: list[tuple[int, int]]
@@ -398,6 +409,12 @@ class Builder:
                 self.journal.refuse("returns tensors that share memory, one with another shape than when it was viewed")
             else:
                 self.journal.refuse("returns views of a tensor that it does not return")
+
+
+def _plan_of(recorded: Survey) -> Plan:
+    plan = roll_loops(plan_of(recorded))
+    loops = any(each.loop_counts is not None for each in plan.dispatches)
+    return plan if loops or len(plan.dispatches) < 2 else plan_of(recorded, most=STAGED_PIECE)
 
 
 def _same(after: Node, before: Node) -> bool:

@@ -13,15 +13,8 @@ from jaxvjp.core.derive.between import severed
 from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable, recording_order
 from jaxvjp.core.record.record import node_of_value, tracks
 from jaxvjp.core.run.pieces import in_pieces, read_across
-from jaxvjp.core.run.program import Program, freeze, replay
+from jaxvjp.core.run.program import Program, called, freeze
 from jaxvjp.ops.identity import detach, tuple_item
-from jaxvjp.ops.op import op
-
-
-@op(saves="residuals", public="", grad_fn="CompiledFunctionBackward")
-def compiled_function(*leaves: Any, program: Program) -> tuple[Any, ...]:
-    """The outputs of `program`: what a staged function computes."""
-    return replay(program, leaves)
 
 
 class Call(NamedTuple):
@@ -43,7 +36,7 @@ class Call(NamedTuple):
         """Records the call; `today` maps keys to the nodes of this call, and gets the results as well."""
         inputs = tuple([today.get(each, each) for each in self.reads])
         avals = tuple([each.aval for each, _ in self.gives])
-        node = Node(compiled_function, (self.program,), inputs, avals, requires_grad=bool(self.edges))
+        node = Node(called, (self.program,), inputs, avals, requires_grad=bool(self.edges))
         edges = [inputs[each] for each in self.edges]
         if edges and any(tracks((each,)) and each not in edges for each in inputs):
             node.edges = tuple([each for each in edges if isinstance(each, Node)])

@@ -64,7 +64,8 @@ class Variant:
     drawn: list[tuple[int, int]]  # indices into `draws`, with the numbers of the nodes that take what is drawn
     inspected: list[tuple[int, Check]]  # slots, with checks of the values of the tensors there
     inspected_draws: list[tuple[int, Check]]  # indices into `draws`, with checks of what is drawn
-    inspected_results: list[tuple[int, Check]]  # outputs, with checks of their values
+    # Outputs, with checks of their values, and the numbers of what they are computed from; None if that may differ.
+    inspected_results: list[tuple[int, Check, tuple[int, ...] | None]]
     inspection: Graph | None  # where there is a `graph`, the nodes that are checked
     checks: list[Check]  # their checks
     writes: list[Write]  # storages with new contents after the step
@@ -163,7 +164,7 @@ class Variant:
         for draw, number in self.drawn:
             values[number] = operand_of(drawn[draw].node)
         self.plan.run(values)
-        for output, check in self.inspected_results:
+        for output, check, _ in self.inspected_results:
             check(np.asarray(values[self.plan.outputs[output]]))
         return lambda output, where: node_of_value(values[self.plan.outputs[output]], self.avals[output], where=where)
 

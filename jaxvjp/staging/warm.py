@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from operator import is_
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -152,6 +153,7 @@ NAMES = {
     "rewritten": rewritten,
     "drawn": drawn,
     "asarray": np.asarray,
+    "is_": is_,
     "references": sys.getrefcount,
     "threads": threads,
     "PutOff": PutOff,
@@ -269,11 +271,27 @@ class _Writer:
         for number, (slot, check) in enumerate(self.variant.inspected):
             self.names[f"check{number}"] = check
             yield f"i{number} = n{slot}.value"
-            yield f"check{number}(asarray(t{slot}.value if i{number} is None else i{number}))"
+            checked = f"check{number}(asarray(t{slot}.value if i{number} is None else i{number}))"
+            if self._overwrites([slot]):
+                yield checked
+                continue
+            self.names[f"passed{number}"] = None  # the array that passed: to read an array is to wait for it
+            yield f"global passed{number}"
+            yield f"if i{number} is None or i{number} is not passed{number}:"
+            yield f"    {checked}"
+            yield f"    passed{number} = i{number}"
         inside = [*self._dispatched()]
-        for number, (result, check) in enumerate(self.variant.inspected_results):
+        for number, (result, check, read) in enumerate(self.variant.inspected_results):
             self.names[f"check_result{number}"] = check
-            inside.append(f"check_result{number}(asarray(r{self.variant.plan.outputs[result]}))")
+            checked = f"check_result{number}(asarray(r{self.variant.plan.outputs[result]}))"
+            arrays = [each for each in read or () if each in self.operands]
+            if read is None or self._overwrites([self.operands[each] for each in arrays]):
+                inside.append(checked)
+                continue
+            self.names[f"passed_for{number}"] = (None,) * len(arrays)
+            now = "".join([f"x{each}, " for each in arrays])
+            inside += [f"global passed_for{number}", f"if not all(map(is_, passed_for{number}, ({now}))):"]
+            inside += [f"    {checked}", f"    passed_for{number} = {now or '()'}"]
         owners: dict[int, str] = {}
         changes = [*self._changes(owners)]
         if changes:  # done twice, they give the same
@@ -301,6 +319,12 @@ class _Writer:
         else:
             self.names["structure"] = self.variant.structure
             yield f"return structure.unflatten([{', '.join(results)}])"
+
+    def _overwrites(self, slots: list[int]) -> bool:
+        """Whether the step gives one of these tensors new contents, so that their arrays are others at each step."""
+        aliases = self.variant.aliases
+        written = {aliases[each.slot] for each in self.variant.writes} | {slot for slot, *_ in self.variant.replaced}
+        return any(aliases[each] in written for each in slots)
 
     def _changes(self, owners: dict[int, str]) -> Iterator[str]:
         """Gives the tensors outside their new contents and gradients. Adds the names of the gradients to `owners`."""

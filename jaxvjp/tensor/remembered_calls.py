@@ -23,7 +23,7 @@ from jaxvjp.ops.strided import WHERE_STRIDES_ALLOW
 from jaxvjp.tensor.apply import check_writable, limit_untracked_graph, written
 from jaxvjp.tensor.autocasting import looks_for_a_block
 from jaxvjp.tensor.storage import Stored, holding, shown, view_by
-from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.tensor.tensor import ORDINARY, Tensor
 from jaxvjp.tensor.view_steps import Step
 from jaxvjp.types import dtypes
 from jaxvjp.types.dtypes import FLOATING, dtype, int64
@@ -128,7 +128,7 @@ class Calls:
         read: list[Any] = []
         for each in values:
             kind = type(each)
-            if kind is Tensor:
+            if kind is Tensor or kind in ORDINARY:
                 node = shown(each)
                 key.append(node.aval)
                 read.append(node)
@@ -180,7 +180,7 @@ def remembering(slow: Front, by_value: bool) -> Front:
 
     @wraps(slow)
     def front(*arguments: Any, **named: Any) -> Any:
-        if len(arguments) == 1 and not named and type(arguments[0]) is Tensor:
+        if len(arguments) == 1 and not named and type(arguments[0]) in ORDINARY:
             node = shown(arguments[0])
             call: Call | None = alone.get(node.aval)
             if call is not None:
@@ -210,7 +210,7 @@ def _can_be_remembered(result: Any, arguments: tuple[Any, ...]) -> bool:
         return False
     if result._base_tensor is None:
         return True
-    return bool(arguments) and type(arguments[0]) is Tensor and result.node.inputs == (arguments[0].node,)
+    return bool(arguments) and type(arguments[0]) in ORDINARY and result.node.inputs == (arguments[0].node,)
 
 
 def remembering_in_place(slow: Callable[..., tuple[Op, Node | None]], by_value: bool) -> Front:
@@ -292,7 +292,7 @@ def remembering_operator(slow: Front, by_value: bool) -> Front:
         left = shown(self)
         kind = type(other)
         call: Call | None
-        if kind is Tensor:
+        if kind is Tensor or kind in ORDINARY:
             right = shown(other)
             key: tuple[Any, ...] = (left.aval, right.aval)
             call = calls.get(key)

@@ -18,7 +18,7 @@ import numpy as np
 from jaxvjp.core.record.record import constant
 from jaxvjp.ops.arguments import EITHER, KEPT, SCALAR, SPREAD, TENSOR, TENSORS, Exact, index, size
 from jaxvjp.ops.op import REQUIRED, Aval, Op, Parameter
-from jaxvjp.tensor.tensor import NUMBERS, Tensor, wrap
+from jaxvjp.tensor.tensor import NUMBERS, ORDINARY, Tensor, wrap
 from jaxvjp.types.dtypes import of_number, python_number, typename
 from jaxvjp.types.settings import warn_once
 
@@ -73,7 +73,7 @@ class Signature:
 
         Sizes may be spread out (`x.permute(1, 0)`), as in torch.
         """
-        if self.plain and not named and len(arguments) == self.positional and all(type(a) is Tensor for a in arguments):
+        if self.plain and not named and len(arguments) == self.positional and {*map(type, arguments)} <= ORDINARY:
             return arguments, ()
         if self.spreads and len(arguments) >= self.positional:
             first = arguments[self.positional - 1]

@@ -607,6 +607,10 @@ def checked_replacement(hook: Callable[..., Any], replaced: Any, cotangent: Node
     return replaced.node
 
 
+ORDINARY: set[type[Tensor]] = {Tensor}
+"""The classes that have the methods of `Tensor`, and say nothing of torch's functions: `nn.Parameter` is one."""
+
+
 def wrap_unlinked(node: Node) -> Tensor:
     """A tensor that shows `node` but is not noted in it as its tensor: another one may be."""
     tensor: Tensor = Stored.__new__(Tensor)

@@ -327,3 +327,12 @@ def test_subclasses():
         ]
 
     agree(program)
+
+
+def test_parameters_are_checked_in_one_program(counted):
+    loc, scale = jaxvjp.ones(3), jaxvjp.ones(3)
+    for _ in range(2):
+        jaxvjp.distributions.Normal(loc * 2, scale * 2)
+    counted()
+    jaxvjp.distributions.Normal(loc * 2, scale * 2)
+    assert counted() == (0, 1)

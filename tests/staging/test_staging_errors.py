@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import jaxvjp
+from jaxvjp.staging import warm
 from jaxvjp.staging.warm import cold
 
 
@@ -171,3 +172,42 @@ def test_a_step_that_fails_changes_nothing():
     assert (x._version, w.grad) == (version, None)
     y.backward()
     assert w.grad.tolist() == [1.0, 4.0]
+
+
+def written(targets, array):
+    targets[0] = 99
+
+
+def written_by_numpy(targets, array):
+    array[0] = 99
+
+
+@pytest.mark.parametrize("write", [written, written_by_numpy])
+@pytest.mark.parametrize("derived", [False, True])
+def test_targets_that_passed_are_checked_again_once_they_were_written(write, derived):
+    array = np.array([0, 1, 2, 0])
+    targets, x = jaxvjp.from_numpy(array), jaxvjp.ones(4, 3, requires_grad=True)
+
+    @jaxvjp.jit
+    def step():
+        x.grad = None
+        loss = jaxvjp.nn.functional.cross_entropy(x, targets.flip(0) if derived else targets)
+        loss.backward()
+        return loss.detach()
+
+    for _ in range(40):
+        step()
+    write(targets, array)
+    for _ in range(3):
+        with pytest.raises(IndexError, match="Target 99 is out of bounds"):
+            step()
+
+
+def test_targets_that_passed_are_not_read_again(monkeypatch):
+    read = []
+    monkeypatch.setitem(warm.NAMES, "asarray", lambda array: read.append(array) or np.asarray(array))
+    table, words = jaxvjp.ones(4, 3), jaxvjp.tensor([0, 3])
+    step = jaxvjp.jit(lambda words: jaxvjp.nn.functional.embedding(words, table))
+    for words in [jaxvjp.tensor([0, 3])] * 40 + [jaxvjp.tensor([1, 2])] * 20:
+        step(words)
+    assert len(read) <= 4  # each once as it was given, and once on the device

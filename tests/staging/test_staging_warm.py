@@ -51,6 +51,21 @@ def test_later_calls_record_nothing_and_compile_nothing():
     assert losses == sorted(losses, reverse=True)
 
 
+def test_a_long_step_without_a_loop_is_one_program(counted):
+    lines = [f"y = y.{['sin', 'exp', 'tanh', 'cos', 'sigmoid'][at * at % 5]}() * {at + 1}" for at in range(200)]
+    namespace = {"x": jaxvjp.ones(2, requires_grad=True)}
+    exec(
+        "\n    ".join(["def step():", "x.grad, y = None, x", *lines, "y.sum().backward()", "return y.detach()"]),
+        namespace,
+    )
+    step = jaxvjp.jit(namespace["step"])
+    for _ in range(3):
+        step()
+    counted()
+    step()
+    assert counted() == (0, 1)
+
+
 def test_numbers_that_come_again_have_their_warm_paths(monkeypatch):
     x = jaxvjp.tensor([0.5, 1.0], requires_grad=True)
 

@@ -294,7 +294,7 @@ class Walk:
             self.arrive(root, cotangent)
         root_set = set(roots)
         value_nodes: dict[Node, Node] = {}  # for each root without a value, a node with it
-        before_hooks: dict[Node, Node] = {}  # what a target gives through which the walk goes on
+        before_hooks: dict[Node, Node] = {}  # rare: for a target on the way, its cotangent before its hooks
         for segment in reversed(self.segments()):
             for node in segment:  # rare: hooks of tensors, after which a segment ends
                 if node in self.arrived:
@@ -307,11 +307,11 @@ class Walk:
                 take_step(self, segment)
                 continue
             # The usual case: one pullback for the segment.
-            outputs = [node for node in segment if node in self.arrived]
+            outputs = [node for node in segment if node in self.arrived]  # where a cotangent came from behind
             for node, value_node in self.pull(segment, outputs, [self.arrived[node] for node in outputs]):
                 if node in root_set and node.value is None:
                     value_nodes[node] = value_node
-        return self._result(before_hooks, value_nodes)
+        return self._result(before_hooks, value_nodes)  # what `arrived` at the leaves, after their hooks
 
     def _result(self, before_hooks: dict[Node, Node], value_nodes: dict[Node, Node]) -> WalkResult:
         """Calls the hooks of leaves, and gathers what arrived at leaves or targets."""
@@ -420,7 +420,7 @@ class Walk:
         wrt = [position for position, each in enumerate(arguments) if each in self.on_the_way]
         if not wrt:
             return ()  # rare: it ends at a node whose own cotangent was asked for
-        create_graph = self.create_graph and not self.ends_graph(segment[0])
+        create_graph = self.create_graph and not self.ends_graph(segment[0])  # rare: a reentrant checkpoint ends it
         # For each output a node with its value, and for each of `wrt` one with its cotangent.
         output_nodes, pulled = record_pullback(program, operands, wrt, cotangents, create_graph, self.batch)
         if observers.listening and create_graph:

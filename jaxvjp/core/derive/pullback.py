@@ -1,8 +1,9 @@
 """The one derivative: `jax.vjp` of a program, as an op like any other.
 
 The op `pullback` runs a program forward and then back, so nothing is kept from an earlier forward run.
-`record_pullback` records it as a node, which can be differentiated again, by another pullback. That traces nothing, as
-the avals are known: those of the cotangents and of the arguments.
+`record_pullback` records it as a node, which can be differentiated again, by another pullback. Recording traces
+nothing, as the avals are known: those of the cotangents and of the arguments. (With `create_graph` a jaxpr tells which
+operands each cotangent depends on: `dependences`, once per program.)
 
 For `y = 3 * x**2` the program has the arguments x and 3, the equations power and mul, and the output y. The operands of
 the pullback are x, 3 and v, and `wrt` is (0,): its results are y and the cotangent of x.
@@ -37,7 +38,7 @@ def function_of(program: Program, arguments: Sequence[Any], wrt: Positions) -> t
     return primal, [arguments[position] for position in wrt]
 
 
-@op(saves="residuals", public="", grad_fn="PullbackBackward0")
+@op(saves="residuals", public="", grad_fn="PullbackBackward0")  # `saves`: a second backward through it raises
 def pullback(*operands: Any, program: Program, wrt: Positions, batched: int) -> tuple[Any, ...]:
     """The outputs of `program`, then the cotangents of its arguments `wrt`.
 
@@ -49,7 +50,7 @@ def pullback(*operands: Any, program: Program, wrt: Positions, batched: int) -> 
     cotangent is torch's: the conjugate of JAX's.
     """
     count = len(program.arguments)
-    _, outputs_and_cotangents = begin((program, wrt, batched), operands[:count], ())
+    _, outputs_and_cotangents = begin((program, wrt, batched), operands[:count], ())  # (): no equation is shared
     return outputs_and_cotangents(operands[count:])
 
 

@@ -29,11 +29,12 @@ class WalkPlan:
     """The plan of a walk.
 
     Attributes:
-        plan: the plan of the evaluation, which `learn` renumbered: its places are those of the survey of the walk, then
-            one for each of `constants`, then one for each of `own`.
+        plan: the plan of the evaluation, which `learn` renumbered. Its places are those of the survey of the walk, then
+            one for each of `constants`, then one for each of `own`: for `y = x * 0.5; y.backward()` y, x, 0.5; 1; and
+            those of the pullback and of its two results.
         constants: the Python numbers that the walk recorded, such as the 1 that a loss's cotangent is.
-        own: a None for each node that the walk recorded, such as the pullback.
-        gradients: for each leaf or target its place, that of its gradient, and the aval of the gradient.
+        own: a None, to be filled by the plan, for each node that the walk recorded.
+        gradients: for each leaf or target (its place, the place of its gradient, the aval of the gradient).
         values: for each node that gets a value as well, such as the loss, its place and that of the value.
         walked: the places of the operations that the walk went through.
     """

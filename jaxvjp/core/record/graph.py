@@ -111,7 +111,7 @@ class Node:
         requires_grad: whether a cotangent may flow to it.
         serial: its number in the order of recording; the inputs of a node have smaller ones.
         freed: set by a backward pass without `retain_graph`, if the op is declared to save something, as `mul` is,
-            even for `x * 2`.
+            even for `x * 2`: a second backward through it raises torch's error.
     """
 
     freed: bool

@@ -66,6 +66,7 @@ def evaluate(wanted: Iterable[Node], short_pieces: bool | None = None) -> list[t
 
 
 def _evaluate(nodes: list[Node], short_pieces: bool | None) -> list[tuple[Survey, Plan]]:
+    """Sets their values. Returns the survey and the plan, for a walk to be remembered with; none for short pieces."""
     found = survey(start=nodes, wanted=nodes)  # it begins at these nodes, and their values are wanted
     plan = plans.get(found.key)
     if plan is None:  # no equal graph came before

@@ -18,7 +18,7 @@ import numpy as np
 
 from jaxvjp.core.run.primitives import numpys_function
 from jaxvjp.core.run.primitives.kinds import Array, Call
-from jaxvjp.core.run.program import Program
+from jaxvjp.core.run.program import Program, called
 from jaxvjp.ops.identity import UNCHANGED, tuple_item
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.tracing import jaxpr_of
@@ -97,6 +97,10 @@ class Interpreter:
 
         The jaxpr of each is known since it was recorded, so that the program need not be traced as a whole.
         """
+        return self._add(program, arguments)[0]
+
+    def _add(self, program: Program, arguments: Sequence[int]) -> tuple[list[int], tuple[Any, ...]]:
+        """Does that, and also returns the avals of the outputs."""
         slots: list[Any] = []
         avals: list[Any] = []
         for operation, static, inputs in program.equations:
@@ -106,13 +110,21 @@ class Interpreter:
                 slots.append(reads[0][static[0]] if operation is tuple_item else reads[0])
                 avals.append(of[0][static[0]] if operation is tuple_item else of[0])
                 continue
+            if operation is called:
+                inner, results = self._add(static[0], reads)
+                slots.append(inner)
+                avals.append(results)
+                continue
             trace: Any = jaxpr_of.__wrapped__ if operation.carries_program else jaxpr_of  # of a pullback it may be long
             closed, result = trace(operation, static, tuple(of))
             found = self._inline(closed.jaxpr, closed.consts, reads)
             several = isinstance(result, tuple)
             slots.append(found if several else found[0])
             avals.append(tuple(map(_aval, result)) if several else _aval(result))
-        return [slots[each] if each >= 0 else arguments[-1 - each] for each in program.outputs]
+        return (
+            [slots[each] if each >= 0 else arguments[-1 - each] for each in program.outputs],
+            tuple([avals[each] if each >= 0 else program.arguments[-1 - each] for each in program.outputs]),
+        )
 
     def add_entry(self, pack: int, index: int) -> int:
         """Adds the reading of one number of a pack; its slot."""

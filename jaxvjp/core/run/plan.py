@@ -107,9 +107,10 @@ class Plan:
         )
 
     def run(self, values: list[Any], deferring: bool = False) -> None:
-        """Puts the values of `outputs` at their places in `values`, where those that are known are at theirs already.
+        """Puts the values of `outputs` at their places in `values`, which already has the known ones at theirs.
 
-        If `deferring`, a backward pass may leave None what is no gradient, such as the loss (`Executable.deferring`).
+        `deferring` (rare): a backward pass may leave None what is no gradient, such as the loss
+        (`Executable.deferring`).
         """
         dispatch: Dispatch
         for dispatch in self.dispatches:
@@ -122,8 +123,8 @@ class Plan:
             counters.dispatches += 1
             with jax.enable_x64(True):  # usually `executable.call(*operands)`
                 results = ((deferring and executable.deferring) or executable.call)(*operands)
-            for result, place in enumerate(dispatch.gives):
-                values[place] = results[result]
+            for number, place in enumerate(dispatch.gives):
+                values[place] = results[number]
             for place in dispatch.last_reads:
                 values[place] = None
 
@@ -139,13 +140,13 @@ def with_last_reads(dispatches: Sequence[Dispatch], outputs: Iterable[int]) -> t
     return tuple(reversed(result))
 
 
-def plan_of(found: Survey, short_pieces: bool = False) -> Plan:
+def plan_of(found: Survey, short_pieces: bool = False, most: int | None = None) -> Plan:
     """The plan that computes what a survey found without a value, pullbacks among it. For `short_pieces` see
-    `choose_short_pieces`. The survey must not have been made with `walks_behind_values`, as that of a
-    `BackwardRequest` is: it has operations that have their values already."""
+    `choose_short_pieces`, for `most` `in_pieces`. The survey must not have been made with `walks_behind_values`, as
+    that of a `BackwardRequest` is: it has operations that have their values already."""
     place_of = found.place_of
     kept = {found.nodes[each] for each in found.kept}
-    pieces = in_pieces(sorted(found.operations, key=recording_order), short_pieces=short_pieces)
+    pieces = in_pieces(sorted(found.operations, key=recording_order), short_pieces=short_pieces, most=most)
     needed = read_across(pieces) | kept
     dispatches: list[Dispatch] = []
     for piece in pieces:

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
+from weakref import WeakKeyDictionary, ref
 
 from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.ops.identity import redistributed, tuple_item
-from jaxvjp.ops.op import Aval, Op
+from jaxvjp.ops.op import Aval, Op, op
 from jaxvjp.types.meshes import Meshes, OnMesh, mesh_among
 
 PROGRAM_CACHE = 4096
@@ -114,14 +115,25 @@ def weight_of(node: Node) -> int:
 
 def replay(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
     """The outputs of `program`, given an array for each argument. JAX can trace it."""
-    shared = in_pullbacks(program)  # empty, unless the program holds a pullback of some of its own equations
-    if shared:
+    shared = in_pullbacks(program)
+    if shared:  # rare: it computes y, and holds a pullback that computes y again
         return _replay_sharing(program, arguments, shared)
     results: list[Any] = []
     for operation, static, inputs in program.equations:
         operands = [results[each] if each >= 0 else arguments[-1 - each] for each in inputs]
         results.append(operation.call(static, operands))
     return tuple(results[each] if each >= 0 else arguments[-1 - each] for each in program.outputs)
+
+
+@op(saves="residuals", public="", grad_fn="CompiledFunctionBackward")
+def called(*arguments: Any, program: Program) -> tuple[Any, ...]:
+    """The outputs of `program`: a staged function, or an optimizer's update, as one operation."""
+    return replay(program, arguments)
+
+
+results_of: WeakKeyDictionary[Node, list[ref[Node]]] = WeakKeyDictionary()
+"""Of a node that calls a program, weakly, its results that are to be computed as soon as one of them is: the program
+would run again for each that is left out."""
 
 
 # Of a program whose pullbacks compute some of its equations as well.

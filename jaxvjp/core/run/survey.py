@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from jaxvjp.core.record.graph import Node, Number, is_held
+from jaxvjp.core.run.program import called, results_of
 from jaxvjp.ops.identity import variable
 
 KEPT, KEPT_AND_TRACKED, HELD, COMPUTED = 2, 3, 4, 5
@@ -31,8 +32,8 @@ class Survey:
         key: equal for graphs of equal structure of which the same values are kept. To read `y = x * 0.5` with x given,
             the nodes are y, x, 0.5, and the key is (mul, (), 1, 2, KEPT, aval of x, aval of 0.5): y is a mul without
             static arguments, of the nodes at 1 and 2, and its value is kept.
-        key_is_complete: whether one plan computes all graphs of that key. False if a node has what no key tells, such
-            as a hook (`_tells_all`).
+        key_is_complete: whether a walk back may be remembered by the key, for all graphs of that key. False if a node
+            has what no key tells, such as a hook (`_tells_all`). To compute values, the key is always enough.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ def survey(
     kept: list[int] = []
     key: list[Any] = [*key_prefix]
     key_is_complete = True
+    calls: list[Node] = []
     stale: set[Node] = set()
     for place, found in enumerate(nodes):  # `nodes` grows while the loop runs
         if type(found) is Number:
@@ -97,6 +99,8 @@ def survey(
         tracked = walks_behind_values and node.requires_grad
         if operation is not None and (node.value is None or (tracked and operation is not variable)):
             operations.append(node)
+            if operation is called:
+                calls.append(node)
             key.append(operation)
             key.append(node.static)
             for each in node.inputs:
@@ -123,6 +127,15 @@ def survey(
             if node.stale:
                 stale.add(node)
             key_is_complete = _note_leaf(node, grad_node_of, nodes, place_of, key) and key_is_complete
+    for node in calls:
+        for reference in results_of.get(node, ()):
+            result = reference()
+            if result is not None and result.value is None and result not in place_of:
+                key += (result.operation, result.static, place_of[node], KEPT)
+                kept.append(len(nodes))
+                place_of[result] = len(nodes)
+                nodes.append(result)
+                operations.append(result)
     if stale and key_is_complete:  # `w -= 0.1 * g` reads the old w as well, and passes no gradient to it
         key_is_complete = not _read_for_a_gradient(operations, stale)
     return Survey(nodes, place_of, operations, kept, tuple(key), key_is_complete)
