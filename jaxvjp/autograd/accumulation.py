@@ -34,7 +34,7 @@ from jaxvjp.tensor.storage import Stored, holding, shown
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.types.dtypes import COMPLEX
 
-accumulation = threading.RLock()
+accumulation_lock = threading.RLock()
 """Held from reading a leaf's `grad` to writing it: two threads that share a leaf end with the sum of both."""
 
 
@@ -100,7 +100,7 @@ def _call_after_accumulation(receiver: Stored, gradient: Node, hooks: StepHooks 
             hooks.call(None, step_hook, [], [gradient if taken is None else shown(taken)])
 
 
-@restored
+@restored  # modes such as `no_grad`, after an error
 def accumulated(
     roots: list[Node], cotangents: list[Node | None], targets: list[Node] | None, create_graph: bool
 ) -> tuple[list[tuple[Tensor, Node]], list[Node], NodesMet]:
@@ -108,15 +108,15 @@ def accumulated(
 
     Returns what `end` needs: these tensors, each with its gradient; the operations walked through; and all nodes met.
     """
-    with accumulation:
-        # None where all is computed later: with `create_graph`, in `vmap`, in a staged step. The `grad` that a gradient
-        # is added to (`_grad_node_of`) is a part of the graph.
+    with accumulation_lock:
+        # `request` is None where all is computed later: with `create_graph`, in `vmap`, in a staged step. The `grad`
+        # that a gradient is added to (`_grad_node_of`) is a part of the graph.
         request = None if left_lazy(create_graph) else request_of(roots, cotangents, targets, _grad_node_of)
         recalled = None if request is None else request.recalled()
         if recalled is not None:
             receivers, waiting = _receivers(recalled)  # `waiting`, rare: leaves with hooks
-            _receive_all(receivers, False)
-    if recalled is None:  # no equal graph was walked before. A walk calls hooks, so it does not hold `accumulation`.
+            _receive_all(receivers, create_graph=False)
+    if recalled is None:  # no equal graph was walked before. A walk calls hooks, so it does not hold the lock.
         return _walked(request, roots, cotangents, targets, create_graph)
     if waiting:
         _receive_waiting(recalled, receivers, waiting)
@@ -162,7 +162,7 @@ def _walked(
     found = walk_back(
         roots, cotangents, targets, create_graph, short_pieces=short_pieces, leaf_hooks=not later, accumulating=True
     )
-    with accumulation, tracking(create_graph):
+    with accumulation_lock, tracking(create_graph):
         gradients = _before_accumulation({**found.gradients, **found.retained})
         order = list(gradients)
         receiver_of = {node: node.tensor for node in order}  # so that none ends while its gradient is computed
@@ -201,7 +201,7 @@ def _receive_in_turn(
         if node in waiting:
             with tracking(False):
                 gradient = hooked(node, waiting[node], walk)
-                with accumulation:
+                with accumulation_lock:
                     for leaf, sum_ in _summed({node: gradient}).items():
                         _receive(leaf.tensor, sum_, False)
                         received[leaf] = leaf.tensor, gradient
@@ -332,7 +332,7 @@ def gradients_of(
         return _one_by_one(roots, cotangents, targets, create_graph, batch)
     short_pieces = request is not None and request.runs_in_short_pieces()
     found = walk_back(roots, cotangents, targets, create_graph, batch, short_pieces)
-    with accumulation, tracking(create_graph):
+    with accumulation_lock, tracking(create_graph):
         retained = {} if batch else _summed(found.retained)
         _compute(request, found, found.gradients, short_pieces, retained.values())
         if observers.listening:
@@ -348,7 +348,7 @@ def _differentiable(
     """`gradients_of` where they can be differentiated again."""
     found = differentiable_gradients(roots, cotangents, targets)
     if found.retained:
-        with accumulation, tracking(True):
+        with accumulation_lock, tracking(True):
             _receive_all([(node.tensor, sum_) for node, sum_ in _summed(found.retained).items()], True)
     return found.gradients, found.operations, found.met
 

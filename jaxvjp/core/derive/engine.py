@@ -4,8 +4,8 @@ It cuts the operations of the graph, in the order of recording, into **segments*
 and its backward step one node, the `pullback` of that program. So the result of a walk is a graph again, of which
 nothing is computed yet; `evaluation` usually computes all of it with one call of one program.
 
-A loss of 50 operations is one segment. A segment ends where something other than `jax.vjp` has to happen, such as a
-hook or the backward of a custom `Function`: `Walk.segments` says where.
+Usually a graph of up to 256 operations is one segment. A segment ends where something other than `jax.vjp` has to
+happen, such as a hook or the backward of a custom `Function`: `Walk.segments` says where.
 """
 
 from __future__ import annotations
@@ -296,7 +296,7 @@ class Walk:
         value_nodes: dict[Node, Node] = {}  # for each root without a value, a node with it
         before_hooks: dict[Node, Node] = {}  # rare: for a target on the way, its cotangent before its hooks
         for segment in reversed(self.segments()):
-            for node in segment:  # rare: hooks of tensors, after which a segment ends
+            for node in segment:  # rare: hooks of tensors; a node with hooks is the last of its segment
                 if node in self.arrived:
                     before_hooks[node] = self.arrived[node]
                 self.call_hooks(node)
@@ -307,7 +307,7 @@ class Walk:
                 take_step(self, segment)
                 continue
             # The usual case: one pullback for the segment.
-            outputs = [node for node in segment if node in self.arrived]  # where a cotangent came from behind
+            outputs = [node for node in segment if node in self.arrived]  # that a cotangent has reached
             for node, value_node in self.pull(segment, outputs, [self.arrived[node] for node in outputs]):
                 if node in root_set and node.value is None:
                     value_nodes[node] = value_node
@@ -410,7 +410,7 @@ class Walk:
         cotangents: list[Node],
         unpacked: Mapping[int, Node] = MappingProxyType({}),
     ) -> Iterable[tuple[Node, Node]]:
-        """Records the pullback of a segment; pairs of each output and a node with its value, by that pullback.
+        """Records the pullback of a segment. Returns pairs of an output and a node with its value, by that pullback.
 
         `unpacked`, usually empty: what saved-tensor hooks returned for operands of a single node, by their positions.
         """
@@ -423,7 +423,7 @@ class Walk:
         create_graph = self.create_graph and not self.ends_graph(segment[0])  # rare: a reentrant checkpoint ends it
         # For each output a node with its value, and for each of `wrt` one with its cotangent.
         output_nodes, pulled = record_pullback(program, operands, wrt, cotangents, create_graph, self.batch)
-        if observers.listening and create_graph:
+        if observers.listening and create_graph:  # rare: `explain` listens
             tell(Pulled(outputs, pulled))
         for position, result in zip(wrt, pulled, strict=True):
             self.arrive(arguments[position], result)

@@ -38,7 +38,7 @@ def function_of(program: Program, arguments: Sequence[Any], wrt: Positions) -> t
     return primal, [arguments[position] for position in wrt]
 
 
-@op(saves="residuals", public="", grad_fn="PullbackBackward0")  # `saves`: a second backward through it raises
+@op(saves="residuals", public="", grad_fn="PullbackBackward0")  # `saves`, as torch's steps do
 def pullback(*operands: Any, program: Program, wrt: Positions, batched: int) -> tuple[Any, ...]:
     """The outputs of `program`, then the cotangents of its arguments `wrt`.
 
@@ -50,7 +50,7 @@ def pullback(*operands: Any, program: Program, wrt: Positions, batched: int) -> 
     cotangent is torch's: the conjugate of JAX's.
     """
     count = len(program.arguments)
-    _, outputs_and_cotangents = begin((program, wrt, batched), operands[:count], ())  # (): no equation is shared
+    _, outputs_and_cotangents = begin((program, wrt, batched), operands[:count], ())  # (): nothing else needs them
     return outputs_and_cotangents(operands[count:])
 
 

@@ -30,8 +30,8 @@ class WalkPlan:
 
     Attributes:
         plan: the plan of the evaluation, which `learn` renumbered. Its places are those of the survey of the walk, then
-            one for each of `constants`, then one for each of `own`: for `y = x * 0.5; y.backward()` y, x, 0.5; 1; and
-            those of the pullback and of its two results.
+            one for each of `constants`, then one for each of `own`. For `y = x * 0.5; y.backward(v)`: y, v, x and 0.5;
+            then the cotangent of x, the value of y, and the pullback.
         constants: the Python numbers that the walk recorded, such as the 1 that a loss's cotangent is.
         own: a None, to be filled by the plan, for each node that the walk recorded.
         gradients: for each leaf or target (its place, the place of its gradient, the aval of the gradient).
@@ -109,7 +109,7 @@ class BackwardRequest:
         for at, place in remembered.values:
             node = nodes[at]
             if values[place] is None:  # its program computed the gradients alone (`Plan.run`, `deferring`)
-                deferred.plans[node] = remembered.plan
+                deferred.plans[node] = remembered.plan  # rare: computed when it is read
             else:
                 node.value = values[place]
                 drop_inputs_if_done(node)

@@ -1,4 +1,5 @@
-"""Makes a `Program` callable: `executable(program)` is an `Executable`, which takes its Python numbers packed.
+"""Makes a `Program` callable: `executable(program)` is an `Executable`, which takes its Python numbers packed into
+one array for each dtype.
 
 What is called, `Executable.call`, changes over time:
 

@@ -1,7 +1,7 @@
 """Computes the values of nodes: `evaluate([node])` sets `node.value`.
 
 It surveys the part of the graph that has no values yet, makes a plan for it or finds the plan of an equal graph, and
-runs the plan. Nothing is computed before somebody asks, who reads a value or wants gradients.
+runs the plan. Nothing is computed until somebody reads a value or wants gradients.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ def evaluate(wanted: Iterable[Node], short_pieces: bool | None = None) -> list[t
 
 
 def _evaluate(nodes: list[Node], short_pieces: bool | None) -> list[tuple[Survey, Plan]]:
-    """Sets their values. Returns the survey and the plan, for a walk to be remembered with; none for short pieces."""
+    """Sets their values. Returns the survey and the plan, for `remembered_walks`; nothing for short pieces, in which a
+    long graph runs while it may never come again."""
     found = survey(start=nodes, wanted=nodes)  # it begins at these nodes, and their values are wanted
     plan = plans.get(found.key)
     if plan is None:  # no equal graph came before

@@ -109,7 +109,7 @@ class Plan:
     def run(self, values: list[Any], deferring: bool = False) -> None:
         """Puts the values of `outputs` at their places in `values`, which already has the known ones at theirs.
 
-        `deferring` (rare): a backward pass may leave None what is no gradient, such as the loss
+        `deferring` (rare): a backward pass may skip outputs that are no gradients, such as the loss
         (`Executable.deferring`).
         """
         dispatch: Dispatch
@@ -121,8 +121,9 @@ class Plan:
             if dispatch.loop_counts is not None:  # rare: a compiled loop
                 operands.append(dispatch.loop_counts)
             counters.dispatches += 1
-            with jax.enable_x64(True):  # usually `executable.call(*operands)`
-                results = ((deferring and executable.deferring) or executable.call)(*operands)
+            call = (deferring and executable.deferring) or executable.call
+            with jax.enable_x64(True):  # torch's integers have 64 bits
+                results = call(*operands)
             for number, place in enumerate(dispatch.gives):
                 values[place] = results[number]
             for place in dispatch.last_reads:

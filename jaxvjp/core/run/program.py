@@ -116,7 +116,7 @@ def weight_of(node: Node) -> int:
 def replay(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
     """The outputs of `program`, given an array for each argument. JAX can trace it."""
     shared = in_pullbacks(program)
-    if shared:  # rare: it computes y, and holds a pullback that computes y again
+    if shared:  # rare: a staged step that returns its loss, whose pullback computes the loss as well
         return _replay_sharing(program, arguments, shared)
     results: list[Any] = []
     for operation, static, inputs in program.equations:

@@ -32,8 +32,8 @@ class Survey:
         key: equal for graphs of equal structure of which the same values are kept. To read `y = x * 0.5` with x given,
             the nodes are y, x, 0.5, and the key is (mul, (), 1, 2, KEPT, aval of x, aval of 0.5): y is a mul without
             static arguments, of the nodes at 1 and 2, and its value is kept.
-        key_is_complete: whether a walk back may be remembered by the key, for all graphs of that key. False if a node
-            has what no key tells, such as a hook (`_tells_all`). To compute values, the key is always enough.
+        key_is_complete: whether a walk back may be remembered by the key. False if a node has something that is not in
+            the key, such as a hook (`_tells_all`). To compute values, the key is always enough.
     """
 
     def __init__(
