@@ -21,6 +21,7 @@ from recording import COMMAND, VERSION, session
 import jaxvjp
 from jaxvjp.core.run.compilation import counters
 from jaxvjp.core.run.tiers import Compiling
+from jaxvjp.types.devices import Elsewhere
 
 # A quarter of the suite's time is XLA's costlier optimisations of what runs but once; so in processes that tests start.
 jax.config.update("jax_disable_most_optimizations", True)
@@ -64,6 +65,12 @@ def counted() -> Callable[[], tuple[int, int]]:
         return difference
 
     return since
+
+
+@pytest.fixture
+def one_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a process in which nothing was on another device yet, whatever earlier tests did."""
+    monkeypatch.setattr(Elsewhere, "used", False)
 
 
 # What live torch gives is recorded (`recording.py`): by workers, whose reports carry it to who writes it.

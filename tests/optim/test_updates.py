@@ -17,6 +17,9 @@ from jaxvjp.staging.updates import Rate
 RATES = (0.05, 0.05, 0.02, 0.3, 0.02, 0.001, 0.1, 0.07)
 
 
+pytestmark = pytest.mark.usefixtures("one_device")
+
+
 def at_once(optimizer):
     """Whether steps were made as one operation."""
     return any(each is not None for each in getattr(optimizer, "_updates", {}).values())

@@ -163,6 +163,7 @@ def calls_of_python(program):
     return len(calls)
 
 
+@pytest.mark.usefixtures("one_device")
 def test_a_call_with_parameters_is_as_short_as_one_with_tensors():
     x, w, b = jaxvjp.ones(2, 3), jaxvjp.ones(4, 3, requires_grad=True), jaxvjp.ones(4, requires_grad=True)
     v, c = jaxvjp.nn.Parameter(w.detach()), jaxvjp.nn.Parameter(b.detach())
