@@ -4,8 +4,8 @@
 `engine.walk_back` walks a graph. The plan that then computes its gradients is remembered, and for an equal graph it is
 run without a walk.
 Everything is computed before any `grad` changes, and then all change, also if an interrupt (Ctrl-C) comes meanwhile.
-Only leaves with hooks come after the others, one by one, as in torch: a hook that raises leaves those after it as they
-were.
+Where a walk can be remembered, leaves with hooks come after the others, one by one, as in torch: a hook that raises
+leaves those after it as they were.
 """
 
 from __future__ import annotations
@@ -106,7 +106,8 @@ def accumulated(
 ) -> tuple[list[tuple[Tensor, Node]], list[Node], NodesMet]:
     """Adds the gradients to the `grad` of their tensors.
 
-    Returns what `end` needs: these tensors, each with its gradient; the operations walked through; and all nodes met.
+    Returns what `end` needs: these tensors, each with its gradient or the sum; the operations walked through; and all
+    nodes met.
     """
     with accumulation_lock:
         # `request` is None where all is computed later: with `create_graph`, in `vmap`, in a staged step. The `grad`

@@ -293,7 +293,7 @@ class Walk:
         for root, cotangent in zip(roots, cotangents, strict=True):
             self.arrive(root, cotangent)
         root_set = set(roots)
-        value_nodes: dict[Node, Node] = {}  # for each root without a value, a node with it
+        value_nodes: dict[Node, Node] = {}  # for each root without a value, a node with its value
         before_hooks: dict[Node, Node] = {}  # rare: for a target on the way, its cotangent before its hooks
         for segment in reversed(self.segments()):
             for node in segment:  # rare: hooks of tensors; a node with hooks is the last of its segment
@@ -311,7 +311,7 @@ class Walk:
             for node, value_node in self.pull(segment, outputs, [self.arrived[node] for node in outputs]):
                 if node in root_set and node.value is None:
                     value_nodes[node] = value_node
-        return self._result(before_hooks, value_nodes)  # what `arrived` at the leaves, after their hooks
+        return self._result(before_hooks, value_nodes)  # what `arrived` at the leaves
 
     def _result(self, before_hooks: dict[Node, Node], value_nodes: dict[Node, Node]) -> WalkResult:
         """Calls the hooks of leaves, and gathers what arrived at leaves or targets."""

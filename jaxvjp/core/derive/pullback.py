@@ -2,7 +2,7 @@
 
 The op `pullback` runs a program forward and then back, so nothing is kept from an earlier forward run.
 `record_pullback` records it as a node, which can be differentiated again, by another pullback. Recording traces
-nothing, as the avals are known: those of the cotangents and of the arguments. (With `create_graph` a jaxpr tells which
+nothing, as the avals are known: a cotangent has the aval of its argument. (With `create_graph` a jaxpr tells which
 operands each cotangent depends on: `dependences`, once per program.)
 
 For `y = 3 * x**2` the program has the arguments x and 3, the equations power and mul, and the output y. The operands of
@@ -50,7 +50,7 @@ def pullback(*operands: Any, program: Program, wrt: Positions, batched: int) -> 
     cotangent is torch's: the conjugate of JAX's.
     """
     count = len(program.arguments)
-    _, outputs_and_cotangents = begin((program, wrt, batched), operands[:count], ())  # (): nothing else needs them
+    _, outputs_and_cotangents = begin((program, wrt, batched), operands[:count], ())  # (): they alone are wanted
     return outputs_and_cotangents(operands[count:])
 
 

@@ -29,9 +29,9 @@ class WalkPlan:
     """The plan of a walk.
 
     Attributes:
-        plan: the plan of the evaluation, which `learn` renumbered. Its places are those of the survey of the walk, then
-            one for each of `constants`, then one for each of `own`. For `y = x * 0.5; y.backward(v)`: y, v, x and 0.5;
-            then the cotangent of x, the value of y, and the pullback.
+        plan: the plan of the evaluation. That surveyed another graph, the pullbacks as well; `learn` gave the plan the
+            places of the survey of the walk, then one for each of `constants`, then one for each of `own`. For
+            `y = x * 0.5; y.backward(v)`: y, v, x and 0.5; then the cotangent of x, the value of y, and the pullback.
         constants: the Python numbers that the walk recorded, such as the 1 that a loss's cotangent is.
         own: a None, to be filled by the plan, for each node that the walk recorded.
         gradients: for each leaf or target (its place, the place of its gradient, the aval of the gradient).
@@ -93,7 +93,8 @@ class BackwardRequest:
         return self.may_be_remembered and choose_short_pieces(self.survey)
 
     def recalled(self) -> RecalledGradients | None:
-        """The computed gradients, added to each `grad` that there is, if such a walk is remembered; None if not.
+        """The computed gradients, if such a walk is remembered; None if not. Where a gradient goes to a leaf that has a
+        `grad`, it is the sum already. No `grad` has changed yet.
 
         RuntimeError where a saved tensor was written in place since.
         """

@@ -1,7 +1,8 @@
 """Computes the values of nodes: `evaluate([node])` sets `node.value`.
 
 It surveys the part of the graph that has no values yet, makes a plan for it or finds the plan of an equal graph, and
-runs the plan. Nothing is computed until somebody reads a value or wants gradients.
+runs the plan. Mostly nothing is computed until somebody reads a value or wants
+gradients.
 """
 
 from __future__ import annotations

@@ -116,8 +116,8 @@ class Plan:
         for dispatch in self.dispatches:
             executable = dispatch.executable
             operands = [values[each] for each in dispatch.arrays]
-            for pack, (dtype, places) in enumerate(dispatch.packs):
-                operands.append(executable.packed(pack, [values[each] for each in places], dtype))
+            for number, (dtype, places) in enumerate(dispatch.packs):
+                operands.append(executable.packed(number, [values[each] for each in places], dtype))
             if dispatch.loop_counts is not None:  # rare: a compiled loop
                 operands.append(dispatch.loop_counts)
             counters.dispatches += 1

@@ -69,8 +69,8 @@ intern = lru_cache(maxsize=PROGRAM_CACHE)(Program)
 def freeze(nodes: Iterable[Node], outputs: Sequence[Node]) -> tuple[Program, list[Node | Number]]:
     """The program that computes `outputs` with the operations of `nodes`, and the arguments to call it with.
 
-    `nodes` are in the order of recording. An input of theirs that is not among them becomes an argument: nodes and
-    numbers here, of which `Program.arguments` has the avals, and `replay` is given the values.
+    `nodes` are in the order of recording. An input of theirs that is not among them becomes an argument: a node or a
+    number. `Program.arguments` has its aval, and `replay` is given its value.
     """
     position_of: dict[Node | Number, int] = {}
     arguments: list[Node | Number] = []

@@ -21,7 +21,8 @@ a cotangent may flow to it. Others have False or True: whether a cotangent may f
 
 
 class Survey:
-    """The result of `survey`: a graph, from the nodes that it starts at back to nodes that have values.
+    """The result of `survey`: a graph, from the nodes that it starts at back to nodes that have values, or, for a
+    backward pass, to leaves.
 
     Attributes:
         nodes: its nodes and numbers, in the order of their places.
@@ -33,7 +34,7 @@ class Survey:
             the nodes are y, x, 0.5, and the key is (mul, (), 1, 2, KEPT, aval of x, aval of 0.5): y is a mul without
             static arguments, of the nodes at 1 and 2, and its value is kept.
         key_is_complete: whether a walk back may be remembered by the key. False if a node has something that is not in
-            the key, such as a hook (`_tells_all`). To compute values, the key is always enough.
+            the key, such as a hook. To compute values, the key is always enough.
     """
 
     def __init__(
