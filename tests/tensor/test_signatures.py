@@ -151,21 +151,24 @@ def test_integer_results_require_no_gradient():
 
 
 def calls_of_python(program):
-    """How many functions a program calls, once it is known."""
-    for _ in range(5):
-        program()
-    calls = []
-    sys.setprofile(lambda frame, event, argument: calls.append(event) if event.endswith("call") else None)
-    try:
-        program()
-    finally:
-        sys.setprofile(None)
-    return len(calls)
+    """How many functions a program calls, once it is known; the least of several runs, as garbage may be collected."""
+
+    def counted():
+        calls = []
+        sys.setprofile(lambda frame, event, argument: calls.append(event) if event.endswith("call") else None)
+        try:
+            program()
+        finally:
+            sys.setprofile(None)
+        return len(calls)
+
+    return min(counted() for _ in range(10))
 
 
 @pytest.mark.usefixtures("one_device")
 def test_a_call_with_parameters_is_as_short_as_one_with_tensors():
-    x, w, b = jaxvjp.ones(2, 3), jaxvjp.ones(4, 3, requires_grad=True), jaxvjp.ones(4, requires_grad=True)
+    # Shapes that no other test has: what could not be remembered once is not tried again.
+    x, w, b = jaxvjp.ones(2, 83), jaxvjp.ones(79, 83, requires_grad=True), jaxvjp.ones(79, requires_grad=True)
     v, c = jaxvjp.nn.Parameter(w.detach()), jaxvjp.nn.Parameter(b.detach())
     linear = jaxvjp.nn.functional.linear
     assert calls_of_python(lambda: linear(x, v, c)) == calls_of_python(lambda: linear(x, w, b))
