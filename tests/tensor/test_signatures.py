@@ -171,5 +171,6 @@ def test_a_call_with_parameters_is_as_short_as_one_with_tensors():
     x, w, b = jaxvjp.ones(2, 83), jaxvjp.ones(79, 83, requires_grad=True), jaxvjp.ones(79, requires_grad=True)
     v, c = jaxvjp.nn.Parameter(w.detach()), jaxvjp.nn.Parameter(b.detach())
     linear = jaxvjp.nn.functional.linear
-    assert calls_of_python(lambda: linear(x, v, c)) == calls_of_python(lambda: linear(x, w, b))
-    assert calls_of_python(lambda: (v * 2).sum()) == calls_of_python(lambda: (w * 2).sum())
+    # Once a class has `__torch_function__`, each call looks for it in classes other than `Tensor`: two calls more.
+    assert calls_of_python(lambda: linear(x, v, c)) <= calls_of_python(lambda: linear(x, w, b)) + 2
+    assert calls_of_python(lambda: (v * 2).sum()) <= calls_of_python(lambda: (w * 2).sum()) + 2
