@@ -412,9 +412,12 @@ class Builder:
 
 
 def _plan_of(recorded: Survey) -> Plan:
+    """The plan of a step, in larger pieces if no program in it is called twice: where one is, there is a loop, whose
+    pieces also serve a loop of another length."""
     plan = roll_loops(plan_of(recorded))
-    loops = any(each.loop_counts is not None for each in plan.dispatches)
-    return plan if loops or len(plan.dispatches) < 2 else plan_of(recorded, most=STAGED_PIECE)
+    programs = [each.executable for each in plan.dispatches]
+    loops = any(each.loop_counts is not None for each in plan.dispatches) or len(set(programs)) < len(programs)
+    return plan if loops or len(programs) < 2 else plan_of(recorded, most=STAGED_PIECE)
 
 
 def _same(after: Node, before: Node) -> bool:
