@@ -8,7 +8,9 @@ import time
 import pytest
 
 import jaxvjp
-from jaxvjp.core.run import tiers
+from jaxvjp.autograd import accumulation
+from jaxvjp.core.run import plan, tiers
+from jaxvjp.core.run.compiled_loop import looped
 from jaxvjp.core.run.tiers import Compiling, Waiting, expected, set_compiling
 from jaxvjp.tools.fuzz.comparing import COMPARED
 from jaxvjp.tools.fuzz.programs import program_of
@@ -142,7 +144,7 @@ SEEN = [*COMPARED.items()]
 @pytest.mark.parametrize("seed", range(7000, 7012))
 def test_a_random_program_means_the_same_in_every_tier(seed, when):
     expected = seen(seed, "never")
-    for each in ("always", 2):
+    for each in ("always", 2, "when it pays"):
         assert seen(seed, each) == expected
 
 
@@ -163,9 +165,12 @@ def test_a_child_may_compile_though_its_parent_was_at_it():
         tiers.worker.thread.join()
 
 
-def test_what_comes_in_many_lengths_stays_in_pieces_in_numpy(when):
-    def dispatches(length):
-        x = jaxvjp.tensor([0.5, -1.0], requires_grad=True)
+@pytest.mark.parametrize(("now", "stays"), [("always", False), ("never", False), ("when it pays", True)])
+def test_a_long_graph_stays_in_short_pieces_while_that_pays(when, monkeypatch, now, stays):
+    """In pieces that graphs of other lengths have as well, and without being walked again."""
+
+    def step(length):
+        x = jaxvjp.ones(len(now), requires_grad=True)
         y = x
         for _ in range(length):
             y = (y * 1.25).sin() + y
@@ -173,10 +178,30 @@ def test_what_comes_in_many_lengths_stays_in_pieces_in_numpy(when):
         y.sum().backward()
         return jaxvjp.counters.dispatches - before
 
-    for now, expected_again in (("always", False), ("never", True)):
-        when(now)
-        lengths = range(31, 47) if now == "always" else range(51, 67)
-        first = [dispatches(each) for each in lengths]
-        again = [dispatches(each) for each in lengths]
-        assert (again == first) is expected_again
-        assert min(first) > 1
+    when(now)
+    monkeypatch.setattr(expected, "ratio", 1e9)
+    monkeypatch.setattr(plan, "SHORT_RUNS", 1e9)
+    lengths = range(31, 39)
+    first = [step(each) for each in lengths]
+    assert min(first) > 1
+    with monkeypatch.context() as patched:
+        if stays:
+            patched.setattr(accumulation, "walk_back", None)
+        assert ([step(each) for each in lengths] == first) is stays
+    monkeypatch.setattr(plan, "SHORT_RUNS", 0.0)
+    assert [step(each) for each in lengths] == [1] * len(lengths)
+
+
+@pytest.mark.parametrize(("rounds", "compiles"), [(60, 0), (300, 1)])
+def test_a_loop_is_compiled_at_once_if_it_goes_round_often(when, monkeypatch, rounds, compiles):
+    when("when it pays", thread=False)
+    monkeypatch.setattr(plan, "SHORT_RUNS", 0.0)
+    looped.cache_clear()
+    before = jaxvjp.counters.compiles
+    for _ in range(2):  # in short pieces, then with a loop
+        monkeypatch.setattr(expected, "ratio", 0.02)
+        y = jaxvjp.tensor([0.5, -1.0, 2.0, 3.5, 0.25])
+        for _ in range(rounds):
+            y = (y * 1.25).sin() + y.cos() * 0.5
+        y.tolist()
+    assert jaxvjp.counters.compiles - before == compiles

@@ -20,7 +20,7 @@ from jaxvjp.core.record.record import node_of_value
 from jaxvjp.core.record.user_lines import user_line
 from jaxvjp.core.run.evaluation import deferred, heavy, values_of
 from jaxvjp.core.run.memory import Memory
-from jaxvjp.core.run.plan import Plan, choose_short_pieces
+from jaxvjp.core.run.plan import Plan, ShortPiecesPlan, choose_short_pieces
 from jaxvjp.core.run.survey import Survey, survey
 from jaxvjp.ops.op import Aval
 
@@ -89,17 +89,20 @@ class BackwardRequest:
         self.may_be_remembered = may_be_remembered
 
     def runs_in_short_pieces(self) -> bool:
-        """Whether the graph is to run in short pieces; counts that it does (`plan.choose_short_pieces`)."""
+        """Whether the graph is to run in short pieces; notes that it came (`plan.choose_short_pieces`)."""
         return self.may_be_remembered and choose_short_pieces(self.survey)
 
     def recalled(self) -> RecalledGradients | None:
-        """The computed gradients, if such a walk is remembered; None if not. Where a gradient goes to a leaf that has a
+        """The computed gradients, if such a walk is remembered, and is to be run as it is; None if not. Where a gradient goes to a leaf that has a
         `grad`, it is the sum already. No `grad` has changed yet.
 
         RuntimeError where a saved tensor was written in place since.
         """
         remembered: WalkPlan | None = memory.get(self.survey.key) if self.may_be_remembered else None
         if remembered is None:
+            return None
+        if type(remembered.plan) is ShortPiecesPlan and remembered.plan.is_over():
+            memory.forget(self.survey.key)
             return None
         nodes = self.survey.nodes
         walked = [nodes[each] for each in remembered.walked]

@@ -18,9 +18,8 @@ from jax import lax
 
 from jaxvjp.core.run.choosing import ONE_GROUP, OutputGroups
 from jaxvjp.core.run.compilation import EXECUTABLES, Executable
-from jaxvjp.core.run.interpreter import Interpreter, interpreter_of
+from jaxvjp.core.run.interpreter import GUESSED_ROUNDS, Interpreter, interpreter_of
 from jaxvjp.core.run.program import Program
-from jaxvjp.core.run.tiers import Waiting
 from jaxvjp.ops.op import Aval
 
 SAMPLE = 4
@@ -60,12 +59,14 @@ class Loop(Executable):
     def __init__(self, body: Body) -> None:
         self.body = body
         super().__init__(body.program)
-        if isinstance(self.call, Waiting):
-            self.call.is_loop = True
 
     def interpreter(self, operands: Sequence[Any]) -> Interpreter:
         """The loop, to be run by NumPy on such operands."""
         return interpreter_of(jax.make_jaxpr(self.replayed)(*operands))
+
+    def rounds(self, operands: Sequence[Any]) -> float:
+        """The rounds of this call, in terms of those that the interpreter expects of a loop."""
+        return float(operands[-1][0]) / GUESSED_ROUNDS
 
     def output_groups(self) -> OutputGroups:
         """No groups: a loop is not compiled `apart`."""

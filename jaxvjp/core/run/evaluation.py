@@ -19,9 +19,9 @@ from jaxvjp.core.record.lifetime import drop_inputs_if_done
 from jaxvjp.core.record.modes import staging, transforming
 from jaxvjp.core.run.loop_search import roll_loops
 from jaxvjp.core.run.memory import Memory
-from jaxvjp.core.run.plan import Dispatch, Plan, choose_short_pieces, plan_of
+from jaxvjp.core.run.plan import Dispatch, Plan, ShortPiecesPlan, choose_short_pieces, plan_of
 from jaxvjp.core.run.survey import Survey, survey
-from jaxvjp.core.run.tiers import Waiting
+from jaxvjp.core.run.tiers import Compiling, Waiting
 from jaxvjp.core.run.values import operand_of
 from jaxvjp.types.devices import Elsewhere, program_place
 
@@ -32,12 +32,11 @@ plans: Memory[Plan] = Memory()
 def evaluate(wanted: Iterable[Node], short_pieces: bool | None = None) -> list[tuple[Survey, Plan]]:
     """Sets the `value` of every node of `wanted` that has none, by one call of one `Executable` if it can.
 
-    Nodes on the way that the user still holds get their values, too. A long graph is several calls; in `short_pieces`,
-    and without its plan being remembered, if few graphs of this structure have come before (None:
-    `choose_short_pieces` decides).
+    Nodes on the way that the user still holds get their values, too. A long graph is several calls; in `short_pieces`
+    if none of this structure came before (None: `choose_short_pieces` decides).
 
     Returns the survey of the graph, as it was before, and the plan that was run: one pair for each device, and none for
-    what ran in short pieces.
+    a plan that is not to be remembered.
 
     Who asks:
 
@@ -67,23 +66,28 @@ def evaluate(wanted: Iterable[Node], short_pieces: bool | None = None) -> list[t
 
 
 def _evaluate(nodes: list[Node], short_pieces: bool | None) -> list[tuple[Survey, Plan]]:
-    """Sets their values. Returns the survey and the plan, for `remembered_walks`; nothing for short pieces, in which a
-    long graph runs while it may never come again."""
+    """Sets their values. Returns the survey and the plan, for `remembered_walks`; nothing if they are not to be
+    remembered: in short pieces a long graph runs that may never come again."""
     found = survey(start=nodes, wanted=nodes)  # it begins at these nodes, and their values are wanted
     plan = plans.get(found.key)
+    if type(plan) is ShortPiecesPlan and plan.is_over():
+        plans.forget(found.key)
+        plan = None
+    remembered = True
     if plan is None:  # no equal graph came before
-        # False, but for a long graph that came seldom.
         short_pieces = choose_short_pieces(found) if short_pieces is None else short_pieces
         plan = plan_of(found, short_pieces)
-        if not short_pieces:
-            plan = plans.learn(found.key, roll_loops(plan))  # with equal calls in a row as one loop
+        remembered = not short_pieces or Compiling.when_it_pays()
+        if remembered:
+            # Equal calls in a row become one loop.
+            plan = plans.learn(found.key, plan if short_pieces else roll_loops(plan))
     values = values_of(found.nodes, plan)
     plan.run(values)
     for place in plan.outputs:
         node = found.nodes[place]
         node.value = values[place]
         drop_inputs_if_done(node)
-    return [] if short_pieces else [(found, plan)]
+    return [(found, plan)] if remembered else []
 
 
 def values_of(nodes: list[Any], plan: Plan) -> list[Any]:

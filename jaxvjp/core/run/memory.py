@@ -37,3 +37,9 @@ class Memory(Generic[Remembered]):
                 del self.known[oldest]
                 self.size -= len(oldest)
         return value
+
+    def forget(self, key: tuple[Any, ...]) -> None:
+        """Forgets what was learned for that key, if it still is known."""
+        with self.changing:
+            if self.known.pop(key, None) is not None:
+                self.size -= len(key)

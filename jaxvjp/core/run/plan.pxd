@@ -5,3 +5,6 @@ cdef class Dispatch:
 
 cdef class Plan:
     cdef public tuple dispatches, outputs
+
+cdef class ShortPiecesPlan(Plan):
+    cdef public double spent

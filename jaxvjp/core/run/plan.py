@@ -6,6 +6,7 @@ Callers keep it in a `Memory`, a bounded dict, under the survey's key.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -21,31 +22,21 @@ from jaxvjp.core.run.tiers import Compiling
 
 LONG = 24
 """A graph of more operations than this is not compiled as a whole when it comes for the first time."""
-short_runs: Memory[list[int]] = Memory()
-MOST_SHORT_RUNS = 16
-"""How often a structure runs in short pieces at the most. A run takes a twentieth of what tracing the whole takes."""
+SHORT_RUNS = 1e-3
+"""The seconds for each of its operations that a long graph runs in short pieces before it is run as a whole."""
+long_graphs: Memory[bool] = Memory()
+"""The structures of long graphs that came before."""
 
 
 def choose_short_pieces(found: Survey) -> bool:
-    """Decides whether a graph is long, and came too seldom to be run as a whole, and counts the run.
+    """Decides whether a graph is long, and comes for the first time, and notes that it came.
 
     It then runs in short pieces, which graphs of other structures have as well, such as a recurrence over a sequence of
     another length.
-
-    If programs are compiled at once, a structure runs in short pieces once. If they run in NumPy first, it does so up
-    to n times, at most `MOST_SHORT_RUNS`, where n is the number of long structures seen so far: where there are
-    many, a program of a whole graph would rarely be used again. With n / 2 a recurrence over ten lengths took 1.3 times
-    as long from cold.
     """
-    if sum(map(weight_of, found.operations)) <= LONG:
+    if long_graphs.get(found.key) or sum(map(weight_of, found.operations)) <= LONG:
         return False
-    seen = short_runs.get(found.key)
-    if seen is None:
-        short_runs.learn(found.key, [1])
-        return True
-    if seen[0] >= (min(len(short_runs.known), MOST_SHORT_RUNS) if Compiling.waits() else 1):
-        return False
-    seen[0] += 1
+    long_graphs.learn(found.key, True)
     return True
 
 
@@ -130,6 +121,36 @@ class Plan:
                 values[place] = None
 
 
+class ShortPiecesPlan(Plan):
+    """The plan of a long graph in short pieces. Where programs are compiled when it pays, it is remembered for a while.
+
+    To trace a step of 24 layers as a whole takes as long as 80 such steps in NumPy, in pieces that are traced already.
+
+    Attributes:
+        spent: the seconds that it has run.
+    """
+
+    def __init__(self, dispatches: tuple[Dispatch, ...], outputs: tuple[int, ...], spent: float = 0.0) -> None:
+        super().__init__(dispatches, outputs)
+        self.spent = spent
+
+    def renumbered(self, to: Callable[[int], int]) -> Plan:
+        """The same with other places, and as much spent."""
+        plan = super().renumbered(to)
+        return ShortPiecesPlan(plan.dispatches, plan.outputs, self.spent)
+
+    def run(self, values: list[Any], deferring: bool = False) -> None:
+        """Does the same, and counts the time."""
+        begun = time.perf_counter()
+        super().run(values, deferring)
+        self.spent += time.perf_counter() - begun
+
+    def is_over(self) -> bool:
+        """Whether it has run for so long that the whole may be traced, and then be compiled."""
+        weight = sum([each.executable.program.weight for each in self.dispatches])
+        return not Compiling.when_it_pays() or self.spent >= SHORT_RUNS * weight
+
+
 def with_last_reads(dispatches: Sequence[Dispatch], outputs: Iterable[int]) -> tuple[Dispatch, ...]:
     """The dispatches, with `last_reads` of all results that are not among `outputs`."""
     dying = {place for each in dispatches for place in each.gives}.difference(outputs)
@@ -149,6 +170,7 @@ def plan_of(found: Survey, short_pieces: bool = False, most: int | None = None) 
     kept = {found.nodes[each] for each in found.kept}
     pieces = in_pieces(sorted(found.operations, key=recording_order), short_pieces=short_pieces, most=most)
     needed = read_across(pieces) | kept
+    kind = ShortPiecesPlan if short_pieces else Plan
     dispatches: list[Dispatch] = []
     for piece in pieces:
         outputs = [node for node in piece if node in needed]
@@ -162,4 +184,4 @@ def plan_of(found: Survey, short_pieces: bool = False, most: int | None = None) 
         arrays = tuple([reads[each] for each in to_call.arrays])
         packs = tuple([(dtype.numpy, tuple([reads[each] for each in of])) for dtype, of in to_call.packs.items()])
         dispatches.append(Dispatch(to_call, arrays, packs, tuple([place_of[each] for each in outputs]), ()))
-    return Plan(with_last_reads(dispatches, found.kept), tuple(found.kept))
+    return kind(with_last_reads(dispatches, found.kept), tuple(found.kept))

@@ -38,6 +38,11 @@ class Compiling:
             check("What is on an accelerator")
         return Fork.without or (cls.when != "always" and jax.default_backend() == "cpu")
 
+    @classmethod
+    def when_it_pays(cls) -> bool:
+        """Whether the time that programs run in NumPy decides."""
+        return cls.when == "when it pays" and cls.waits()
+
 
 def set_compiling(when: When, *, thread: bool = True) -> None:
     """Says when a program is compiled by XLA; before that, on a CPU, NumPy runs it.
@@ -95,6 +100,9 @@ class Runs(Protocol):
     def interpreter(self, operands: Sequence[Any]) -> Interpreter:
         """What NumPy runs."""
 
+    def rounds(self, operands: Sequence[Any]) -> float:
+        """How often NumPy runs it in a call, in terms of what `Interpreter.seconds` expects."""
+
 
 class Waiting:
     """Stands in for a program's compiled function until it is compiled.
@@ -106,7 +114,6 @@ class Waiting:
 
     Attributes:
         spent: the seconds that it has run in NumPy.
-        is_loop: whether it is a compiled loop, which goes round often.
         eagerly: whether the first call runs operation by operation in JAX, uncompiled, as it may be the only one. Used
             where programs do not wait in NumPy.
     """
@@ -117,7 +124,6 @@ class Waiting:
         self.settle = settle
         self.calls = 0
         self.spent = 0.0
-        self.is_loop = False
         self.eagerly = False
         self.interpreter: Interpreter | None = None
         self.thread: threading.Thread | None = None
@@ -132,8 +138,8 @@ class Waiting:
                     )
                 return self.over(operands)
             self.interpreter = self.of.interpreter(operands)
-        if self.is_due(self.interpreter):
-            if Compiling.when != "when it pays" or not Compiling.thread or self.is_large(self.interpreter):
+        if self.is_due(self.interpreter, operands):
+            if Compiling.when != "when it pays" or not Compiling.thread or self.is_large(self.interpreter, operands):
                 return self.over(operands)
             self.begin(operands)
         if self.thread is not None and not self.thread.is_alive():
@@ -143,7 +149,7 @@ class Waiting:
         self.spent += time.perf_counter() - begun
         return results
 
-    def is_due(self, interpreter: Interpreter) -> bool:
+    def is_due(self, interpreter: Interpreter, operands: Sequence[Any]) -> bool:
         """Whether it is to be compiled now."""
         if Fork.without:
             return False
@@ -151,12 +157,12 @@ class Waiting:
             return self.calls >= Compiling.when
         if Compiling.when in ("always", "never"):
             return Compiling.when == "always"
-        return self.is_large(interpreter) or self.spent >= expected.seconds(interpreter.equations)
+        return self.is_large(interpreter, operands) or self.spent >= expected.seconds(interpreter.equations)
 
-    def is_large(self, interpreter: Interpreter) -> bool:
+    def is_large(self, interpreter: Interpreter, operands: Sequence[Any]) -> bool:
         """Whether a single run in NumPy would take as long as the compile."""
-        run = max(interpreter.seconds, interpreter.left_to_jax * PRIMITIVE)
-        return self.is_loop or run >= expected.seconds(interpreter.equations)
+        run = max(interpreter.seconds * self.of.rounds(operands), interpreter.left_to_jax * PRIMITIVE)
+        return run >= expected.seconds(interpreter.equations)
 
     def over(self, operands: tuple[Any, ...]) -> Sequence[Any]:
         """Has it compiled, here and now unless a thread did, and runs it."""
