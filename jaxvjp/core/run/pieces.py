@@ -15,12 +15,14 @@ from typing import Any
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.core.run.program import weight_of
+from jaxvjp.core.run.tiers import Compiling
 
 PIECE = 256
 """The most operations that are compiled as one program. XLA's time and memory grow faster than the program: to compile
 512 adds of different numbers, one after the other, took 20 GB."""
 SHORT_PIECE = 32
-"""The same for a graph that is seen for the first time, and may never come again."""
+"""The same for a graph that is seen for the first time, and may never come again, where programs run in NumPy first:
+twice that where they do not, as each is a dispatch then. A loop of a length never seen takes 0.9 of the time."""
 STAGED_PIECE = 1024
 """The same for a staged step without loops: what is staged is called often. As one program, a step of the small GPT of
 `bench --models` takes 0.7 of what it takes as four, and compiles as fast."""
@@ -36,7 +38,7 @@ def in_pieces(
 
     A node without weight stays with the node before it: an op that returns a tuple is never cut off from its items.
     Where the user's code has a loop, a piece holds whole rounds of it. So the pieces of a long loop are equal programs,
-    and are compiled once. `short_pieces` have 1, 2, 4 or 8 rounds of a loop in each: a loop that is longer the next
+    and are compiled once. `short_pieces` have 1, 2, 4, 8 or 16 rounds of a loop in each: a loop that is longer the next
     time has pieces of the same kinds.
     """
     if short_pieces:
@@ -86,14 +88,15 @@ def _stretches(nodes: Iterable[Node], ends_piece: Callable[[Node], bool]) -> lis
 
 
 def _short_pieces(nodes: list[Node]) -> list[list[Node]]:
-    """`nodes` in pieces of at most `SHORT_PIECE` operations: 8, 4, 2 or 1 rounds of the same lines, or any number of
-    other rounds.
+    """`nodes` in pieces of at most `SHORT_PIECE` operations (or twice as many): 16, 8, 4, 2 or 1 rounds of the same
+    lines, or any number of other rounds.
 
     An op that carries a program, such as a pullback, is a piece of its own: its program was a piece of the graph.
     """
     lines = [node.where for node in nodes]
     weights = [weight_of(node) for node in nodes]
-    starts = _round_starts(lines, weights)
+    most = SHORT_PIECE if Compiling.waits() else 2 * SHORT_PIECE
+    starts = _round_starts(lines, weights, most)
     rounds = list(pairwise([*starts, len(nodes)]))  # (first node, node after the last) of each
     alike = _alike(lines, rounds)
     alone = [_carries_program(nodes[start:end]) for start, end in rounds]
@@ -106,12 +109,12 @@ def _short_pieces(nodes: list[Node]) -> list[list[Node]]:
         if alone[at]:
             pass
         elif alike[at] > 1:
-            while 2 * (after - at) <= alike[at] and 2 * (after - at) * weight <= SHORT_PIECE:
+            while 2 * (after - at) <= alike[at] and 2 * (after - at) * weight <= most:
                 after += after - at
         else:
             while after < len(rounds) and not alone[after] and alike[after] == 1:
                 weight += weight_of_round[after]
-                if weight > SHORT_PIECE:
+                if weight > most:
                     break
                 after += 1
         result.append(nodes[rounds[at][0] : rounds[after - 1][1]])
@@ -119,8 +122,9 @@ def _short_pieces(nodes: list[Node]) -> list[list[Node]]:
     return result
 
 
-def _round_starts(lines: list[UserLine], weights: list[int]) -> list[int]:
-    """Where the rounds of the user's loop begin: at each node whose line has come already."""
+def _round_starts(lines: list[UserLine], weights: list[int], most: int) -> list[int]:
+    """Where the rounds of the user's loop begin: at each node whose line has come already, or with which a round would
+    have more than `most` operations."""
     starts: list[int] = []
     first: dict[Any, int] = {}  # for each line of the last round its first node
     total = 0
@@ -129,8 +133,8 @@ def _round_starts(lines: list[UserLine], weights: list[int]) -> list[int]:
             # Not `where` itself: Python's hash of a code object reads all of the code.
             line = None if where is None else (id(where[0]), where[1])
             before = first.get(line)
-            if not starts or total + weights[at] > SHORT_PIECE or before is not None:
-                if before is not None and before > starts[-1] and total + weights[at] <= SHORT_PIECE:
+            if not starts or total + weights[at] > most or before is not None:
+                if before is not None and before > starts[-1] and total + weights[at] <= most:
                     starts.append(before)  # the nodes before the loop become a round of their own
                 starts.append(at)
                 first, total = {}, 0
