@@ -30,7 +30,7 @@ STAGED_PIECE = 1024
 
 def in_pieces(
     nodes: Iterable[Node],
-    ends_piece: Callable[[Node], bool] = lambda node: False,
+    ends_piece: Callable[[Node], bool] | None = None,
     short_pieces: bool = False,
     most: int | None = None,
 ) -> list[list[Node]]:
@@ -59,7 +59,7 @@ def in_pieces(
             result.append(rest)
         result[-1].append(node)
         total += weight
-        ended = ends_piece(node) or (ended and not weight)
+        ended = (ends_piece is not None and ends_piece(node)) or (ended and not weight)
     return result
 
 
@@ -72,14 +72,15 @@ def _whole_rounds(piece: list[Node]) -> int:
     return len(piece)
 
 
-def _stretches(nodes: Iterable[Node], ends_piece: Callable[[Node], bool]) -> list[list[Node]]:
+def _stretches(nodes: Iterable[Node], ends_piece: Callable[[Node], bool] | None) -> list[list[Node]]:
     """`nodes` cut after each node for which `ends_piece` is true, and after the nodes without weight behind it."""
+    if ends_piece is None:
+        return [list(nodes)]
     result: list[list[Node]] = []
     ended = True
     node: Node
     for node in nodes:
-        weight = weight_of(node)
-        if not result or (ended and weight):
+        if not result or (ended and weight_of(node)):
             result.append([])
             ended = False
         result[-1].append(node)
@@ -99,7 +100,8 @@ def _short_pieces(nodes: list[Node]) -> list[list[Node]]:
     starts = _round_starts(lines, weights, most)
     rounds = list(pairwise([*starts, len(nodes)]))  # (first node, node after the last) of each
     alike = _alike(lines, rounds)
-    alone = [_carries_program(nodes[start:end]) for start, end in rounds]
+    carries_program = [node.operation is not None and node.operation.carries_program for node in nodes]
+    alone = [True in carries_program[start:end] for start, end in rounds]
     weight_of_round = [sum(weights[start:end]) for start, end in rounds]
     result = []
     at = 0
@@ -129,22 +131,19 @@ def _round_starts(lines: list[UserLine], weights: list[int], most: int) -> list[
     first: dict[Any, int] = {}  # for each line of the last round its first node
     total = 0
     for at, where in enumerate(lines):
-        if weights[at] or not starts:
+        weight = weights[at]
+        if weight or not starts:
             # Not `where` itself: Python's hash of a code object reads all of the code.
             line = None if where is None else (id(where[0]), where[1])
             before = first.get(line)
-            if not starts or total + weights[at] > most or before is not None:
-                if before is not None and before > starts[-1] and total + weights[at] <= most:
+            if before is not None or not starts or total + weight > most:
+                if before is not None and before > starts[-1] and total + weight <= most:
                     starts.append(before)  # the nodes before the loop become a round of their own
                 starts.append(at)
                 first, total = {}, 0
             first[line] = at
-        total += weights[at]
+        total += weight
     return starts
-
-
-def _carries_program(round_: list[Node]) -> bool:
-    return any(node.operation is not None and node.operation.carries_program for node in round_)
 
 
 def _alike(lines: list[UserLine], rounds: list[tuple[int, int]]) -> list[int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
 from typing import Any
 
 import jax
@@ -34,7 +35,7 @@ def choose_short_pieces(found: Survey) -> bool:
     It then runs in short pieces, which graphs of other structures have as well, such as a recurrence over a sequence of
     another length.
     """
-    if long_graphs.get(found.key) or sum(map(weight_of, found.operations)) <= LONG:
+    if long_graphs.get(found.key) or all(total <= LONG for total in accumulate(map(weight_of, found.operations))):
         return False
     long_graphs.learn(found.key, True)
     return True
