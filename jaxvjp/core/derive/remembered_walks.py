@@ -93,8 +93,8 @@ class BackwardRequest:
         return self.may_be_remembered and choose_short_pieces(self.survey)
 
     def recalled(self) -> RecalledGradients | None:
-        """The computed gradients, if such a walk is remembered, and is to be run as it is; None if not. Where a gradient goes to a leaf that has a
-        `grad`, it is the sum already. No `grad` has changed yet.
+        """The computed gradients, if such a walk is remembered, and is to be run as it is; None if not. Where a
+        gradient goes to a leaf that has a `grad`, it is the sum already. No `grad` has changed yet.
 
         RuntimeError where a saved tensor was written in place since.
         """

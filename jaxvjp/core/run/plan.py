@@ -94,7 +94,7 @@ class Plan:
 
     def renumbered(self, to: Callable[[int], int]) -> Plan:
         """The same with other places: `to(place)` instead of each place."""
-        return Plan(
+        return type(self)(
             tuple([each.renumbered(to) for each in self.dispatches]), tuple([to(each) for each in self.outputs])
         )
 
@@ -128,17 +128,13 @@ class ShortPiecesPlan(Plan):
     To trace a step of 24 layers as a whole takes as long as 80 such steps in NumPy, in pieces that are traced already.
 
     Attributes:
-        spent: the seconds that it has run.
+        spent: the seconds that it has run. A renumbered one starts anew: the run of a backward pass that it was made
+            for has traced its pieces, too.
     """
 
-    def __init__(self, dispatches: tuple[Dispatch, ...], outputs: tuple[int, ...], spent: float = 0.0) -> None:
+    def __init__(self, dispatches: tuple[Dispatch, ...], outputs: tuple[int, ...]) -> None:
         super().__init__(dispatches, outputs)
-        self.spent = spent
-
-    def renumbered(self, to: Callable[[int], int]) -> Plan:
-        """The same with other places, and as much spent."""
-        plan = super().renumbered(to)
-        return ShortPiecesPlan(plan.dispatches, plan.outputs, self.spent)
+        self.spent = 0.0
 
     def run(self, values: list[Any], deferring: bool = False) -> None:
         """Does the same, and counts the time."""
