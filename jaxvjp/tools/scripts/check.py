@@ -45,7 +45,7 @@ class Use(NamedTuple):
             return takes(self.place, self.name.removesuffix("="))
         if self.place != TENSOR and isinstance(kind := ours(self.place), type):
             return hasattr(kind, self.name)
-        return covers(self.place, self.name) or self.qualified == "torch"
+        return covers(self.place, self.name) or self.qualified in ("torch", "torch.__version__")
 
     @property
     def verdict(self) -> str:
