@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 from oracle import agreement_of, programs_of, raises
 
@@ -60,7 +61,7 @@ def words_of(torch, *pairs, **options):
     for actual, expected in pairs:
         try:
             torch.testing.assert_close(actual, expected, **options)
-        except AssertionError as error:
+        except (AssertionError, TypeError) as error:
             told.append(str(error))
         else:
             told.append("close")
@@ -88,6 +89,21 @@ def what_differs(torch):
         ([x], [x, x]),
         ({"a": 1.0, "b": [2.0]}, {"b": [2.5], "a": 1.0}),
         ({"a": 1, "c": 2}, {"a": 1, "b": 2}),
+    )
+
+
+def what_cannot_be_compared(torch):
+    x, nn = torch.ones(2), torch.nn
+    others = words_of(torch, (nn.Parameter(x), nn.Parameter(x)), (x, x), allow_subclasses=False)
+    told = words_of(torch, (nn.Parameter(x), x), allow_subclasses=False)
+    return (
+        others,
+        told[0].partition(" of type")[0],
+        words_of(
+            torch, (nn.Parameter(x), x), (1, 1.0), (np.float64(1), 1.0), (np.bool(True), False), ([1, "a"], [1, "a"])
+        ),
+        words_of(torch, (1, 1.0), (1 + 0j, 1), check_dtype=False),
+        words_of(torch, ("a", "a"), (b"a", b"a"), (object, object)),
     )
 
 
