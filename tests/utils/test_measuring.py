@@ -17,9 +17,14 @@ def what_a_schedule_says(torch):
     return [said(step).name for step in range(12)]
 
 
+def what_a_schedule_says_that_waits_later(torch):
+    said = torch.profiler.schedule(wait=2, warmup=1, active=1, repeat=2, skip_first=1, skip_first_wait=1)
+    return [said(step).name for step in range(12)]
+
+
 def a_fork_of_the_generator(torch):
     torch.random.manual_seed(3)
-    with torch.random.fork_rng():
+    with torch.random.fork_rng(device_type="cuda"):
         within = torch.rand(2)
     state = torch.random.get_rng_state()
     outside = torch.rand(2)
@@ -175,8 +180,8 @@ def test_a_profile_writes_a_trace_of_the_steps_that_are_asked_for(room, tmp_path
             recorded.step()
     assert ready == [recorded]
     assert list(tmp_path.rglob("*.xplane.pb"))
-    with profiler.profile(enabled=False) as nothing:
-        assert not nothing._recording
+    with profiler.profile(enabled=False) as nothing, profiler.profile(False, use_cpu=True) as neither:
+        assert (nothing._recording, neither._recording) == (False, False)
     with pytest.raises(AssertionError, match="Profiler didn't finish running"):
         nothing.key_averages()
 
@@ -194,7 +199,10 @@ def test_a_profile_has_a_table_of_times_by_name_and_goes_to_a_browser(tmp_path):
     assert 0 < outer.self_cpu_time_total <= outer.cpu_time_total - inner.cpu_time_total + 1e-3
     assert inner.cpu_time * 6 == pytest.approx(inner.cpu_time_total)
     assert outer.device_time_total == 0
-    lines = recorded.key_averages().table(sort_by="cpu_time_total", row_limit=1).splitlines()
+    averages = recorded.key_averages(group_by_input_shape=True, group_by_stack_n=3)
+    lines = averages.table(sort_by="cpu_time_total", row_limit=1, max_src_column_width=9).splitlines()
+    assert recorded.table(header="of steps").splitlines()[:2] == ["of steps", recorded.table().splitlines()[0]]
+    assert recorded.self_cpu_time_total == sum(row.self_cpu_time_total for row in rows.values())
     assert lines[0].split("  ")[0] == "Name"
     assert len(lines) == 2
     assert len({len(line) for line in lines}) == 1
