@@ -97,6 +97,12 @@ def parametrized(torch):
     return shown, facts, numbers(other), numbers(module), type(module.weight).__name__, type(module).__name__
 
 
+def parametrized_bias_is_shown(torch):
+    made = torch.nn.Linear(2, 2), torch.nn.Conv1d(2, 2, 1, bias=False)
+    tools(torch, "parametrize").register_parametrization(made[0], "bias", torch.nn.Softplus())
+    return [repr(each) for each in made]
+
+
 def parametrized_by_several(torch):
     place, module, plain = tools(torch, "parametrize"), layer(torch, 2, 2), layer(torch, 2, 2)
     _, double, halves, first = parametrizations_of(torch)
