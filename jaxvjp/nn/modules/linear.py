@@ -150,7 +150,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
     settings = ("reduction", "ignore_index", "label_smoothing", "options")
 
     def extra_repr(self) -> str:
-        shown = {"in_features": self.linear.in_features, "num_classes": self.num_classes}
+        shown: dict[str, Any] = {"in_features": self.linear.in_features, "num_classes": self.num_classes}
         shown |= {"out_features": self.out_features, "bias": self.linear.bias is not None}
         shown |= {name: getattr(self, name) for name in self.settings}
         return ", ".join(f"{name}={value}" for name, value in shown.items())
