@@ -134,7 +134,7 @@ from torch.nn.parallel.data_parallel import DataParallel, data_parallel
 from torch.nn.parallel.distributed import DistributedDataParallel
 from torch.nn.utils.stateless import functional_call
 import torch
-assert torch.functional.einsum is torch.einsum is einsum
+assert torch.functional.einsum is torch.einsum
 assert torch.nn.parallel.data_parallel is data_parallel
 """
 
@@ -345,9 +345,11 @@ def test_check_knows_arguments_and_the_methods_of_objects():
 
 def test_check_claims_nothing_of_a_module_whose_names_are_not_listed():
     source = "import torch\ntorch.fx.Graph()\ntorch.utils.benchmark.Timer('1')\ntorch.cuda.nonsense()"
+    source += "\ntorch._C._get_tracing_state()\ntorch.Tensor.__add__"
     found = {each.qualified: each.verdict for each in names_used(source)}
     assert found["torch.utils.benchmark.Timer"] == "yes"
-    assert found["torch.fx.Graph"] == "NO"
+    assert found["torch.fx.Graph"] == found["torch._C"] == "NO"
+    assert found["torch.Tensor.__add__"] == "yes"
     assert found["torch.cuda.nonsense"].startswith("NO: torch has no such name either")
 
 
