@@ -159,6 +159,9 @@ def test_a_timer_measures_what_is_computed():
         assert measured.median > 0
         assert sum(measured.raw_times) >= 0.01
         assert measured.iqr >= 0
+    settled = Timer("x + 1", globals={"x": x}).adaptive_autorange(0.5, min_run_time=0.001, max_run_time=1.0)
+    assert sum(settled.raw_times) >= 1.0 or (len(settled.raw_times) >= 4 and settled.iqr < 0.5 * settled.median)
+    assert sum(Timer("x + 1", globals={"x": x}).adaptive_autorange(0.0, max_run_time=0.05).raw_times) >= 0.05
     with pytest.raises(ValueError, match="no Timer for c"):
         Timer("int x;", language="c++")
 
