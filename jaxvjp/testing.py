@@ -14,6 +14,9 @@ from jaxvjp.types.dtypes import float16, from_numpy
 __all__ = ["assert_allclose", "assert_close"]
 
 
+NUMBER = (int, float, complex, np.number)
+
+
 def __dir__() -> list[str]:
     return __all__
 
@@ -34,23 +37,25 @@ def assert_close(
 ) -> None:
     """AssertionError, with the differing elements, unless the two agree in shape and, within tolerance, in value.
 
-    Takes tensors, arrays, (nested lists of) numbers, and dicts of those. The default tolerances are those of
+    Takes tensors, arrays, (nested lists of) numbers, and dicts of those; a tensor may also be compared with an array, a
+    list or a number, which torch refuses. The default tolerances are those of
     `torch.testing.assert_close`, for the less precise of the two dtypes; equal infinities agree.
 
     Args:
-        allow_subclasses, check_layout: accepted, without effect: tensors have one layout.
+        allow_subclasses: False for a TypeError where one is a tensor and the other of a subclass.
         equal_nan: whether NaNs agree.
         check_device: whether tensors have to be on one device.
-        check_dtype: whether tensors have to be of one dtype.
+        check_dtype: whether tensors have to be of one dtype, and numbers of one type.
+        check_layout: accepted, without effect: tensors have one layout.
         check_stride: whether tensors have to have the same strides.
         msg: what the error says instead, or a function that makes it of what the error says.
 
-    ValueError where one of `rtol` and `atol` is given without the other.
+    ValueError where one of `rtol` and `atol` is given without the other; TypeError for what are no numbers.
     """
     if (rtol is None) != (atol is None):
         which = "rtol" if rtol is None else "atol"
         raise ValueError(f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {which}.")
-    checks = (("device", check_device), ("dtype", check_dtype), ("stride()", check_stride))
+    checks = (("device", check_device), ("dtype", check_dtype), ("stride()", check_stride), ("", not allow_subclasses))
     asked = [name for name, wanted in checks if wanted]
     found = _difference(actual, expected, (rtol, atol), equal_nan, asked, ())
     if found:
@@ -81,15 +86,35 @@ def _difference(
         parts = [(number, *each) for number, each in enumerate(zip(actual, expected, strict=False))]
     elif actual is None or expected is None:
         told = "" if actual is expected else f"None mismatch: {actual} is not {expected}"
-    elif isinstance(actual, bool) and isinstance(expected, bool):
-        told = "" if actual is expected else f"Booleans mismatch: {actual} is not {expected}"
+    elif isinstance(actual, bool | np.bool) and isinstance(expected, bool | np.bool):
+        told = "" if bool(actual) is bool(expected) else f"Booleans mismatch: {actual} is not {expected}"
+    elif isinstance(actual, NUMBER) and isinstance(expected, NUMBER):
+        kinds = [type(each.item() if isinstance(each, np.number) else each) for each in (actual, expected)]
+        if "dtype" in asked and kinds[0] is not kinds[1]:
+            told = f"The (d)types do not match: {kinds[0]} != {kinds[1]}."
+        else:
+            told = _of_numbers(actual, expected, tolerance, equal_nan)
+    elif not _comparable(actual, expected, "" not in asked):
+        told = f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}."
+        raise TypeError(told + _at(place))
     else:
         told = _of_tensors(actual, expected, asked) or _of_numbers(actual, expected, tolerance, equal_nan)
     if told or parts is None:
-        where = "".join(f"[{each!r}]" for each in place)
-        return f"{told}\n\nThe failure occurred for item {where}" if told and place else told
+        return told and told + _at(place)
     found = (_difference(a, b, tolerance, equal_nan, asked, (*place, name)) for name, a, b in parts)
     return next(filter(None, found), "")
+
+
+def _at(place: tuple[Any, ...]) -> str:
+    """Where in a container it is."""
+    return "\n\nThe failure occurred for item " + "".join(f"[{each!r}]" for each in place) if place else ""
+
+
+def _comparable(actual: Any, expected: Any, subclasses: bool) -> bool:
+    """Whether both are tensors, or what NumPy makes numbers of, and if it is asked of one class."""
+    if not (subclasses or type(actual) is type(expected)):
+        return False
+    return all(isinstance(each, Tensor) or _array(each).dtype.kind not in "OSU" for each in (actual, expected))
 
 
 def _of_tensors(actual: Any, expected: Any, asked: list[str]) -> str:
@@ -97,7 +122,7 @@ def _of_tensors(actual: Any, expected: Any, asked: list[str]) -> str:
     if isinstance(expected, Tensor) and isinstance(actual, Tensor):
         told: dict[str, Any] = {"shape": lambda x: x.shape, "stride()": lambda x: x.stride()}
         told |= {name: lambda x, name=name: getattr(x, name) for name in ("device", "dtype")}
-        for name in ("shape", *asked):
+        for name in ("shape", *filter(None, asked)):
             one, other = told[name](actual), told[name](expected)
             if one != other:
                 return f"The values for attribute '{name}' do not match: {one} != {other}."

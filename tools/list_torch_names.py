@@ -47,6 +47,10 @@ LISTED = [
     "torch.cpu.amp",
     "torch.cuda",
     "torch.cuda.amp",
+    "torch.cuda.amp.autocast_mode",
+    "torch.cuda.amp.grad_scaler",
+    "torch.cuda.memory",
+    "torch.cuda.random",
     "torch.distributed",
     "torch.distributed.checkpoint",
     "torch.distributed.checkpoint.state_dict",
@@ -56,6 +60,7 @@ LISTED = [
     "torch.distributions",
     "torch.fft",
     "torch.func",
+    "torch.functional",
     "torch.jit",
     "torch.linalg",
     "torch.masked",
@@ -68,6 +73,8 @@ LISTED = [
     "torch.nn.init",
     "torch.nn.modules",
     "torch.nn.parallel",
+    "torch.nn.parallel.data_parallel",
+    "torch.nn.parallel.distributed",
     "torch.nn.parameter",
     "torch.nn.utils",
     "torch.optim",
@@ -96,12 +103,14 @@ LISTED = [
     "torch.version",
 ]
 """The modules whose names are listed; of the others only that they are there."""
-INNER = re.compile(r"torch\.(nn\.(modules|utils)|distributions|optim)\.")
+INNER = re.compile(r"torch\.((nn\.(modules|utils)|distributions|optim)\.|nn\.init$)")
 """Modules whose names are listed, too, with the private ones that are theirs: `torch.nn.modules.loss._Loss`."""
 
 
 OF_EXTRAS = {"torch.utils.tensorboard": ["FileWriter", "SummaryWriter"]}
 """Modules that need another library, which need not be installed, with the names that programs use."""
+TYPES = {"torch.nn.common_types": re.compile(r"_\w+_t"), "torch.types": re.compile(r"_[a-z]+|Number|Device")}
+"""Modules that have types for annotations, which say of no module that it is theirs; what their names look like."""
 OF_SOME_BUILDS = {"torch.distributed": ["ProcessGroupNCCL"]}
 """Names that a build of torch for a CPU alone does not have."""
 PYTHONS = (itertools.count, typing.TypeVar, type(getattr(typing, "NoDefault", None)))
@@ -113,9 +122,9 @@ def public_names(owner: Any) -> list[str]:
     stated = set(getattr(owner, "__all__", ()))
     found = {*dir(owner)}
     if type(owner) is not ModuleType and isinstance(owner, ModuleType):  # as `torch.backends.cudnn`, around the module
-        properties = {name for name, value in vars(type(owner)).items() if isinstance(value, property)}
-        found |= {*dir(getattr(owner, "m", owner))} | properties
-        stated |= properties
+        settings = {name for name in vars(type(owner)) if not name.startswith("_")}
+        found |= {*dir(getattr(owner, "m", owner))} | settings
+        stated |= settings
     return sorted(name for name in found if name.isidentifier() and (name in stated or _owned(owner, name)))
 
 
@@ -153,6 +162,8 @@ def text() -> str:
     every = modules_of(torch)
     names = {name: public_names(importlib.import_module(name)) for name in [*LISTED, *filter(INNER.match, every)]}
     names |= OF_EXTRAS
+    for name, pattern in TYPES.items():
+        names[name] = sorted(filter(pattern.fullmatch, dir(importlib.import_module(name))))
     for name, more in OF_SOME_BUILDS.items():
         names[name] = sorted({*names[name], *more})
     for name in sorted({*names, *every}):

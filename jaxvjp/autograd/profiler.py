@@ -46,7 +46,7 @@ class ProfilerAction(Enum):
 
 
 def schedule(
-    *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0
+    *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
 ) -> Callable[[int], ProfilerAction]:
     """A schedule of steps: some waited, some warming up, then those recorded. Counterpart of `torch.profiler.schedule`.
 
@@ -56,12 +56,15 @@ def schedule(
         active: how many are then recorded.
         repeat: how often; 0 for as long as it runs.
         skip_first: how many steps to leave out first.
+        skip_first_wait: 1 for no `wait` the first time.
     """
 
     def action(step: int) -> ProfilerAction:
-        step -= skip_first
+        if step < skip_first:
+            return ProfilerAction.NONE
+        step += (wait if skip_first_wait else 0) - skip_first
         period = wait + warmup + active
-        if step < 0 or (repeat > 0 and step >= repeat * period):
+        if repeat > 0 and step >= repeat * period:
             return ProfilerAction.NONE
         place = step % period
         if place < wait:
@@ -105,13 +108,25 @@ class FunctionEventAvg:
 class EventList(list[FunctionEventAvg]):
     """The rows of a table of times. Counterpart of `torch.autograd.profiler_util.EventList`."""
 
-    def table(self, sort_by: str | None = None, row_limit: int = 100, max_name_column_width: int = 55) -> str:
+    def table(
+        self,
+        sort_by: str | None = None,
+        row_limit: int = 100,
+        max_src_column_width: int = 75,
+        max_name_column_width: int = 55,
+        max_shapes_column_width: int = 80,
+        header: str | None = None,
+        top_level_events_only: bool = False,
+        time_unit: str | None = None,
+    ) -> str:
         """The rows as text.
 
         Args:
             sort_by: `"count"`, or one of the times, such as `"self_cpu_time_total"`; by default as they came.
             row_limit: how many rows; -1 for all.
             max_name_column_width: where names are cut.
+            header: a line to begin with.
+            max_src_column_width, max_shapes_column_width, top_level_events_only, time_unit: accepted, without effect.
         """
         by = (sort_by or "").replace("cuda", "device")
         rows = sorted(self, key=lambda row: getattr(row, by), reverse=True) if by else list(self)
@@ -122,20 +137,22 @@ class EventList(list[FunctionEventAvg]):
             times += [row.self_device_time_total, row.device_time_total]
             lines.append([row.key[:max_name_column_width], *(f"{each:,.3f}us" for each in times), str(row.count)])
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        return "\n".join(
+        rows_of_text = [
             "  ".join(
                 [name.ljust(widths[0]), *(each.rjust(width) for each, width in zip(rest, widths[1:], strict=True))]
             )
             for name, *rest in lines
-        )
+        ]
+        return "\n".join([*([] if header is None else [header]), *rows_of_text])
 
 
 class profile:  # noqa: N801 - torch's name
     """Records a block by `jax.profiler`. Counterpart of `torch.profiler.profile`.
 
     Args:
-        activities, record_shapes, profile_memory, with_stack, with_flops, with_modules, use_cuda: accepted, without
-            effect.
+        activities: accepted, without effect; False instead of them is `enabled=False`, as in `autograd.profiler`.
+        record_shapes, profile_memory, with_stack, with_flops, with_modules, use_cuda, use_device, use_kineto, use_cpu,
+            experimental_config, acc_events: accepted, without effect.
         schedule: which of the steps, told by `step()`, to record; by default all.
         on_trace_ready: called with this object when the trace is written, such as `tensorboard_trace_handler(folder)`.
         enabled: False to record nothing.
@@ -146,7 +163,7 @@ class profile:  # noqa: N801 - torch's name
 
     def __init__(
         self,
-        activities: Iterable[Any] | None = None,
+        activities: Iterable[Any] | bool | None = None,
         *,
         schedule: Callable[[int], ProfilerAction] | None = None,
         on_trace_ready: Callable[[Any], Any] | None = None,
@@ -156,11 +173,16 @@ class profile:  # noqa: N801 - torch's name
         with_flops: bool = False,
         with_modules: bool = False,
         use_cuda: bool | None = None,
+        use_device: str | None = None,
+        use_kineto: bool = True,
+        use_cpu: bool = True,
+        experimental_config: Any = None,
+        acc_events: bool = False,
         enabled: bool = True,
     ) -> None:
         self.schedule = schedule or (lambda step: ProfilerAction.RECORD)
         self.on_trace_ready = on_trace_ready
-        self.enabled = enabled
+        self.enabled = enabled and activities is not False
         self.step_num = 0
         self.folder = getattr(on_trace_ready, "folder", "") or tempfile.mkdtemp(prefix="trace")
         self._recording = False
@@ -199,11 +221,13 @@ class profile:  # noqa: N801 - torch's name
             )
         return found[-1]
 
-    def key_averages(self) -> EventList:
+    def key_averages(
+        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+    ) -> EventList:
         """The times of the trace by name: what XLA ran, and the blocks of `record_function`.
 
-        As `torch.profiler.profile.key_averages`, without its groups by shape or stack. The lines of Python functions
-        in JAX's trace are left out; programs that still [run in NumPy](speed.md) have no line.
+        As `torch.profiler.profile.key_averages`; groups by shape or stack are accepted, and not made. The lines of
+        Python functions in JAX's trace are left out; programs that still [run in NumPy](speed.md) have no line.
         """
         rows: dict[str, FunctionEventAvg] = {}
         for plane in jax.profiler.ProfileData.from_file(str(self._written(".xplane.pb"))).planes:
@@ -222,6 +246,15 @@ class profile:  # noqa: N801 - torch's name
                     row.add(device, each.duration_ns / 1e3, each.duration_ns / 1e3)
                     around.append((each.end_ns, row))
         return EventList(rows.values())
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """The sum of the times on the CPU, in µs."""
+        return sum(each.self_cpu_time_total for each in self.key_averages())
+
+    def table(self, **options: Any) -> str:
+        """`key_averages().table()`."""
+        return self.key_averages().table(**options)
 
     def export_chrome_trace(self, path: str) -> None:
         """Writes the trace as JSON, for chrome://tracing or Perfetto. As `torch.profiler.profile.export_chrome_trace`.

@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from jaxvjp.library import generator, random_state
 from jaxvjp.library.constructors import CUDA_TYPES
 from jaxvjp.tensor.docstrings import complete_all
+from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types import devices
 
 __all__ = [
     "Event",
+    "Stream",
     "amp",
     "current_device",
+    "current_stream",
+    "default_stream",
     "device",
     "device_count",
     "empty_cache",
+    "get_arch_list",
     "get_device_capability",
     "get_device_name",
     "get_device_properties",
+    "get_rng_state",
+    "get_rng_state_all",
     "init",
+    "initial_seed",
     "ipc_collect",
     "is_available",
     "is_bf16_supported",
@@ -32,11 +43,15 @@ __all__ = [
     "mem_get_info",
     "memory_allocated",
     "memory_reserved",
+    "memory_stats",
     "reset_max_memory_allocated",
     "reset_peak_memory_stats",
     "seed",
     "seed_all",
     "set_device",
+    "set_rng_state",
+    "set_rng_state_all",
+    "stream",
     "synchronize",
 ]
 globals().update(CUDA_TYPES)
@@ -185,6 +200,16 @@ def max_memory_reserved(device: Any = None) -> int:
     return _told(device, "peak_pool_bytes")
 
 
+def memory_stats(device: Any = None) -> dict[str, int]:
+    """What JAX tells of a GPU's memory, by its names; nothing without a GPU. As `torch.cuda.memory_stats`."""
+    return dict(devices.memory(_gpu(device))) if is_available() else {}
+
+
+def get_arch_list() -> list[str]:
+    """Nothing: XLA compiles for the GPU that is there. Counterpart of `torch.cuda.get_arch_list`, without a GPU."""
+    return []
+
+
 def mem_get_info(device: Any = None) -> tuple[int, int]:
     """Free bytes and all that JAX may use. AssertionError without a GPU. As `torch.cuda.mem_get_info`."""
     told = devices.memory(_gpu(device))
@@ -230,6 +255,57 @@ class Event:
         """Accepted, without effect."""
 
 
+class Stream:
+    """An order of work on a GPU: there is one, XLA's, in which everything is done. Counterpart of `torch.cuda.Stream`.
+
+    RuntimeError without a GPU.
+
+    Args:
+        device, priority: accepted, without effect.
+    """
+
+    def __init__(self, device: Any = None, priority: int = 0) -> None:
+        if not is_available():
+            raise RuntimeError("torch.cuda.Stream requires CUDA support\nThere is no GPU here.")
+
+    def record_event(self, event: Event | None = None) -> Event:
+        """Notes the time, in an event."""
+        event = Event() if event is None else event
+        event.record()
+        return event
+
+    def query(self) -> bool:
+        """True: reading a value waits for it."""
+        return True
+
+    def synchronize(self) -> None:
+        """Accepted, without effect: reading a value waits for it."""
+
+    def wait_event(self, event: Event) -> None:
+        """Accepted, without effect: the order is that of the program."""
+
+    def wait_stream(self, stream: Stream) -> None:
+        """Accepted, without effect: the order is that of the program."""
+
+
+def current_stream(device: Any = None) -> Stream:
+    """The one order of work. AssertionError without a GPU. Counterpart of `torch.cuda.current_stream`."""
+    devices.place(_gpu(device))
+    return Stream()
+
+
+default_stream = current_stream
+
+
+def stream(stream: Stream | None) -> AbstractContextManager[None]:
+    """A block without effect: there is one order of work. Counterpart of `torch.cuda.stream`.
+
+    Args:
+        stream: a `Stream`, or None.
+    """
+    return nullcontext()
+
+
 def synchronize(device: Any = None) -> None:
     """Accepted, for scripts that time a GPU; here reading a value waits for it. AssertionError without a GPU."""
     devices.place(_gpu(device))
@@ -251,6 +327,39 @@ def seed() -> None:
 
 
 seed_all = seed
+
+
+def initial_seed() -> int:
+    """The seed of `manual_seed`'s generator. AssertionError without a GPU. Counterpart of `torch.cuda.initial_seed`."""
+    devices.place("cuda")
+    return generator.initial_seed()
+
+
+def get_rng_state(device: Any = "cuda") -> Tensor:
+    """The state of the one generator, on the host. AssertionError without a GPU. As `torch.cuda.get_rng_state`."""
+    devices.place(_gpu(device))
+    return random_state.get_rng_state()
+
+
+def get_rng_state_all() -> list[Tensor]:
+    """`get_rng_state` for each GPU; an empty list without one. Counterpart of `torch.cuda.get_rng_state_all`."""
+    return [random_state.get_rng_state() for _ in range(device_count())]
+
+
+def set_rng_state(new_state: Tensor, device: Any = "cuda") -> None:
+    """Goes back to a state of the one generator; without a GPU nothing. Counterpart of `torch.cuda.set_rng_state`."""
+    if is_available():
+        random_state.set_rng_state(new_state)
+
+
+def set_rng_state_all(new_states: Sequence[Tensor]) -> None:
+    """`set_rng_state` with each of them. Counterpart of `torch.cuda.set_rng_state_all`.
+
+    Args:
+        new_states: what `get_rng_state_all` gave.
+    """
+    for each in new_states:
+        set_rng_state(each)
 
 
 complete_all(globals(), __all__, "cuda", "`jax.devices`")

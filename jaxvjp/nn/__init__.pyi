@@ -79,6 +79,7 @@ from jaxvjp.nn.modules.lazy_layers import LazyLinear as LazyLinear
 from jaxvjp.nn.modules.linear import Bilinear as Bilinear
 from jaxvjp.nn.modules.linear import Identity as Identity
 from jaxvjp.nn.modules.linear import Linear as Linear
+from jaxvjp.nn.modules.linear import LinearCrossEntropyLoss as LinearCrossEntropyLoss
 from jaxvjp.nn.modules.linear import PReLU as PReLU
 from jaxvjp.nn.modules.loss import BCELoss as BCELoss
 from jaxvjp.nn.modules.loss import BCEWithLogitsLoss as BCEWithLogitsLoss

@@ -74,7 +74,7 @@ def scaled_dot_product_attention(
     kept = None
     if dropout_p > 0:
         lead = np.broadcast_shapes(query.shape[:-2], () if enable_gqa else key.shape[:-2])
-        kept = kept_with((*lead, query.shape[-2], key.shape[-2]), dropout_p, bool_)
+        kept = kept_with((*lead, query.shape[-2], key.shape[-2]), dropout_p, bool_, query.device)
     static = (is_causal, None if scale is None else float(scale), enable_gqa, float(dropout_p))
     result: Tensor = apply(attention.scaled_dot_product_attention, (query, key, value, attn_mask, kept), static)
     return result
@@ -173,7 +173,7 @@ def multi_head_attention_forward(
     kept = None
     if training and dropout_p > 0:
         keys = (key.shape[0] if static_k is None else static_k.shape[1]) + (bias_k is not None) + add_zero_attn
-        kept = kept_with((heads, length, keys), dropout_p, bool_)
+        kept = kept_with((heads, length, keys), dropout_p, bool_, query.device)
     if (
         in_proj_bias is not None
         and in_proj_bias.dtype is not query.dtype

@@ -52,9 +52,9 @@ def _drawn(shape: tuple[int, ...], draw: Callable[[int], Any], own: dtype, devic
     return per_example(tuple(shape), drawn_anew(make), Batch.random_differs)
 
 
-def kept_with(shape: tuple[int, ...], p: float, own: dtype) -> Any:
+def kept_with(shape: tuple[int, ...], p: float, own: dtype, device: Any = None) -> Any:
     """Ones, and zeros with probability `p`."""
-    return _drawn(shape, lambda count: default_generator.doubles(count) < 1 - p, own)
+    return _drawn(shape, lambda count: default_generator.doubles(count) < 1 - p, own, device)
 
 
 def check_probability(p: float) -> None:
@@ -221,7 +221,7 @@ def rrelu(
         )
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
-    if not training:
+    if not training or input.is_meta:
         static = ((lower + upper) / 2,)
         row = activation.leaky_relu
         result: Tensor = apply_in_place(row, input, (), static) if inplace else apply(row, (input,), static)
@@ -257,6 +257,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
         logits.shape,
         lambda count: -np.log(-np.log1p(-default_generator.doubles(count)).astype(own.numpy)),
         own,
+        logits.device,
     )
     sample: Tensor = apply(activation.perturbed_softmax, (logits, noise), (float(tau), hard, dim))
     return sample
@@ -282,7 +283,8 @@ def _fractional(dims: int) -> None:
             output_size = [int(length * each) for length, each in zip(input.shape[-dims:], ratios, strict=True)]
         if _random_samples is None:
             batch = input.shape[0] if input.ndim == dims + 2 else 1
-            _random_samples = rand(batch, input.shape[arguments.wrap(-dims - 1, input.ndim)], dims, dtype=input.dtype)
+            channels = input.shape[arguments.wrap(-dims - 1, input.ndim)]
+            _random_samples = rand(batch, channels, dims, dtype=input.dtype, device=input.device)
         sizes = [(each,) * dims if isinstance(each, int) else tuple(each) for each in (kernel_size, output_size)]
         return apply(REGISTRY[name], (input, _random_samples), (*sizes, return_indices))
 

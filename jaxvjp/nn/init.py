@@ -146,6 +146,14 @@ def _calculate_fan_in_and_fan_out(weights: Tensor) -> tuple[int, int]:
     return weights.shape[1] * field, weights.shape[0] * field
 
 
+def _calculate_correct_fan(weights: Tensor, mode: str) -> int:
+    """Fan-in or fan-out, as `mode` says."""
+    mode = mode.lower()
+    if mode not in ("fan_in", "fan_out"):
+        raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
+    return _calculate_fan_in_and_fan_out(weights)[mode == "fan_out"]
+
+
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Uniform, to keep variances forwards and backwards; counterpart of `torch.nn.init.xavier_uniform_`."""
     bound = math.sqrt(3.0) * gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
@@ -158,11 +166,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | Non
 
 
 def _he(weights: Tensor, a: float, mode: str, nonlinearity: str) -> float:
-    mode = mode.lower()
-    if mode not in ("fan_in", "fan_out"):
-        raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
-    fan = _calculate_fan_in_and_fan_out(weights)[mode == "fan_out"]
-    return calculate_gain(nonlinearity, a) / math.sqrt(fan)
+    return calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(weights, mode))
 
 
 def _nothing(tensor: Tensor) -> Tensor:
@@ -251,3 +255,5 @@ uniform, normal, constant = _deprecated(uniform_), _deprecated(normal_), _deprec
 eye, dirac, orthogonal, sparse = _deprecated(eye_), _deprecated(dirac_), _deprecated(orthogonal_), _deprecated(sparse_)
 xavier_uniform, xavier_normal = _deprecated(xavier_uniform_), _deprecated(xavier_normal_)
 kaiming_uniform, kaiming_normal = _deprecated(kaiming_uniform_), _deprecated(kaiming_normal_)
+_no_grad_uniform_, _no_grad_normal_, _no_grad_trunc_normal_ = uniform_, normal_, trunc_normal_
+_no_grad_fill_, _no_grad_zero_ = constant_, zeros_

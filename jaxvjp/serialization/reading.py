@@ -177,8 +177,8 @@ TABLE |= {f"{place}.{each.legacy}Storage": StorageType(each) for each in ALL for
 TABLE |= {f"torch.{each.name}": each for each in (*ALL, *UNSIGNED)}
 
 
-class _Unpickler(pickle.Unpickler):
-    """Reads any pickle, which may run any code: for `weights_only=False`. torch's names mean jaxvjp's."""
+class _Ours:
+    """An unpickler for which torch's names mean jaxvjp's. It reads any pickle, which may run any code."""
 
     persistent: Callable[[Any], Any]
 
@@ -192,7 +192,7 @@ class _Unpickler(pickle.Unpickler):
         ours = "jaxvjp" + module.removeprefix("torch")
         if module.partition(".")[0] == "torch" and find_spec(ours) is not None:
             return getattr(import_module(ours), name)
-        return super().find_class(module, name)
+        return super().find_class(module, name)  # type: ignore[misc]
 
 
 def load(
@@ -353,9 +353,7 @@ def _reference(pid: Any, length: int) -> tuple[Any, ...]:
 def _unpickled(source: Any, persistent: Any, module: Any, restricted: bool, further: dict[str, Any]) -> Any:
     """The object of the next pickle in an open file."""
     if not restricted:
-        kind: Any = _Unpickler
-        if module is not None:
-            kind = type("Unpickler", (module.Unpickler,), {name: vars(_Unpickler)[name] for name in METHODS})
+        kind: Any = type("Unpickler", (_Ours, (module or pickle).Unpickler), {})
         reader = kind(source, **{"encoding": "utf-8", **further})
         reader.persistent = persistent
         return reader.load()
@@ -365,9 +363,6 @@ def _unpickled(source: Any, persistent: Any, module: Any, restricted: bool, furt
         unknown = re.search("was not an allowed global by default", str(error))
         told = TWO_WAYS if unknown else f"Weights only load failed. {SINCE}\nWeightsUnpickler error: "
         raise pickle.UnpicklingError(told + str(error)) from None
-
-
-METHODS = ("persistent_load", "find_class")
 
 
 def _place(wish: Any, data: bytes, location: str) -> Any:

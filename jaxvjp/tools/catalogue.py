@@ -13,7 +13,7 @@ from typing import Any
 
 from jaxvjp import nn, optim
 from jaxvjp.optim import lr_scheduler
-from jaxvjp.tools.scripts.names import covered, torch_names
+from jaxvjp.tools.scripts.names import covered, ours, torch_names
 
 HEAD = """# Layers and optimizers
 
@@ -24,8 +24,7 @@ crosses in a file in both directions, and torch's printed text. `F` is `nn.funct
 LACKING = {
     "Container": "torch's first containers, empty and deprecated since 0.2",
     "CrossMapLRN2d": "from torch's first versions; `LocalResponseNorm` took its place",
-    "LinearCrossEntropyLoss": "a `Linear` and a `CrossEntropyLoss` in one: write the two",
-    "LinearCrossEntropyOptions": "the settings of `LinearCrossEntropyLoss`",
+    "LinearCrossEntropyOptions": "how torch cuts a `LinearCrossEntropyLoss` into chunks",
     "factory_kwargs": "a function for torch's own constructors",
 }
 """What torch's `nn` has and ours has not, and why."""
@@ -116,7 +115,7 @@ def optimizers() -> list[tuple[str, ...]]:
 def schedules() -> list[tuple[str, ...]]:
     """The rows of the table of schedules."""
     names = [each for each in covered("torch.optim.lr_scheduler") if each[0] != "_"]
-    kinds = [(name, getattr(lr_scheduler, name)) for name in names]
+    kinds = [(name, ours(f"torch.optim.lr_scheduler.{name}")) for name in names]
     return [
         (f"`{name}`", code(arguments(kind, "optimizer")), sentence(kind))
         for name, kind in kinds

@@ -109,13 +109,28 @@ class Timer:
 
     def blocked_autorange(self, callback: Any = None, min_run_time: float = 0.2) -> Measurement:
         """Measures runs in blocks for at least `min_run_time` seconds."""
+        return self._measured(min_run_time, callback, lambda so_far: True)
+
+    def adaptive_autorange(
+        self, threshold: float = 0.1, *, min_run_time: float = 0.01, max_run_time: float = 10.0, callback: Any = None
+    ) -> Measurement:
+        """Measures runs in blocks until their `iqr` is below `threshold` times the median, or for `max_run_time`."""
+
+        def settled(so_far: Measurement) -> bool:
+            few = len(so_far.raw_times) < 4
+            return sum(so_far.raw_times) >= max_run_time or not (few or so_far.iqr >= threshold * so_far.median)
+
+        return self._measured(min_run_time, callback, settled)
+
+    def _measured(self, min_run_time: float, callback: Any, enough: Callable[[Measurement], bool]) -> Measurement:
+        """Blocks of runs, for `min_run_time` and until there are enough."""
         number, taken = self._timer.autorange(callback)
         number = max(1, round(number * min(1.0, min_run_time / max(taken, 1e-9) / 10)))
-        times: list[float] = []
+        found = Measurement(number, [], self._title)
         gc.collect()
-        while sum(times) < min_run_time:
-            times.append(self._timer.timeit(number))
-        return Measurement(number, times, self._title)
+        while sum(found.raw_times) < min_run_time or not enough(found):
+            found.raw_times.append(self._timer.timeit(number))
+        return found
 
 
 def _function(statement: str, names: dict[str, Any]) -> Callable[[], Any]:

@@ -56,16 +56,23 @@ def noop_context_fn() -> tuple[Any, Any]:
 class _WithoutEffect(contextlib.nullcontext[None]):
     """A setting of torch's for running the Python of a checkpointed call again, which jaxvjp does not do."""
 
-    def __init__(self, setting: bool | None) -> None:
+    def __init__(self, enable: bool) -> None:
         super().__init__()
 
 
 class set_checkpoint_early_stop(_WithoutEffect):  # noqa: N801 - torch's name
-    """Accepted and without effect: XLA computes no more than the gradient needs."""
+    """Accepted and without effect: XLA computes no more than the gradient needs.
+
+    Args:
+        enable: whether to stop early.
+    """
 
 
 class set_checkpoint_debug_enabled(_WithoutEffect):  # noqa: N801 - torch's name
     """Accepted and without effect: what is recomputed cannot differ from what was computed."""
+
+    def __init__(self, enabled: bool | None) -> None:
+        super().__init__(bool(enabled))
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:

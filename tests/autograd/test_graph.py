@@ -346,7 +346,7 @@ def settings_without_effect(torch):
         inside = torch.autograd.is_multithreading_enabled()
     graph(torch).set_warn_on_accumulate_grad_stream_mismatch(False)
     x = leaf(torch)
-    with checkpoint.set_checkpoint_early_stop(False), checkpoint.set_checkpoint_debug_enabled(None):
+    with checkpoint.set_checkpoint_early_stop(enable=False), checkpoint.set_checkpoint_debug_enabled(enabled=None):
         y = checkpoint.checkpoint(torch.sin, x, use_reentrant=False, context_fn=checkpoint.noop_context_fn)
     checkpoint.check_backward_validity([x])
     return inside, torch.autograd.is_multithreading_enabled(), y, checkpoint.detach_variable((x, x * 2, 3))

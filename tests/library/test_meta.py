@@ -50,6 +50,16 @@ def random_numbers_are_not_drawn(torch):
     return torch.rand(2)
 
 
+def layers_that_draw(torch):
+    nn, x = torch.nn, torch.empty(2, 1, 8, device="meta")
+    torch.manual_seed(0)
+    transformer = nn.Transformer(8, 2, 1, 1, 8, device="meta")
+    attended = nn.functional.scaled_dot_product_attention(x, x, x, dropout_p=0.5)
+    pooled = nn.FractionalMaxPool2d(2, output_size=2)(torch.empty(1, 1, 5, 5, device="meta"))
+    made = [transformer(x, x), attended, pooled, nn.RReLU()(x), nn.functional.gumbel_softmax(x)]
+    return [str(each) for each in made], torch.rand(2)
+
+
 def modules(torch):
     with torch.device("meta"):
         model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Dropout(), torch.nn.Conv1d(1, 2, 3))

@@ -156,6 +156,9 @@ MADE: list[tuple[str, str]] = [
     ("SoftMarginLoss()", "(2, 3), torch.ones(2, 3)"),
     ("TripletMarginLoss(p=1, swap=True)", "(2, 3), (2, 3), (2, 3)"),
     ("TripletMarginWithDistanceLoss()", "(2, 3), (2, 3), (2, 3)"),
+    ("LinearCrossEntropyLoss(3, 4)", "(2, 3), [1, 3]"),
+    ("LinearCrossEntropyLoss(3, 4, out_features=(2,), bias=True, reduction='sum')", "(2, 3), [[1, 3], [0, 2]]"),
+    ("LinearCrossEntropyLoss(3, 2, weight=torch.ones(2), ignore_index=1, label_smoothing=0.1)", "(2, 3), [1, 0]"),
     ("LazyLinear(4)", "(2, 3)"),
     ("LazyConv2d(4, 2, stride=2)", "(2, 3, 4, 4)"),
     ("LazyConvTranspose1d(4, 2, bias=False)", "(2, 3, 4)"),
@@ -194,6 +197,8 @@ REFUSED = [
     ("Softmax2d()", "(2, 3)"),
     ("Threshold()", ""),
     ("Tanh(1)", ""),
+    ("LinearCrossEntropyLoss(3, 4, weight=torch.ones(3))", ""),
+    ("LinearCrossEntropyLoss(3, 4, label_smoothing=2)", ""),
     ("ReLU(slope=2)", ""),
 ]
 """Settings, or inputs, that are refused."""

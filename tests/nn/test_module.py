@@ -203,6 +203,20 @@ def what_is_refused(torch):
     )
 
 
+def what_cannot_take_the_place_of_a_parameter_or_module(torch):
+    module, nn = model(torch), torch.nn
+    told = first_sentences(
+        lambda: setattr(module, "bias", layer(torch, 1)),
+        lambda: setattr(module, "bias", nn.Buffer(torch.ones(1))),
+        lambda: setattr(module, "first", nn.Buffer(torch.ones(1))),
+        lambda: setattr(module, "first", nn.Parameter(torch.ones(1))),
+    )
+    # torch's sentence has the whole name of the class
+    return [(kind, text.split("'")[2:]) for kind, text in filter(None, told)], [
+        name for name, _ in module.named_parameters()
+    ]
+
+
 def forward_hooks(torch):
     module, seen = layer(torch, 2), []
     x = torch.tensor([1.0, 2.0])
@@ -349,8 +363,8 @@ def test_a_training_step_of_modules_is_one_dispatch():
 def test_importing_brings_no_modules():
     from test_package import run_python
 
-    code = "import sys, jaxvjp; print([each for each in sys.modules if each.startswith('jaxvjp.nn.modules.')])"
-    assert run_python(code).strip() == "[]"
+    of_files = "[name for name, each in sys.modules.items() if name.startswith('jaxvjp.nn.modules.') and each.__spec__]"
+    assert run_python(f"import sys, jaxvjp; print({of_files})").strip() == "[]"
     assert run_python("from jaxvjp.nn import Sequential; print(Sequential())").strip() == "Sequential()"
     assert {"Module", "ModuleDict", "Parameter", "utils"} <= {*dir(jaxvjp.nn)}
     with pytest.raises(AttributeError, match="has no attribute 'Missing'"):

@@ -97,6 +97,12 @@ def parametrized(torch):
     return shown, facts, numbers(other), numbers(module), type(module.weight).__name__, type(module).__name__
 
 
+def parametrized_bias_is_shown(torch):
+    made = torch.nn.Linear(2, 2), torch.nn.Conv1d(2, 2, 1, bias=False)
+    tools(torch, "parametrize").register_parametrization(made[0], "bias", torch.nn.Softplus())
+    return [repr(each) for each in made]
+
+
 def parametrized_by_several(torch):
     place, module, plain = tools(torch, "parametrize"), layer(torch, 2, 2), layer(torch, 2, 2)
     _, double, halves, first = parametrizations_of(torch)
@@ -241,6 +247,35 @@ def fused(torch):
     plain = utils.fuse_conv_bn_weights(weight, None, rest[0], rest[1], 1e-5, None, rest[2])
     full = utils.fuse_conv_bn_weights(weight.mT, rest[0], rest[0], rest[1], 1e-5, rest[2], rest[1])
     return plain, full, utils.fuse_linear_bn_weights(weight[..., 0], None, *rest[:2], 1e-5, *rest[1:])
+
+
+def called_with_other_parameters_by_the_old_name(torch):
+    call = tools(torch, "stateless").functional_call
+    layer = torch.nn.Linear(2, 2)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        given = call(layer, {"weight": torch.ones(2, 2), "bias": torch.zeros(2)}, torch.ones(1, 2))
+    return given, [(each.category.__name__, str(each.message)) for each in told]
+
+
+def helpers_that_models_import(torch):
+    def place(name):
+        return import_module(f"{torch.__name__}.nn.{name}")
+
+    init, transformer, utils = place("init"), place("modules.transformer"), place("modules.utils")
+    weight = torch.ones(3, 4, 2)
+    clones = transformer._get_clones(torch.nn.Linear(2, 2), 2)
+    return (
+        init._calculate_fan_in_and_fan_out(weight),
+        [init._calculate_correct_fan(weight, mode) for mode in ("fan_in", "FAN_OUT")],
+        init._no_grad_fill_(weight, 3.0),
+        init._no_grad_zero_(weight),
+        repr(clones),
+        clones[0].weight is clones[1].weight,
+        transformer._get_activation_fn("gelu") is torch.nn.functional.gelu,
+        utils._reverse_repeat_tuple((1, 2), 2),
+        place("modules.module")._addindent("a\nb\n\nc", 2),
+    )
 
 
 def deprecated(torch):

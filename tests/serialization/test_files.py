@@ -151,6 +151,10 @@ def a_module_to_unpickle_with(torch):
     return torch.load(written(torch, 1), pickle_module=pickle, weights_only=True)
 
 
+def a_file_read_by_that_module(torch):
+    return torch.load(written(torch, {"w": torch.ones(2), "more": (1, 2)}), pickle_module=pickle, weights_only=False)
+
+
 @raises(RuntimeError)
 def mapped_to_a_gpu(torch):
     return again(torch, torch.ones(2), map_location="cuda")

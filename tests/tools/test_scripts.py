@@ -107,6 +107,68 @@ def test_the_modules_of_optim_can_be_imported_from():
     assert EPOCH_DEPRECATION_WARNING.startswith("The epoch parameter in `scheduler.step()` was not necessary")
 
 
+def test_every_file_of_nn_has_the_names_that_torchs_has():
+    lacking = {"Container", "CrossMapLRN2d", "LinearCrossEntropyOptions"}
+    known = names.torch_names().modules
+    files = [each for each in known if each.startswith("torch.nn.modules.")]
+    public = {each: {name for name in known[each] if name in known["torch.nn.modules"]} for each in files}
+    assert {(each, name) for each in files for name in public[each] - lacking if not names.covers(each, name)} == set()
+    assert names.ours("torch.nn.modules.activation.MultiheadAttention") is jaxvjp.nn.MultiheadAttention
+    assert jaxvjp.nn.modules.pixelshuffle.PixelShuffle is jaxvjp.nn.PixelShuffle
+    assert importlib.import_module("jaxvjp.nn.modules.instancenorm")._InstanceNorm is not None
+    assert not hasattr(jaxvjp.nn.modules.flatten, "PReLU")
+
+
+PLACES = """
+from torch.autograd.variable import Variable
+from torch.cuda.amp.grad_scaler import GradScaler
+from torch.cuda.random import manual_seed_all
+from torch.functional import einsum, norm
+from torch.nn.common_types import _ratio_3_t, _size_2_t, _size_any_t
+from torch.nn.init import _calculate_correct_fan, _calculate_fan_in_and_fan_out, _no_grad_trunc_normal_
+from torch.nn.modules.conv import LazyConv2d
+from torch.nn.modules.module import _addindent, _IncompatibleKeys
+from torch.nn.modules.transformer import _get_activation_fn, _get_clones
+from torch.nn.modules.utils import _reverse_repeat_tuple
+from torch.nn.parallel.data_parallel import DataParallel, data_parallel
+from torch.nn.parallel.distributed import DistributedDataParallel
+from torch.nn.utils.stateless import functional_call
+import torch
+assert torch.functional.einsum is torch.einsum
+assert torch.nn.parallel.data_parallel is data_parallel
+"""
+
+
+@pytest.mark.parametrize("where", ["jaxvjp", pytest.param("torch", marks=needs_torch)])
+def test_names_are_found_where_people_import_them_from(where):
+    if where == "torch":
+        exec(PLACES, {})
+    else:
+        with jaxvjp.as_torch():
+            exec(PLACES, {})
+    source = PLACES + "print(torch.__version__)"
+    assert [each.qualified for each in names_used(source) if not each.covered] == []
+
+
+def test_settings_of_a_backend_are_read_set_and_checked(monkeypatch):
+    source = """
+import torch.backends.cudnn as cudnn
+before = cudnn.benchmark, cudnn.deterministic, cudnn.benchmark_limit
+cudnn.benchmark = not cudnn.benchmark
+with cudnn.flags(enabled=False):
+    inside = cudnn.enabled
+"""
+    cudnn = jaxvjp.backends.cudnn
+    for each in ("benchmark", "enabled"):
+        monkeypatch.setattr(cudnn, each, getattr(cudnn, each))
+    found = {}
+    with jaxvjp.as_torch():
+        exec(source, found)
+    assert (found["before"], found["inside"]) == ((False, False, None), False)
+    assert (cudnn.benchmark, cudnn.enabled) == (True, True)
+    assert [each.verdict for each in names_used(source)] == ["yes"] * 6
+
+
 def test_a_step_of_a_script_is_staged_once(monkeypatch):
     staged = []
     monkeypatch.setattr(jaxvjp.staging, "Journal", lambda *given: staged.append(given) or Journal(*given))
@@ -283,9 +345,11 @@ def test_check_knows_arguments_and_the_methods_of_objects():
 
 def test_check_claims_nothing_of_a_module_whose_names_are_not_listed():
     source = "import torch\ntorch.fx.Graph()\ntorch.utils.benchmark.Timer('1')\ntorch.cuda.nonsense()"
+    source += "\ntorch._C._get_tracing_state()\ntorch.Tensor.__add__"
     found = {each.qualified: each.verdict for each in names_used(source)}
     assert found["torch.utils.benchmark.Timer"] == "yes"
-    assert found["torch.fx.Graph"] == "NO"
+    assert found["torch.fx.Graph"] == found["torch._C"] == "NO"
+    assert found["torch.Tensor.__add__"] == "yes"
     assert found["torch.cuda.nonsense"].startswith("NO: torch has no such name either")
 
 

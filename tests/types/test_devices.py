@@ -71,6 +71,13 @@ def cuda_is_asked_for_first(torch):
     return torch.cuda.is_available(), torch.cuda.device_count()
 
 
+def what_else_is_asked_of_cuda(torch):
+    torch.cuda.set_rng_state_all(torch.cuda.get_rng_state_all())
+    with torch.cuda.stream(None):
+        told = dict(torch.cuda.memory_stats()), torch.cuda.get_arch_list()
+    return [str(each) for each in (*told, torch.cuda.get_rng_state_all())]
+
+
 test_agrees_with_torch = agreement_of(programs_of(globals()))
 
 
@@ -89,6 +96,10 @@ test_agrees_with_torch = agreement_of(programs_of(globals()))
         "torch.ones(2).to('nowhere')",
         "torch.set_default_device('nowhere')",
         "torch.cuda.current_device()",
+        "torch.cuda.current_stream()",
+        "torch.cuda.default_stream()",
+        "torch.cuda.get_rng_state()",
+        "torch.cuda.Stream()",
         "setattr(torch.ones(2), 'grad', torch.ones(2, dtype=torch.float64))",
     ],
 )
@@ -159,6 +170,15 @@ assert on(d, host) == [5.0, 7.0]
 assert on(torch.zeros_like(w), other) == [0.0, 0.0] and on(torch.tensor(w), other) == [2.0, 5.0]
 assert on(torch.autograd.grad(c.sum(), w, allow_unused=True, materialize_grads=True)[0], other) == [0.0, 0.0]
 assert on(torch.autograd.jacobian(c * 6, c), host) == [[6.0, 0.0], [0.0, 6.0]]
+states = torch.cuda.get_rng_state(), torch.cuda.get_rng_state_all()
+drawn = torch.rand(2, device="cuda")
+torch.cuda.set_rng_state_all(states[1])
+assert len(states[1]) == 1 and on(torch.rand(2, device="cuda"), other) == drawn.tolist()
+torch.cuda.set_rng_state(states[0])
+with torch.cuda.stream(torch.cuda.Stream()) as nothing:
+    torch.cuda.current_stream().wait_stream(torch.cuda.default_stream())
+    assert torch.cuda.current_stream().record_event().query() and torch.cuda.current_stream().query()
+assert on(torch.rand(2, device="cuda"), other) == drawn.tolist() and torch.cuda.initial_seed() == torch.initial_seed()
 for place, where in (("cpu", host), ("cuda", other)):
     assert on(torch.func.jacrev(lambda x: x * x)(torch.ones(2, device=place)), where) == [[2.0, 0.0], [0.0, 2.0]]
     assert on(torch.func.hessian(lambda x: (x**3).sum())(torch.ones(1, device=place)), where) == [[6.0]]

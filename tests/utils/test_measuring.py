@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 from oracle import agreement_of, programs_of, raises
 
@@ -16,9 +17,14 @@ def what_a_schedule_says(torch):
     return [said(step).name for step in range(12)]
 
 
+def what_a_schedule_says_that_waits_later(torch):
+    said = torch.profiler.schedule(wait=2, warmup=1, active=1, repeat=2, skip_first=1, skip_first_wait=1)
+    return [said(step).name for step in range(12)]
+
+
 def a_fork_of_the_generator(torch):
     torch.random.manual_seed(3)
-    with torch.random.fork_rng():
+    with torch.random.fork_rng(device_type="cuda"):
         within = torch.rand(2)
     state = torch.random.get_rng_state()
     outside = torch.rand(2)
@@ -60,7 +66,7 @@ def words_of(torch, *pairs, **options):
     for actual, expected in pairs:
         try:
             torch.testing.assert_close(actual, expected, **options)
-        except AssertionError as error:
+        except (AssertionError, TypeError) as error:
             told.append(str(error))
         else:
             told.append("close")
@@ -88,6 +94,21 @@ def what_differs(torch):
         ([x], [x, x]),
         ({"a": 1.0, "b": [2.0]}, {"b": [2.5], "a": 1.0}),
         ({"a": 1, "c": 2}, {"a": 1, "b": 2}),
+    )
+
+
+def what_cannot_be_compared(torch):
+    x, nn = torch.ones(2), torch.nn
+    others = words_of(torch, (nn.Parameter(x), nn.Parameter(x)), (x, x), allow_subclasses=False)
+    told = words_of(torch, (nn.Parameter(x), x), allow_subclasses=False)
+    return (
+        others,
+        told[0].partition(" of type")[0],
+        words_of(
+            torch, (nn.Parameter(x), x), (1, 1.0), (np.float64(1), 1.0), (np.bool(True), False), ([1, "a"], [1, "a"])
+        ),
+        words_of(torch, (1, 1.0), (1 + 0j, 1), check_dtype=False),
+        words_of(torch, ("a", "a"), (b"a", b"a"), (object, object)),
     )
 
 
@@ -138,6 +159,9 @@ def test_a_timer_measures_what_is_computed():
         assert measured.median > 0
         assert sum(measured.raw_times) >= 0.01
         assert measured.iqr >= 0
+    settled = Timer("x + 1", globals={"x": x}).adaptive_autorange(0.5, min_run_time=0.001, max_run_time=1.0)
+    assert sum(settled.raw_times) >= 1.0 or (len(settled.raw_times) >= 4 and settled.iqr < 0.5 * settled.median)
+    assert sum(Timer("x + 1", globals={"x": x}).adaptive_autorange(0.0, max_run_time=0.05).raw_times) >= 0.05
     with pytest.raises(ValueError, match="no Timer for c"):
         Timer("int x;", language="c++")
 
@@ -159,8 +183,8 @@ def test_a_profile_writes_a_trace_of_the_steps_that_are_asked_for(room, tmp_path
             recorded.step()
     assert ready == [recorded]
     assert list(tmp_path.rglob("*.xplane.pb"))
-    with profiler.profile(enabled=False) as nothing:
-        assert not nothing._recording
+    with profiler.profile(enabled=False) as nothing, profiler.profile(False, use_cpu=True) as neither:
+        assert (nothing._recording, neither._recording) == (False, False)
     with pytest.raises(AssertionError, match="Profiler didn't finish running"):
         nothing.key_averages()
 
@@ -178,7 +202,10 @@ def test_a_profile_has_a_table_of_times_by_name_and_goes_to_a_browser(tmp_path):
     assert 0 < outer.self_cpu_time_total <= outer.cpu_time_total - inner.cpu_time_total + 1e-3
     assert inner.cpu_time * 6 == pytest.approx(inner.cpu_time_total)
     assert outer.device_time_total == 0
-    lines = recorded.key_averages().table(sort_by="cpu_time_total", row_limit=1).splitlines()
+    averages = recorded.key_averages(group_by_input_shape=True, group_by_stack_n=3)
+    lines = averages.table(sort_by="cpu_time_total", row_limit=1, max_src_column_width=9).splitlines()
+    assert recorded.table(header="of steps").splitlines()[:2] == ["of steps", recorded.table().splitlines()[0]]
+    assert recorded.self_cpu_time_total == sum(row.self_cpu_time_total for row in rows.values())
     assert lines[0].split("  ")[0] == "Name"
     assert len(lines) == 2
     assert len({len(line) for line in lines}) == 1

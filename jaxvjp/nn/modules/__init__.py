@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from jaxvjp.tensor.docstrings import complete
@@ -21,7 +23,7 @@ LAYERS = {
     "lazy_layers": "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d "
     "LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d "
     "LazyInstanceNorm3d LazyLinear",
-    "linear": "Bilinear Identity Linear PReLU",
+    "linear": "Bilinear Identity Linear LinearCrossEntropyLoss PReLU",
     "loss": "BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss GaussianNLLLoss "
     "HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss MSELoss MarginRankingLoss MultiLabelMarginLoss "
     "MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss NLLLoss2d PoissonNLLLoss SmoothL1Loss SoftMarginLoss "
@@ -43,12 +45,18 @@ LAYERS = {
 }
 """By file in this folder (torch's names of files), the names in it that `nn` and `nn.modules` have."""
 
+SAME = {
+    **dict.fromkeys(["channelshuffle", "flatten", "fold", "pixelshuffle", "upsampling"], "vision"),
+    "instancenorm": "batchnorm",
+}
+"""Files of torch's that are none here, and the file that has their names."""
+
 LATER = {name: f"jaxvjp.nn.modules.{file}" for file, names in LAYERS.items() for name in names.split()}
 __all__ = sorted(LATER)
 
 
 def __getattr__(name: str) -> Any:
-    if name in LAYERS:
+    if name in LAYERS or name in SAME:
         return import_module(f"jaxvjp.nn.modules.{name}")
     if name not in LATER:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
@@ -59,3 +67,15 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+class File(ModuleType):
+    """Stands for one of torch's files of `SAME`, so that `from jaxvjp.nn.modules.pixelshuffle import PixelShuffle`."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # Python asks, and needs no import for the answer
+            raise AttributeError(name)
+        return getattr(import_module(f"{__name__}.{SAME[self.__name__.rpartition('.')[2]]}"), name)
+
+
+sys.modules.update({f"{__name__}.{each}": File(f"{__name__}.{each}") for each in SAME})

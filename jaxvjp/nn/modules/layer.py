@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from jaxvjp.library.creation import empty
 from jaxvjp.nn.modules.module import Module
 from jaxvjp.nn.parameter import Parameter
+from jaxvjp.tensor.tensor import Tensor
 
 UNDERNEATH = "a function of `nn.functional`"
 
@@ -26,7 +27,7 @@ class Layer(Module):
     """A module that is printed with the attributes named in `shown`.
 
     `name` gives `name=value`; `name!` the value alone; `name?` is left out where it has the constructor's default. A
-    parameter is shown as whether there is one.
+    parameter, or what is made of one, is shown as whether there is one.
     """
 
     shown = ""
@@ -39,7 +40,7 @@ class Layer(Module):
     def _shown(self) -> Iterator[str]:
         for each in self.shown.split():
             name, value = each.rstrip("?!"), getattr(self, each.rstrip("?!"))
-            if name in self._parameters:
+            if name in self._parameters or isinstance(value, Tensor):  # that of a parametrization is no parameter
                 value = value is not None
             if each.endswith("!"):
                 yield str(value)

@@ -8,6 +8,7 @@ from typing import Any
 from jaxvjp.nn import functional as F
 from jaxvjp.nn import init
 from jaxvjp.nn.modules.layer import Layer
+from jaxvjp.nn.modules.loss import _WeightedLoss
 from jaxvjp.nn.modules.module import Module
 from jaxvjp.tensor.tensor import Tensor
 
@@ -106,3 +107,50 @@ class PReLU(Layer):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.prelu(input, self.weight)
+
+
+class LinearCrossEntropyLoss(_WeightedLoss):
+    """`F.linear_cross_entropy` with the weight and the bias of a `Linear`, which it has."""
+
+    def __init__(
+        self,
+        in_features: int,
+        num_classes: int,
+        *,
+        out_features: tuple[int, ...] = (),
+        bias: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        reduction: str = "mean",
+        weight: Tensor | None = None,
+        ignore_index: int | None = None,
+        label_smoothing: float = 0.0,
+        options: Any = None,
+    ) -> None:
+        if weight is not None and weight.shape != (num_classes,):
+            raise RuntimeError(f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}")
+        if not 0 <= label_smoothing <= 1:
+            raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
+        super().__init__()
+        self.register_buffer("weight", weight)
+        self.num_classes, self.out_features, self.reduction = num_classes, out_features, reduction
+        self.ignore_index, self.label_smoothing, self.options = ignore_index, label_smoothing, options
+        self.linear = Linear(in_features, num_classes * math.prod(out_features), bias, device, dtype)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        own, classes = self.linear, (self.num_classes, *self.out_features)
+        return F.linear_cross_entropy(
+            input,
+            own.weight.reshape((*classes, own.in_features)),
+            target,
+            linear_bias=None if own.bias is None else own.bias.reshape(classes),
+            **{name: getattr(self, name) for name in ("weight", *self.settings)},
+        )
+
+    settings = ("reduction", "ignore_index", "label_smoothing", "options")
+
+    def extra_repr(self) -> str:
+        shown: dict[str, Any] = {"in_features": self.linear.in_features, "num_classes": self.num_classes}
+        shown |= {"out_features": self.out_features, "bias": self.linear.bias is not None}
+        shown |= {name: getattr(self, name) for name in self.settings}
+        return ", ".join(f"{name}={value}" for name, value in shown.items())

@@ -29,6 +29,7 @@ from jaxvjp.nn.modules.hooks import (
     registered,
 )
 from jaxvjp.nn.modules.state import Stateful
+from jaxvjp.nn.modules.state import _IncompatibleKeys as _IncompatibleKeys
 from jaxvjp.nn.parameter import Buffer, Parameter
 from jaxvjp.ops.layouts import memory_format
 from jaxvjp.staging import compile as compiled
@@ -123,10 +124,11 @@ class Module(Hooked, Stateful):
                 return
             kind = next(kind for kind, kept in DICTS.items() if name in own[kept])
             if value is not None and not (kind == "buffer" and _is_tensor(value)):
-                told, classes = AS[kind]
-                raise TypeError(f"cannot assign '{typename(value)}' as {told} '{name}' ({classes} or None expected)")
+                raise _wrong(kind, name, value)
         elif DICTS[kind] not in own:
             raise AttributeError(f"cannot assign {kind}{'s' * (kind == 'parameter')} before Module.__init__() call")
+        elif holder := next((each for each in STRONGER[kind] if name in own[DICTS[each]]), None):
+            raise _wrong(holder, name, value)
         elif name not in own[DICTS[kind]] and kind != "buffer":
             for kept in (own, *[own[each] for each in DICTS.values()]):
                 kept.pop(name, None)
@@ -514,6 +516,18 @@ def typename(value: Any) -> str:
     return named.__qualname__ if place in ("", "builtins") else f"{place}.{named.__qualname__}"
 
 
+def _wrong(kind: str, name: str, value: Any) -> TypeError:
+    """The error about a value that cannot be in the place of a parameter, module or buffer."""
+    told, classes = AS[kind]
+    return TypeError(f"cannot assign '{typename(value)}' as {told} '{name}' ({classes} or None expected)")
+
+
+def _addindent(text: str, spaces: int) -> str:
+    """Indents all lines but the first; for `__repr__` of a user's module."""
+    first, *rest = text.split("\n")
+    return "\n".join([first, *[" " * spaces + each if each.strip() else "" for each in rest]])
+
+
 def _is_tensor(value: Any) -> bool:
     return isinstance(value, Tensor) or hasattr(value, "__torch_function__")
 
@@ -533,6 +547,8 @@ HOOKS = (
 )
 KINDS: tuple[tuple[str, Any], ...] = (("parameter", Parameter), ("module", Module), ("buffer", Buffer))
 """What a value that is assigned becomes."""
+STRONGER = {"parameter": (), "module": ("parameter",), "buffer": ("parameter", "module")}
+"""Whose names cannot be taken by assigning such a value."""
 AS = {
     "parameter": ("parameter", "torch.nn.Parameter"),
     "module": ("child module", "torch.nn.Module"),

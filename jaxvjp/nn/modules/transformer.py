@@ -23,6 +23,14 @@ Mask = Tensor | None
 Activation = str | Callable[[Tensor], Tensor]
 
 
+def _get_activation_fn(activation: str) -> Callable[[Tensor], Tensor]:
+    """The function of that name, "relu" or "gelu"; torch's name, which models import."""
+    if activation not in ("relu", "gelu"):
+        raise RuntimeError(f"activation should be relu/gelu, not {activation}")
+    found: Callable[[Tensor], Tensor] = getattr(F, activation)
+    return found
+
+
 class MultiheadAttention(Module):
     """`F.multi_head_attention_forward` with its parameters."""
 
@@ -153,11 +161,7 @@ class _Block(Module):
             setattr(self, f"norm{number}", LayerNorm(d_model, layer_norm_eps, bias=bias, **own))
         for number in numbers:
             setattr(self, f"dropout{number}", Dropout(dropout))
-        if isinstance(activation, str):
-            if activation not in ("relu", "gelu"):
-                raise RuntimeError(f"activation should be relu/gelu, not {activation}")
-            activation = getattr(F, activation)
-        self.activation: Any = activation
+        self.activation: Any = _get_activation_fn(activation) if isinstance(activation, str) else activation
 
     def __getstate__(self) -> dict[str, Any]:
         """Functions of `nn.functional` are pickled by name."""
@@ -215,10 +219,15 @@ class TransformerDecoderLayer(_Block):
         return self._added(x, 3, self._fed)
 
 
+def _get_clones(module: Module, count: int) -> ModuleList:
+    """Copies of a module, each with parameters of its own; torch's name, which models import."""
+    return ModuleList([copy.deepcopy(module) for _ in range(count)])
+
+
 class _Stack(Module):
     def __init__(self, layer: Module, num_layers: int, norm: Module | None) -> None:
         super().__init__()
-        self.layers = ModuleList([copy.deepcopy(layer) for _ in range(num_layers)])
+        self.layers = _get_clones(layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
 

@@ -20,6 +20,11 @@ _triple = _ntuple(3, "_triple")
 _quadruple = _ntuple(4, "_quadruple")
 
 
+def _reverse_repeat_tuple(given: tuple[int, ...], times: int) -> tuple[int, ...]:
+    """Each of them several times, the last first: as `F.pad` takes what `padding` of a convolution says."""
+    return tuple(each for each in reversed(given) for _ in range(times))
+
+
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
     """Takes `prefix` off the keys of a `state_dict`, in place: "module.", which a `DataParallel` has put there.
 

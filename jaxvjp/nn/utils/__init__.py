@@ -16,11 +16,12 @@ FILES = {
     "parametrize": "",
     "prune": "",
     "init": "skip_init",
+    "stateless": "",
 }
 """By file in this folder, the names in it that `nn.utils` has."""
 
 LATER = {name: f"jaxvjp.nn.utils.{file}" for file, names in FILES.items() for name in names.split()}
-__all__ = sorted([*LATER, "parametrizations", "parametrize", "prune"])
+__all__ = sorted([*LATER, "parametrizations", "parametrize", "prune", "stateless"])
 
 
 def __getattr__(name: str) -> Any:

@@ -5,6 +5,7 @@ from typing import Any, Literal, NamedTuple, Self, overload
 from jaxvjp.nn.utils import parametrizations as parametrizations
 from jaxvjp.nn.utils import parametrize as parametrize
 from jaxvjp.nn.utils import prune as prune
+from jaxvjp.nn.utils import stateless as stateless
 from jaxvjp.nn.utils.clip_grad import clip_grad_norm as clip_grad_norm
 from jaxvjp.nn.utils.clip_grad import clip_grad_norm_ as clip_grad_norm_
 from jaxvjp.nn.utils.clip_grad import clip_grad_value_ as clip_grad_value_

@@ -43,9 +43,10 @@ class Use(NamedTuple):
     def covered(self) -> bool:
         if self.name.endswith("="):
             return takes(self.place, self.name.removesuffix("="))
-        if self.place != TENSOR and isinstance(kind := ours(self.place), type):
+        special = self.name.startswith("__")
+        if (special or self.place != TENSOR) and isinstance(kind := ours(self.place), type):
             return hasattr(kind, self.name)
-        return covers(self.place, self.name) or self.qualified == "torch"
+        return covers(self.place, self.name) or self.qualified in ("torch", "torch.__version__")
 
     @property
     def verdict(self) -> str:
@@ -54,7 +55,8 @@ class Use(NamedTuple):
             return "yes"
         if self.name.endswith("="):
             return "NO: there is no such argument here"
-        if not self.is_torchs and torch_names().modules.get(self.place):  # of a module without names nothing is known
+        known = torch_names().modules.get(self.place) and self.name[:1] != "_"  # private names are mostly not listed
+        if not self.is_torchs and known:
             return "NO: torch has no such name either, that we know of"
         near = nearest(self.place, self.name) if self.place in torch_names().modules else None
         return (

@@ -17,25 +17,28 @@ from typing import Any, NamedTuple
 TABLE = "`python -m jaxvjp run --check` prints the table of what is covered; docs/operators.md has the operators"
 ROOT = Path(__file__).parent.parent.parent
 TENSOR = "torch.Tensor"
-ANOTHER_THING = {"torch.storage"}
-"""Names of torch's that mean something else in jaxvjp."""
+ANOTHER_THING = {"torch.functional", "torch.storage"}
+"""Names of torch's that mean something else in jaxvjp, even if a module of torch's is behind one."""
 ELSEWHERE = {
     "torch.autograd.grad_mode": "jaxvjp.autograd.modes",
-    "torch.autograd.variable": "jaxvjp.library.creation",
+    "torch.autograd.variable": "jaxvjp.autograd",
+    "torch.cuda.amp.autocast_mode": "jaxvjp.cuda.amp",
+    "torch.cuda.amp.grad_scaler": "jaxvjp.cuda.amp",
+    "torch.cuda.memory": "jaxvjp.cuda",
+    "torch.cuda.random": "jaxvjp.cuda",
     "torch.distributions.utils": "jaxvjp.distributions.distribution",
+    "torch.functional": "jaxvjp",
     "torch.nn.modules.instancenorm": "jaxvjp.nn.modules.batchnorm",
-    **dict.fromkeys(
-        [f"torch.nn.modules.{each}" for each in ("channelshuffle", "flatten", "fold", "pixelshuffle", "upsampling")],
-        "jaxvjp.nn.modules.vision",
-    ),
+    "torch.nn.parallel.data_parallel": "jaxvjp.nn.parallel",
+    "torch.nn.parallel.distributed": "jaxvjp.nn.parallel",
     "torch.nn.utils.spectral_norm": "jaxvjp.nn.utils.old_norms",
     "torch.nn.utils.weight_norm": "jaxvjp.nn.utils.old_norms",
 }
 """torch's modules whose counterpart in jaxvjp has another name."""
 OF_NUMPY = {"axis", "keepdims", "x", "x1", "x2"}
 """NumPy's names of arguments, which many functions take beside their own."""
-FLAT = {"torch.distributions", "torch.optim"}
-"""torch's packages with a module for each class, `torch.optim.adam`, for all of which ours stands."""
+FLAT = {"torch.distributions", "torch.nn.modules", "torch.optim"}
+"""torch's packages with a module for each kind of class, `torch.optim.adam`: ours has what is in no module of ours."""
 
 
 class TorchNames(NamedTuple):
@@ -62,7 +65,7 @@ def is_module(name: str) -> bool:
 @cache
 def counterpart_name(module: str) -> str | None:
     """The name of our counterpart of one of torch's modules, or None. It looks for its file, and imports nothing."""
-    if module in ANOTHER_THING or not is_module(module):
+    if (module in ANOTHER_THING and module not in ELSEWHERE) or not is_module(module):
         return None
     ours = ELSEWHERE.get(module, "jaxvjp" + module.removeprefix("torch"))
     path = ROOT.joinpath(*ours.split(".")[1:])
@@ -84,14 +87,21 @@ def owner_of(place: str) -> Any:
     return importlib.import_module("jaxvjp").Tensor if place == TENSOR else counterpart(place)
 
 
+def holder_of(place: str, name: str) -> Any:
+    """What has `name` here: the counterpart of `place` or, for a module in `FLAT`, of its package; None if neither."""
+    package = place.rpartition(".")[0]
+    owners = [owner_of(place), owner_of(package) if package in FLAT else None]
+    return next((each for each in owners if each is not None and hasattr(each, name)), None)
+
+
 def covers(place: str, name: str) -> bool:
     """Whether jaxvjp has torch's `name` in `place`, a module or "torch.Tensor"."""
     if is_module(f"{place}.{name}") and counterpart(f"{place}.{name}") is not None:
         return True
     if name not in torch_names().modules.get(place, ()) or f"{place}.{name}" in ANOTHER_THING:
         return False
-    owner = owner_of(place)
-    if owner is None or not hasattr(owner, name):
+    owner = holder_of(place, name)
+    if owner is None:
         return False
     return not isinstance(getattr(owner, name), ModuleType)  # ours may have a name of torch's by chance: `storage`
 
@@ -99,7 +109,7 @@ def covers(place: str, name: str) -> bool:
 def ours(qualified: str) -> Any:
     """Our object for one of torch's by its whole name, such as "torch.optim.Adam"; None if it is not covered."""
     place, _, name = qualified.rpartition(".")
-    return getattr(owner_of(place), name, None) if covers(place, name) else None
+    return getattr(holder_of(place, name), name, None) if covers(place, name) else None
 
 
 def takes(qualified: str, argument: str) -> bool:

@@ -12,7 +12,17 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from jaxvjp.tools.scripts.names import advice, counterpart, counterpart_name, covered, covers, is_module, torch_names
+from jaxvjp.tools.scripts.names import (
+    ANOTHER_THING,
+    advice,
+    counterpart,
+    counterpart_name,
+    covered,
+    covers,
+    holder_of,
+    is_module,
+    torch_names,
+)
 from jaxvjp.types.user_code import PACKAGE
 
 SHOWN_AS_TORCHS = ("torch.Tensor", "torch.Size", "torch.dtype", "torch.device", "torch.nn.parameter.Parameter")
@@ -45,16 +55,18 @@ class StandIn(ModuleType):
                 return stand_in(IMPORTED[f"{place}.{name}"])
             if covers(place, name):
                 # If a module and its main function have the same name (`autograd.gradcheck`), torch has the function.
-                found = getattr(counterpart(place), name, None)
-                absent = found is None and is_module(f"{place}.{name}")
+                found = getattr(holder_of(place, name), name, None)
+                absent = is_module(f"{place}.{name}") and (found is None or f"{place}.{name}" in ANOTHER_THING)
                 return stand_in(f"{place}.{name}") if absent or isinstance(found, ModuleType) else found
         elif name == "__all__":
             return covered(place)
         raise AttributeError(f"module '{place}' has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        ours = None if name.startswith("__") else counterpart(self.__name__)
-        if isinstance(getattr(type(ours), name, None), property):  # a setting of the module's
+        place = self.__name__
+        ours = None if name.startswith("__") else counterpart(place)
+        of_backend = ours is not None and place.startswith("torch.backends.") and covers(place, name)
+        if of_backend or isinstance(getattr(type(ours), name, None), property):  # a setting of the module's
             setattr(ours, name, value)
         else:
             super().__setattr__(name, value)
