@@ -23,7 +23,7 @@ crosses in a file in both directions, and torch's printed text. `F` is `nn.funct
 [operators.md](operators.md)."""
 LACKING = {
     "Container": "torch's first containers, empty and deprecated since 0.2",
-    "CrossMapLRN2d": "from torch's first versions; `LocalResponseNorm` took its place",
+    "CrossMapLRN2d": "from torch's first versions, and not the same as `LocalResponseNorm`",
     "LinearCrossEntropyOptions": "how torch cuts a `LinearCrossEntropyLoss` into chunks",
     "factory_kwargs": "a function for torch's own constructors",
 }
