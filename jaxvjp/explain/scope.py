@@ -44,6 +44,8 @@ WRITERS: dict[str, Callable[[Any, Node], Any]] = {}
 operation whose saved operands a hook replaced). The modules that write them, which import this one, put them here."""
 
 
+KEPT: list[Callable[..., Any]] = []
+"""One function, `kept.kept`, put here as `kept` imports this module: see there."""
 RETURNED: list[Callable[[Any, Node], Any]] = []
 """One function, `lifting.given_back`, put here as `lifting` imports this module. It is called with the program's scope
 and a node: if a function of the program computes the node, it has that function return the value, too, and gives it."""
@@ -99,6 +101,7 @@ class Scope:
             torch stops.
         reached: values of the outer scope that are read here, each with the value that stands for it here.
         calls: by backward step of a custom Function, the step that calls it, which may have several outputs.
+        within: how many calls of the user's functions all that is written here was recorded in.
     """
 
     def __init__(
@@ -114,6 +117,7 @@ class Scope:
         self.calls: dict[Any, Step] = {}
         self.functions: list[Any] = []
         self.only_rows: dict[Value, Value] = {}  # values of one row, and that row
+        self.within = 0
 
     def value(self, wanted: Any) -> Any:
         """The value of a node, which is written here if it is not yet."""
@@ -384,11 +388,18 @@ def function(
     given = {inner: outside[outer] for outer, inner in scope.reached.items() if outer in outside}
     reserved = {each.id for text in given.values() for each in ast.walk(text) if isinstance(each, ast.Name)}
     names = [safe(each.wanted or "x") for each in params] if param_names is None else list(param_names)
+    steps, everything, called, whole = KEPT[0](scope, [*results, *returned], params, given)
+    results, returned = everything[: len(results)], everything[len(results) :]
+    if whole is not None:
+        wanted = whole.name if wanted == "f" else wanted
+        names = [
+            whole.names.get(value, own) if own.isidentifier() else own for value, own in zip(params, names, strict=True)
+        ]
     for place, each in enumerate(names):
         names[place] = numbered(each, {*names[:place], *reserved})
     given.update({value: parsed(each) for value, each in zip(params, names, strict=True)})
     roots = dict.fromkeys([each.partition("[")[0] for each in names])  # `net` of `net["weight"]`
-    block = Block(scope.steps, [*results, *returned], given, {"jax", "jnp", *roots, *reserved} - {*names})
+    block = Block(steps, everything, given, {"jax", "jnp", *roots, *reserved, *called} - {*names})
     texts = [ast.unparse(each) for each in block.results]
     own, more = ", ".join(texts[: len(results)]), ", ".join(texts[len(results) :])
     if not single:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import jax
 
 import jaxvjp.explain.custom_functions
+import jaxvjp.explain.kept
 import jaxvjp.explain.plain_forms
 import jaxvjp.explain.programs
 import jaxvjp.explain.residuals

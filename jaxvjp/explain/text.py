@@ -69,7 +69,8 @@ class Text:
         rounds: dict[Any, list[Node]] = {}
         for node in sorted(nodes, key=lambda node: node.serial):
             if node.operation is not None and node.where is not None and not node.requires_grad:
-                rounds.setdefault((node.where, node.operation, node.aval), []).append(node)
+                rows = node.inputs[0] if node.operation is unbind_one else None  # of `zip(xs, ys)` each has its name
+                rounds.setdefault((node.where, node.operation, node.aval, rows), []).append(node)
         for own in rounds.values():  # a value that has its name after the last round has it in each, as optimizers' do
             names = [self.story.names[node] for node in own if node in self.story.names]
             if names and own[-1] in self.story.names and not len(own) % len(names):
