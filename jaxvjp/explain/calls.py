@@ -68,7 +68,7 @@ class Calls:
     def _event(self, frame: Any, event: str, given: Any) -> None:
         if event == "call":
             code = frame.f_code
-            if code.co_name[0] != "<" and not code.co_flags & RESUMED and _by_the_user(code.co_filename):
+            if _is_a_function(code):
                 self.running.append((frame, _begun(frame)))
                 if len(self.ended) + len(self.running) > MOST:
                     self.stop()
@@ -79,8 +79,11 @@ class Calls:
 
 
 @functools.lru_cache(maxsize=4096)
-def _by_the_user(filename: str) -> bool:
-    return not in_package(filename) and not filename.startswith(INSTALLED)
+def _is_a_function(code: CodeType) -> bool:
+    """Whether code is that of a function of the user's with a name, or of a method but for those like `__init__`."""
+    named = code.co_name[0] != "<" and (code.co_name[:2] != "__" or code.co_name == "__call__")
+    filename = code.co_filename
+    return named and not code.co_flags & RESUMED and not in_package(filename) and not filename.startswith(INSTALLED)
 
 
 def _begun(frame: Any) -> FunctionCall:

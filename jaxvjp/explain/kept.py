@@ -8,7 +8,6 @@ stays in line.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -44,6 +43,7 @@ class Kept:
         inputs: the values that they read from outside, in the order of reading.
         numbers: the steps among them that are only a Python number.
         results: what it returned, and what else is read outside.
+        targets: the names of the results outside.
     """
 
     def __init__(self, call: FunctionCall, steps: list[Step], found: Sequence[Step], wanted: Sequence[Value]) -> None:
@@ -55,8 +55,8 @@ class Kept:
                 readers.setdefault(each, set()).add(step in inside)
         for each in wanted:
             readers.setdefault(each, set()).add(False)
-        for step in found:  # a number that only this call reads
-            if step not in inside and step.free and not step.inputs and readers.get(step.outputs[0]) == {True}:
+        for step in found:
+            if step not in inside and _loose(step) and readers.get(step.outputs[0]) == {True}:
                 inside.add(step)
         self.steps = [each for each in found if each in inside]
         self.numbers = [each for each in self.steps if each.note == "number"]
@@ -65,6 +65,11 @@ class Kept:
         self.read = [each for each in readers if each in made and False in readers[each]]
         self.made = made
         self.results: list[Value] = []
+        self.targets: list[str | None] = []
+
+    @property
+    def long(self) -> bool:
+        return sum(2 + len(each.wanted or "t") for each in self.inputs) > LONG
 
     def in_time(self, found: Sequence[Step]) -> bool:
         """Whether all that it reads was recorded before it, and what reads it after it."""
@@ -110,20 +115,33 @@ def kept(
             if len(chains[step]) > scope.within:
                 call = chains[step][scope.within]
                 groups.setdefault(call.first, (call, []))[1].append(step)
-        whole = [call for call, steps in groups.values() if all(each in steps or each.free for each in found)]
-        if not whole or not {*wanted} & {*_returned(whole[0], serials)}:
+        whole = [call for call, steps in groups.values() if all(each in steps or _loose(each) for each in found)]
+        if (
+            scope.outer is None
+            or not whole
+            or not {*wanted} & {*_returned(whole[0], serials)}
+            or _begun_outside(whole[0], params, scope)
+        ):
             break
         own = own or Whole(name_of(whole[0]), _named(whole[0], serials))  # all of it is one call
         scope.within += 1
     by_code: dict[Any, dict[Any, list[Kept]]] = {}
     for call, steps in groups.values():
         each = Kept(call, steps, found, wanted)
-        returned = [value for value in _returned(call, serials) if value in each.made]
+        returned = list(dict.fromkeys(value for value in _returned(call, serials) if value in each.made))
         each.results = list(dict.fromkeys([*returned, *each.read]))
+        several = len(call.returned) > 1
+        each.targets = [assigned(call.where, place if several else None) for place in range(len(returned))]
+        each.targets += [value.wanted for value in each.results[len(returned) :]]
+        if scope.outer is None:  # functions may read them from there by these names
+            each.targets = [value.wanted for value in each.results]
         for value in each.results:
             if value.step is not None and value.wanted != assigned(value.step.where):
                 value.wanted = None  # its name is one outside
-        if each.results and each.in_time(found):
+        # What returns nothing writes to what it is given; else it may be a part only.
+        apart = scope.outer is None and len(each.results) + each.long > 1 and None in each.targets
+        apart = apart or (scope.outer is None and not each.inputs) or _begun_outside(call, each.inputs, scope)
+        if each.results and (returned or not call.returned) and not apart and each.in_time(found):
             by_code.setdefault(each.call.code, {}).setdefault(each.form(), []).append(each)
     steps, called = found, set[str]()
     after: dict[Value, Value] = {}
@@ -162,6 +180,11 @@ def _chains(story: Story, steps: Sequence[Step]) -> dict[Step, list[FunctionCall
     return chains
 
 
+def _loose(step: Step) -> bool:
+    """Whether a step is only a number, which belongs to what reads it."""
+    return not step.inputs and (step.free or step.where is None)
+
+
 def _serials(scope: Scope) -> dict[int, Value]:
     return {
         node.serial: value for node, value in scope.values.items() if type(node) is Node and isinstance(value, Value)
@@ -172,15 +195,27 @@ def _returned(call: FunctionCall, serials: Mapping[int, Value]) -> list[Value]:
     return [serials[each] for each in call.returned if each in serials]
 
 
+def _begun_outside(call: FunctionCall, given: Sequence[Value], scope: Scope) -> bool:
+    """Whether a part of what a call computed is computed outside, and given."""
+    return any(
+        type(node) is Node
+        and call.first < node.serial < call.last
+        and value in given
+        and any(type(each) is Node for each in scope.text.inputs(node))
+        for node, value in scope.values.items()
+        if isinstance(value, Value)
+    )
+
+
 def _named(call: FunctionCall, serials: Mapping[int, Value]) -> dict[Value, str]:
     return {serials[serial]: name for serial, name in call.names.items() if serial in serials}
 
 
 def name_of(call: FunctionCall) -> str:
-    """The name of a function, of `forward` and `__call__` that of the class: `le_net` for LeNet."""
+    """The name of a function; of `forward` and `__call__` that of the class."""
     *outer, name = call.code.co_qualname.split(".")
     if name in ("forward", "__call__") and outer and outer[-1] != "<locals>":
-        name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", outer[-1]).lower()
+        name = outer[-1]
     return name.strip("_") or "f"
 
 
@@ -199,22 +234,26 @@ def _written(
     own = [_named(each.call, serials) for each in alike]
     signature = list(dict.fromkeys(name for each in alike for name in each.call.names.values()))
     outside: dict[Value, Expression] = {}
+    same: dict[Value, Value] = {}
+    given_once: dict[tuple[str, ...], Value] = {}
     for column in zip(*[each.inputs for each in alike], strict=True):
         known = next((found[each] for found, each in zip(own, column, strict=True) if each in found), None)
+        known = known or _number_name(alike, [each.step for each in column])
         if known is None and len({*column}) == 1 and column[0] in given and column[0] not in params:
             outside[column[0]] = given[column[0]]
             continue
         columns.append(column)
         names.append(known or next((each.wanted for each in column if each.wanted), None))
-        order.append(signature.index(known) if known else len(signature))
+        order.append(signature.index(known) if known in signature else len(signature))
     for place, column in enumerate(zip(*[each.numbers for each in alike], strict=True)):
-        texts = [ast.unparse(each.write([])) for each in column]
+        texts = tuple([ast.unparse(each.write([])) for each in column])
         if len({*texts}) > 1:
             lifted.append(place)
+            same[column[0].outputs[0]] = given_once.setdefault(texts, column[0].outputs[0])
+            if given_once[texts] is not column[0].outputs[0]:
+                continue
             columns.append(tuple([each.outputs[0] for each in column]))
-            values = zip(alike, texts, strict=True)
-            fitting = [name for name in alike[0].call.numbers if all(_is(k.call.numbers.get(name), t) for k, t in values)]
-            names.append(fitting[0] if fitting else "number")
+            names.append(_number_name(alike, column) or "number")
             order.append(len(signature))
     places = sorted(range(len(columns)), key=lambda place: order[place])
     first = alike[0]
@@ -222,6 +261,8 @@ def _written(
     inner.values, inner.within = scope.values, scope.within + 1
     apart = {first.numbers[each] for each in lifted}
     inner.steps = [each for each in first.steps if each not in apart]
+    for step in inner.steps:
+        step.inputs = [same.get(each, each) for each in step.inputs]
     inner.reached = {each: each for each in outside}
     name = function(
         inner,
@@ -235,15 +276,26 @@ def _written(
     for number, each in enumerate(alike):
         each.steps = [step for step in each.steps if step not in {each.numbers[place] for place in lifted}]
         count = len(each.results)
-        targets = [assigned(each.call.where, place if count > 1 else None) for place in range(count)]
         inputs = [columns[place][number] for place in places]
-        step = Step(inputs, lambda e: call_of(name, *e), targets, each.call.last, each.call.where, unpacked=count > 1)
-        step.stays = sum(2 + len(each.wanted or "t") for each in inputs) > LONG
+        step = Step(
+            inputs, lambda e: call_of(name, *e), each.targets, each.call.last, each.call.where, unpacked=count > 1
+        )
+        step.stays = each.long
         yield each, name, step
 
 
-def _is(number: Any, text: str) -> bool:
-    return number is not None and np.float32(number) == np.float32(ast.literal_eval(text))
+def _number_name(alike: Sequence[Kept], column: Sequence[Step | None]) -> str | None:
+    """The name by which a function was given numbers."""
+    found = [None if each is None or each.note != "number" else ast.unparse(each.write([])) for each in column]
+
+    def fits(name: str) -> bool:
+        values = [each.call.numbers.get(name) for each in alike]
+        return all(
+            value is not None and text is not None and np.float32(value) == np.float32(ast.literal_eval(text))
+            for value, text in zip(values, found, strict=True)
+        )
+
+    return next((name for name in alike[0].call.numbers if fits(name)), None)
 
 
 KEPT.append(kept)

@@ -388,6 +388,7 @@ def function(
     given = {inner: outside[outer] for outer, inner in scope.reached.items() if outer in outside}
     reserved = {each.id for text in given.values() for each in ast.walk(text) if isinstance(each, ast.Name)}
     names = [safe(each.wanted or "x") for each in params] if param_names is None else list(param_names)
+    scope.text.taken |= {*reserved, *[each.partition("[")[0] for each in names]}  # by no function below
     steps, everything, called, whole = KEPT[0](scope, [*results, *returned], params, given)
     results, returned = everything[: len(results)], everything[len(results) :]
     if whole is not None:
