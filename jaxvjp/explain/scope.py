@@ -229,7 +229,10 @@ class Scope:
         if node.value is None:
             raise Unwritable("a leaf without a value")
         values = np.asarray(node.value)
-        wanted = self.text.name_of(node) or ("x" if node.requires_grad else None)
+        own, order = self.text.name_of(node), float(node.serial)
+        if own is None and self.outer is None and (own := self.text.state_begun(node)) is not None:
+            order = -1  # an optimizer makes its state in its first step: if it is an input, all steps are alike
+        wanted = own or ("x" if node.requires_grad else None)
         if wanted is None and values.size > SHORT:  # large: it is written once, above everything that reads it
             key = (node.where, values.dtype, values.shape, values.tobytes())
             if self.outer is None and key in self.text.data:
@@ -242,7 +245,7 @@ class Scope:
             text = encoded(np.asarray(array_of(node)))
             self.text.imports["import base64"] = None
         free = wanted is None and not values.ndim
-        step = Step([], lambda inputs: text, [wanted], node.serial, node.where, free=free)
+        step = Step([], lambda inputs: text, [wanted], order, node.where, free=free)
         step.note = "leaf"
         value = self.add(step).outputs[0]
         if wanted in self.text.unnamed and self.outer is None:

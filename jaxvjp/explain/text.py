@@ -139,6 +139,13 @@ class Text:
             return self._lasting(written, node) or name  # not `m`, where it is of `for m in momenta`
         return name or own
 
+    def state_begun(self, node: Node) -> str | None:
+        """The name of a tensor that is written later, and that begins as this node, which no line names."""
+        tensor = node.tensor
+        if tensor is None or self.begun.get(tensor) is not node or not tensor.versions.count:
+            return None
+        return self.story.tensors.get(tensor)
+
     def _lasting(self, tensor: Tensor, node: Node) -> str | None:
         """The name of a tensor that is written: a variable's, `x_grad` for a gradient, or that of its first node."""
         leaf = self.story.gradients.get(tensor)
