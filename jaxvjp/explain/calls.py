@@ -48,6 +48,14 @@ class FunctionCall(NamedTuple):
     numbers: Mapping[str, Any]
     returned: Sequence[int]
 
+    @property
+    def name(self) -> str:
+        """The name of the function; of `forward` and `__call__` that of the class."""
+        *outer, name = self.code.co_qualname.split(".")
+        if name in ("forward", "__call__") and outer and outer[-1] != "<locals>":
+            name = outer[-1]
+        return name.strip("_") or "f"
+
 
 class Calls:
     """Notes calls from `start` to `stop`, in `ended`; none if another profiler runs."""

@@ -79,11 +79,21 @@ class Kept:
         readers = [each for each in found if each not in inside and any(value in self.made for value in each.inputs)]
         return early and all(each.recorded > self.call.last for each in readers)
 
+    def forget_names(self) -> None:
+        """Takes the names from results that only have one outside."""
+        for each in self.results:
+            if each.step is not None and each.wanted != assigned(each.step.where):
+                each.wanted = None
+
     def form(self) -> tuple[Any, ...]:
         """What calls have in common that differ in what they read only."""
         given: dict[Value, Expression] = {each: parsed(f"_{place}") for place, each in enumerate(self.inputs)}
+        names = [each.wanted for each in self.results]
+        self.forget_names()
         with placeholders(self.numbers):
             block = Block(self.steps, self.results, given, {"jax", "jnp"})
+        for each, name in zip(self.results, names, strict=True):
+            each.wanted = name
         texts = [*[each.text for each in block.lines], *[ast.unparse(each) for each in block.results]]
         return (len(self.inputs), len(self.numbers), *texts)
 
@@ -123,7 +133,7 @@ def kept(
             or _begun_outside(whole[0], params, scope)
         ):
             break
-        own = own or Whole(name_of(whole[0]), _named(whole[0], serials))  # all of it is one call
+        own = own or Whole(whole[0].name, _named(whole[0], serials))  # all of it is one call
         scope.within += 1
     by_code: dict[Any, dict[Any, list[Kept]]] = {}
     for call, steps in groups.values():
@@ -135,9 +145,6 @@ def kept(
         each.targets += [value.wanted for value in each.results[len(returned) :]]
         if scope.outer is None:  # functions may read them from there by these names
             each.targets = [value.wanted for value in each.results]
-        for value in each.results:
-            if value.step is not None and value.wanted != assigned(value.step.where):
-                value.wanted = None  # its name is one outside
         # What returns nothing writes to what it is given; else it may be a part only.
         apart = scope.outer is None and len(each.results) + each.long > 1 and None in each.targets
         apart = apart or (scope.outer is None and not each.inputs) or _begun_outside(call, each.inputs, scope)
@@ -211,14 +218,6 @@ def _named(call: FunctionCall, serials: Mapping[int, Value]) -> dict[Value, str]
     return {serials[serial]: name for serial, name in call.names.items() if serial in serials}
 
 
-def name_of(call: FunctionCall) -> str:
-    """The name of a function; of `forward` and `__call__` that of the class."""
-    *outer, name = call.code.co_qualname.split(".")
-    if name in ("forward", "__call__") and outer and outer[-1] != "<locals>":
-        name = outer[-1]
-    return name.strip("_") or "f"
-
-
 def _written(
     scope: Scope,
     alike: Sequence[Kept],
@@ -255,10 +254,15 @@ def _written(
             columns.append(tuple([each.outputs[0] for each in column]))
             names.append(_number_name(alike, column) or "number")
             order.append(len(signature))
-    places = sorted(range(len(columns)), key=lambda place: order[place])
     first = alike[0]
+    first.forget_names()
+    same_outside = {column[0].wanted: each for column, each in zip(columns, names, strict=True)}
+    for value, target in zip(first.results, first.targets, strict=True):
+        if value.wanted is None and target is not None:
+            value.wanted = same_outside.get(target)  # written in place: it has the name of what it was
+    places = sorted(range(len(columns)), key=lambda place: order[place])
     inner = Scope(scope.text, scope, set())
-    inner.values, inner.within = scope.values, scope.within + 1
+    inner.values, inner.within, inner.called = scope.values, scope.within + 1, scope.called
     apart = {first.numbers[each] for each in lifted}
     inner.steps = [each for each in first.steps if each not in apart]
     for step in inner.steps:
@@ -269,7 +273,7 @@ def _written(
         [columns[each][0] for each in places],
         first.results,
         outside,
-        name_of(first.call),
+        first.call.name,
         single=len(first.results) == 1,
         param_names=[names[each] or "x" for each in places],
     )

@@ -17,7 +17,7 @@ from jaxvjp.autograd.function_step import FunctionStep
 from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
 from jaxvjp.core.run.program import Program
 from jaxvjp.core.run.values import array_of
-from jaxvjp.explain.block import Block, Expression, Line, Step, Value
+from jaxvjp.explain.block import Block, Expression, Line, Step, Value, spelled
 from jaxvjp.explain.cuts import PART_OPS, chain_of, writes_back
 from jaxvjp.explain.literals import Unwritable, array, call, encoded, literal, name, parsed, shortest
 from jaxvjp.explain.names import numbered, safe, statement
@@ -101,6 +101,8 @@ class Scope:
             torch stops.
         reached: values of the outer scope that are read here, each with the value that stands for it here.
         calls: by backward step of a custom Function, the step that calls it, which may have several outputs.
+        transform: the node of the transform of a function, such as `torch.vmap`, that is written here; None outside.
+        called: the names of the functions that are called here.
         within: how many calls of the user's functions all that is written here was recorded in.
     """
 
@@ -117,6 +119,8 @@ class Scope:
         self.calls: dict[Any, Step] = {}
         self.functions: list[Any] = []
         self.only_rows: dict[Value, Value] = {}  # values of one row, and that row
+        self.transform: Node | None = None if outer is None else outer.transform
+        self.called: set[str] = set()
         self.within = 0
 
     def value(self, wanted: Any) -> Any:
@@ -394,6 +398,7 @@ def function(
     scope.text.taken |= {*reserved, *[each.partition("[")[0] for each in names]}  # by no function below
     steps, everything, called, whole = KEPT[0](scope, [*results, *returned], params, given)
     results, returned = everything[: len(results)], everything[len(results) :]
+    wanted = "f" if wanted in called else wanted  # it only calls that
     if whole is not None:
         wanted = whole.name if wanted == "f" else wanted
         names = [
@@ -403,8 +408,8 @@ def function(
         names[place] = numbered(each, {*names[:place], *reserved})
     given.update({value: parsed(each) for value, each in zip(params, names, strict=True)})
     roots = dict.fromkeys([each.partition("[")[0] for each in names])  # `net` of `net["weight"]`
-    block = Block(steps, everything, given, {"jax", "jnp", *roots, *reserved, *called} - {*names})
-    texts = [ast.unparse(each) for each in block.results]
+    block = Block(steps, everything, given, {"jax", "jnp", *roots, *reserved, *called, *scope.called} - {*names})
+    texts = [spelled(each) for each in block.results]
     own, more = ", ".join(texts[: len(results)]), ", ".join(texts[len(results) :])
     if not single:
         own = f"({own},)" if len(results) == 1 else f"({own})" if returned else own

@@ -145,6 +145,14 @@ def test_an_optimizer_and_what_it_keeps_have_names_and_its_rounds_are_one_loop()
         opt_momenta_1 = jnp.array(0.0)  # line 4
 
 
+        def step(params_0, params_1, momenta_0, momenta_1, params_w_grad, params_b_grad):
+            momenta_0 = momenta_0 * 0.9 + params_w_grad  # line 13: m.mul_(0.9).add_(p.grad)
+            params_0 = params_0 - 0.1 * momenta_0  # line 14: p.add_(m, alpha=-0.1)
+            momenta_1 = momenta_1 * 0.9 + params_b_grad  # line 13: m.mul_(0.9).add_(p.grad)
+            params_1 = params_1 - 0.1 * momenta_1  # line 14: p.add_(m, alpha=-0.1)
+            return momenta_0, momenta_1, params_0, params_1
+
+
         def f(params_w, params_b):
             return jnp.sum(params_w ** 2) + params_b  # line 24: loss = (params["w"] ** 2).sum() + params["b"]
 
@@ -152,10 +160,8 @@ def test_an_optimizer_and_what_it_keeps_have_names_and_its_rounds_are_one_loop()
         for _ in range(4):
             # line 25: loss.backward()
             loss, (params_w_grad, params_b_grad) = jax.value_and_grad(f, argnums=(0, 1))(params_w, params_b)
-            opt_momenta_0 = opt_momenta_0 * 0.9 + params_w_grad  # line 13: m.mul_(0.9).add_(p.grad)
-            params_w = params_w - 0.1 * opt_momenta_0  # line 14: p.add_(m, alpha=-0.1)
-            opt_momenta_1 = opt_momenta_1 * 0.9 + params_b_grad  # line 13: m.mul_(0.9).add_(p.grad)
-            params_b = params_b - 0.1 * opt_momenta_1  # line 14: p.add_(m, alpha=-0.1)
+            # line 26: opt.step()
+            opt_momenta_0, opt_momenta_1, params_w, params_b = step(params_w, params_b, opt_momenta_0, opt_momenta_1, params_w_grad, params_b_grad)
         """,
     )
 
