@@ -296,7 +296,8 @@ def _without_wrapper(text: Text, called: str) -> str:
     key = next(key for key, name in text.definitions.items() if name == called)
     body, returned = text.lines[key]
     head = text.texts[key].removeprefix("def NAME").removesuffix(":")
-    short = head.count(",") < 2 and not returned.sources and len(returned.text) < LAMBDA
+    unnamed = called.partition("_")[0] == "f"  # no function of the user's
+    short = unnamed and head.count(",") < 2 and not returned.sources and len(returned.text) < LAMBDA
     if body or not (short or returned.text.endswith(f"){head}")):
         return called
     del text.definitions[key], text.texts[key], text.lines[key]
