@@ -167,8 +167,10 @@ def kept(
 
 
 def _chains(story: Story, steps: Sequence[Step]) -> dict[Step, list[FunctionCall]]:
-    """For each step the calls that it was recorded in, from the outermost to the one of its own function."""
-    walks = [each.order for each in story.events if isinstance(each.what, Walked)]
+    """For each step the calls that it was recorded in, from the outermost to the one of its own function: those in
+    which no backward pass took place."""
+    walks = [each for each in story.events if isinstance(each.what, Walked)]
+    backwards = {each.where for each in walks}
     chains: dict[Step, list[FunctionCall]] = {}
     running: list[FunctionCall] = []
     calls = iter([*story.calls, None])
@@ -178,7 +180,9 @@ def _chains(story: Story, steps: Sequence[Step]) -> dict[Step, list[FunctionCall
             running = [*[each for each in running if each.last > coming.first], coming]
             coming = next(calls)
         running = [each for each in running if each.last > step.recorded]
-        chain = [each for each in running if not any(each.first < walk < each.last for walk in walks)]
+        hooks = [place for place, each in enumerate(running) if each.where in backwards]  # called by a backward pass
+        chain = running[: hooks[0]] if hooks else running
+        chain = [each for each in chain if not any(each.first < walk.order < each.last for walk in walks)]
         code = None if step.where is None or step.where[0].co_name.startswith("<") else step.where[0]
         while chain and code is not None and chain[-1].code is not code:
             chain = chain[:-1]

@@ -432,7 +432,10 @@ def _ends_with(block: Block, result: Value) -> bool:
     if not block.lines:
         return False
     *before, last = block.lines
-    return last.step.outputs == [result] and not last.step.unpacked and all(last.sources != e.sources for e in before)
+    if last.step.outputs != [result] or last.step.unpacked:
+        return False
+    again = f"{block.names[result]} = "
+    return not any(last.sources == each.sources and each.text.startswith(again) for each in before)
 
 
 def partial(called: str, arguments: Sequence[Expression], places: Sequence[int], wanted: Sequence[str]) -> Expression:
