@@ -161,7 +161,7 @@ def test_an_optimizer_and_what_it_keeps_have_names_and_its_rounds_are_one_loop()
             loss, (net_w_grad, net_b_grad) = jax.value_and_grad(f, argnums=(0, 1))(net_w, net_b)  # line 25: loss.backward()
             # line 26: opt.step()
             opt_mean_0, opt_mean_1, net_w, net_b = step(net_w, net_b, opt_mean_0, opt_mean_1, net_w_grad, net_b_grad)
-        """,
+        """,  # noqa: E501
     )
 
 
