@@ -38,6 +38,7 @@ class Step:
         outputs: the values that it makes; the result is unpacked if there are several, or if `unpacked` is set.
         write: makes its expression from an expression for each input.
         order: its place in time.
+        recorded: the same, when it was recorded.
         where: the user's line that recorded it.
         stays: whether it is a statement of its own even if its output is read once, or never.
         free: whether its expression is repeated wherever it is read, as a number is.
@@ -57,6 +58,7 @@ class Step:
         "note",
         "order",
         "outputs",
+        "recorded",
         "shorter",
         "stays",
         "unpacked",
@@ -81,7 +83,7 @@ class Step:
         self.outputs = [Value(each) for each in wanted]
         for each in self.outputs:
             each.step = self
-        self.order = order
+        self.order = self.recorded = order
         self.where = where
         self.stays = stays
         self.unpacked = unpacked or len(self.outputs) > 1
@@ -119,7 +121,7 @@ class Block:
         reserved: Collection[str] = (),
         final: bool = True,
     ) -> None:
-        self.steps = live(_in_order(steps), results)
+        self.steps = live(in_order(steps), results)
         self.expressions: dict[Value, Expression] = dict(given)
         self.names = {value: each.id for value, each in given.items() if isinstance(each, ast.Name)}
         self.reserved = set(reserved)
@@ -215,7 +217,7 @@ class Block:
         return candidate
 
 
-def _in_order(steps: Iterable[Step]) -> list[Step]:
+def in_order(steps: Iterable[Step]) -> list[Step]:
     """The steps in the order of time, but each after its inputs: a forward step may read what a saved-tensor hook
     returned later, in a backward pass."""
     ordered = sorted(steps, key=lambda step: step.order)

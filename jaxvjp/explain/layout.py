@@ -35,6 +35,7 @@ def laid_out(text: Text, lines: Sequence[Line], first: float) -> list[tuple[str,
         line for line in inputs if texts.count((line.text, line.sources)) == 1
     ]  # what rounds begin with stands in the loop
     statements = [line for line in lines if line not in inputs]
+    inputs.sort(key=lambda line: line.step.order < 0)  # what an optimizer begins with comes last
     file = file_of(text.story)
     pages: list[list[tuple[str, Any]]] = [
         [(each, ()) for each in sorted(imports, key=lambda each: (each.startswith("from jax"), each))],

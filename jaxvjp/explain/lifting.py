@@ -8,7 +8,8 @@ read from outside.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from jaxvjp.core.record.graph import Node, reachable
@@ -196,19 +197,26 @@ def _received(top: Scope, node: Node, owner: Lifted) -> Value | None:
     return found
 
 
+@contextmanager
+def placeholders(numbers: Sequence[Step]) -> Iterator[None]:
+    """A block in which steps that are Python numbers are written as others, so that texts with them can be compared."""
+    writers = [each.write for each in numbers]
+    for place, each in enumerate(numbers):
+        stands = ast.Constant(type(ast.literal_eval(each.write([])))(1000 + place)) if _plain(each) else None
+        each.write = each.write if stands is None else lambda _, stands=stands: stands  # type: ignore[misc]
+    yield
+    for each, writer in zip(numbers, writers, strict=True):
+        each.write = writer
+
+
 def numbers_given(functions: Sequence[Lifted]) -> None:
     """Makes arguments of the numbers in which functions differ that are the same otherwise, as those of the rounds of
     a loop over numbers."""
     groups: dict[tuple[Any, ...], list[tuple[Lifted, list[Step]]]] = {}
     for made in functions:
         numbers = [step for step in live(made.inner.steps, made.everything) if step.note == "number"]
-        writers = [each.write for each in numbers]
-        for place, each in enumerate(numbers):
-            stands = ast.Constant(type(ast.literal_eval(each.write([])))(1000 + place)) if _plain(each) else None
-            each.write = each.write if stands is None else lambda _, stands=stands: stands  # type: ignore[misc]
-        groups.setdefault(made.form(), []).append((made, numbers))
-        for each, writer in zip(numbers, writers, strict=True):
-            each.write = writer
+        with placeholders(numbers):
+            groups.setdefault(made.form(), []).append((made, numbers))
     for group in groups.values():
         for column in zip(*[numbers for _, numbers in group], strict=True):
             if len({ast.unparse(each.write([])) for each in column}) == 1:

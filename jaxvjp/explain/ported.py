@@ -220,6 +220,8 @@ class _Script:
         trees = self.updates_of(kind)
         with _cut([each for each in given if type(each) is Node]):
             writer = StepWriter(self.story, steps, step, given, members, trees, self.text, self.wide)
+            suffixes = [self.suffix(each) for each in range(steps.kinds)]
+            writer.text.taken |= {*self.taken, *[name + each for name in ("step", "draws") for each in suffixes]}
             block, losses, outputs, kept = writer.body()
         self.text = writer.text
         file = file_of(self.story)

@@ -270,11 +270,24 @@ def _function_of(
     arrays = [each for each, own in zip(leaves, kept, strict=True) if not own]
     inside = set(reachable(outputs, lambda each: () if each in arrays else each.inputs)) - set(arrays)
     inner = Scope(scope.text, scope, inside)
+    inner.transform = scope.transform or node
+    own = None if any(_program_of(each) for each in inside) else _transformed(scope.text, inner.transform)
     params = [Value(_called(scope, cast(Node, each), place, len(arrays))) for place, each in enumerate(arrays)]
     inner.values.update(zip(arrays, params, strict=True))
     results = [inner.value(each) for each in outputs]
-    made = function(inner, params, results, {}, "f", single=len(results) == 1 if single is None else single)
+    made = function(inner, params, results, {}, own or "f", single=len(results) == 1 if single is None else single)
+    scope.called.add(made)
     return made if single is False else _without_wrapper(scope.text, made)
+
+
+def _program_of(node: Any) -> bool:
+    return type(node) is Node and bool(node.static) and type(node.static[0]) is Program
+
+
+def _transformed(text: Text, node: Node) -> str | None:
+    """The name of the user's function that a transform called in the line that recorded `node`."""
+    calls = [each for each in text.story.calls if each.where == node.where and each.last < node.serial]
+    return calls[-1].name if calls else None
 
 
 def _without_wrapper(text: Text, called: str) -> str:
@@ -283,7 +296,8 @@ def _without_wrapper(text: Text, called: str) -> str:
     key = next(key for key, name in text.definitions.items() if name == called)
     body, returned = text.lines[key]
     head = text.texts[key].removeprefix("def NAME").removesuffix(":")
-    short = head.count(",") < 2 and not returned.sources and len(returned.text) < LAMBDA
+    unnamed = called.partition("_")[0] == "f"  # no function of the user's
+    short = unnamed and head.count(",") < 2 and not returned.sources and len(returned.text) < LAMBDA
     if body or not (short or returned.text.endswith(f"){head}")):
         return called
     del text.definitions[key], text.texts[key], text.lines[key]

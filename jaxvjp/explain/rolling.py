@@ -285,6 +285,15 @@ class _Holes(ast.NodeTransformer):
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         return self._met(node, node.value) if _is_number(node) else node
 
+    def visit_Slice(self, node: ast.Slice) -> ast.AST:
+        if node.lower is None and node.upper is not None and _is_number(node.upper):
+            start = ast.Constant(0)  # `x[:2]` in a row with `x[2:4]`
+            node.lower, node.upper = self.visit(start), self.visit(node.upper)
+            node.lower = None if node.lower is start else node.lower
+            node.step = node.step and self.visit(node.step)
+            return node
+        return self.generic_visit(node)
+
     def visit_Name(self, node: ast.Name) -> ast.AST:
         self.names.append(node)
         return node if self.name is None else ast.Name(self.name(len(self.names) - 1, node.id), node.ctx)

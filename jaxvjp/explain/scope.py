@@ -17,7 +17,7 @@ from jaxvjp.autograd.function_step import FunctionStep
 from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
 from jaxvjp.core.run.program import Program
 from jaxvjp.core.run.values import array_of
-from jaxvjp.explain.block import Block, Expression, Line, Step, Value
+from jaxvjp.explain.block import Block, Expression, Line, Step, Value, spelled
 from jaxvjp.explain.cuts import PART_OPS, chain_of, writes_back
 from jaxvjp.explain.literals import Unwritable, array, call, encoded, literal, name, parsed, shortest
 from jaxvjp.explain.names import numbered, safe, statement
@@ -44,6 +44,8 @@ WRITERS: dict[str, Callable[[Any, Node], Any]] = {}
 operation whose saved operands a hook replaced). The modules that write them, which import this one, put them here."""
 
 
+KEPT: list[Callable[..., Any]] = []
+"""One function, `kept.kept`, put here as `kept` imports this module: see there."""
 RETURNED: list[Callable[[Any, Node], Any]] = []
 """One function, `lifting.given_back`, put here as `lifting` imports this module. It is called with the program's scope
 and a node: if a function of the program computes the node, it has that function return the value, too, and gives it."""
@@ -99,6 +101,9 @@ class Scope:
             torch stops.
         reached: values of the outer scope that are read here, each with the value that stands for it here.
         calls: by backward step of a custom Function, the step that calls it, which may have several outputs.
+        transform: the node of the transform of a function, such as `torch.vmap`, that is written here; None outside.
+        called: the names of the functions that are called here.
+        within: how many calls of the user's functions all that is written here was recorded in.
     """
 
     def __init__(
@@ -114,6 +119,9 @@ class Scope:
         self.calls: dict[Any, Step] = {}
         self.functions: list[Any] = []
         self.only_rows: dict[Value, Value] = {}  # values of one row, and that row
+        self.transform: Node | None = None if outer is None else outer.transform
+        self.called: set[str] = set()
+        self.within = 0
 
     def value(self, wanted: Any) -> Any:
         """The value of a node, which is written here if it is not yet."""
@@ -225,7 +233,10 @@ class Scope:
         if node.value is None:
             raise Unwritable("a leaf without a value")
         values = np.asarray(node.value)
-        wanted = self.text.name_of(node) or ("x" if node.requires_grad else None)
+        own, order = self.text.name_of(node), float(node.serial)
+        if own is None and self.outer is None and (own := self.text.state_begun(node)) is not None:
+            order = -1  # an optimizer makes its state in its first step: if it is an input, all steps are alike
+        wanted = own or ("x" if node.requires_grad else None)
         if wanted is None and values.size > SHORT:  # large: it is written once, above everything that reads it
             key = (node.where, values.dtype, values.shape, values.tobytes())
             if self.outer is None and key in self.text.data:
@@ -238,7 +249,7 @@ class Scope:
             text = encoded(np.asarray(array_of(node)))
             self.text.imports["import base64"] = None
         free = wanted is None and not values.ndim
-        step = Step([], lambda inputs: text, [wanted], node.serial, node.where, free=free)
+        step = Step([], lambda inputs: text, [wanted], order, node.where, free=free)
         step.note = "leaf"
         value = self.add(step).outputs[0]
         if wanted in self.text.unnamed and self.outer is None:
@@ -384,12 +395,21 @@ def function(
     given = {inner: outside[outer] for outer, inner in scope.reached.items() if outer in outside}
     reserved = {each.id for text in given.values() for each in ast.walk(text) if isinstance(each, ast.Name)}
     names = [safe(each.wanted or "x") for each in params] if param_names is None else list(param_names)
+    scope.text.taken |= {*reserved, *[each.partition("[")[0] for each in names]}  # by no function below
+    steps, everything, called, whole = KEPT[0](scope, [*results, *returned], params, given)
+    results, returned = everything[: len(results)], everything[len(results) :]
+    wanted = "f" if wanted in called else wanted  # it only calls that
+    if whole is not None:
+        wanted = whole.name if wanted == "f" else wanted
+        names = [
+            whole.names.get(value, own) if own.isidentifier() else own for value, own in zip(params, names, strict=True)
+        ]
     for place, each in enumerate(names):
         names[place] = numbered(each, {*names[:place], *reserved})
     given.update({value: parsed(each) for value, each in zip(params, names, strict=True)})
     roots = dict.fromkeys([each.partition("[")[0] for each in names])  # `net` of `net["weight"]`
-    block = Block(scope.steps, [*results, *returned], given, {"jax", "jnp", *roots, *reserved} - {*names})
-    texts = [ast.unparse(each) for each in block.results]
+    block = Block(steps, everything, given, {"jax", "jnp", *roots, *reserved, *called, *scope.called} - {*names})
+    texts = [spelled(each) for each in block.results]
     own, more = ", ".join(texts[: len(results)]), ", ".join(texts[len(results) :])
     if not single:
         own = f"({own},)" if len(results) == 1 else f"({own})" if returned else own
@@ -412,7 +432,10 @@ def _ends_with(block: Block, result: Value) -> bool:
     if not block.lines:
         return False
     *before, last = block.lines
-    return last.step.outputs == [result] and not last.step.unpacked and all(last.sources != e.sources for e in before)
+    if last.step.outputs != [result] or last.step.unpacked:
+        return False
+    again = f"{block.names[result]} = "
+    return not any(last.sources == each.sources and each.text.startswith(again) for each in before)
 
 
 def partial(called: str, arguments: Sequence[Expression], places: Sequence[int], wanted: Sequence[str]) -> Expression:

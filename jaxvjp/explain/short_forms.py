@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from jaxvjp.explain.writing import WORDED
 from jaxvjp.ops.arguments import axes, wrap
 from jaxvjp.ops.arithmetic import maximum, minimum
+from jaxvjp.ops.contractions import ELLIPSIS, einsum, spelt_out, subscripts
 from jaxvjp.ops.indexing import index
 from jaxvjp.ops.joining import stack
 from jaxvjp.ops.neural.loss import mse_loss
@@ -142,3 +143,14 @@ def _put(base: Any, new: Any, *operands: Any, operation: Op, static: Any) -> Any
         return base.at[_at(named["dim"], cut(operands[0], named["length"], named["step"]))].set(new)
     write: Any = operation.write
     return write(base, new, *operands, **named)
+
+
+@worded(einsum)
+def _einsum(operands: Any, equation: str = "") -> Any:
+    parts, output = subscripts(equation, len(operands))
+    labelled, _ = spelt_out(parts, output, [each.ndim for each in operands])
+    sizes = {pair for each, own in zip(labelled, operands, strict=True) for pair in zip(each, own.shape, strict=True)}
+    summed = output is not None and ELLIPSIS not in output and any(ELLIPSIS in each for each in parts)
+    if summed or len(sizes) > len(dict(sizes)) or operands[0].dtype.kind in "biu":
+        return einsum.function(operands, equation)  # JAX's equations have no sum over `...`, nor sizes 1 beside others
+    return jnp.einsum(equation, *operands)

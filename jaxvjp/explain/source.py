@@ -22,6 +22,7 @@ import jaxvjp.explain.wrapped  # noqa: F401 - each registers a writer for its no
 from jaxvjp.core.record.graph import Node, gradient_edges, reachable
 from jaxvjp.core.record.observers import GradSet, Walked
 from jaxvjp.explain.block import Block, Expression, Step, Value
+from jaxvjp.explain.kept import kept
 from jaxvjp.explain.layout import EXACT_PRODUCTS, WIDE_TYPES, laid_out
 from jaxvjp.explain.lifting import Lifted, divided, owners_of
 from jaxvjp.explain.literals import Unwritable, batched, call, literal, name
@@ -121,7 +122,11 @@ class Writer:
         final = self.ends()
         divided(self.top.functions, self.top.steps)
         self.text.taken |= {each.wanted for step in self.top.steps for each in step.outputs if each.wanted}
-        block = Block(self.top.steps, final, {}, {"jax", "jnp", *self.text.handed_over})
+        steps, found, called, _ = kept(self.top, final, (), {})
+        after = dict(zip(final, found, strict=True))
+        self.results = [(target, node, after[value]) for target, node, value in self.results]
+        self.state = [(node, after[value]) for node, value in self.state]
+        block = Block(steps, found, {}, {"jax", "jnp", *called, *self.text.handed_over})
         return self.finished(block)
 
     # Events.
@@ -140,6 +145,7 @@ class Writer:
         if hooks:
             order = min(each.before.serial for each in hooks) - 0.5
         pieces = _stages(walked.roots, targets, sorted(cuts, key=lambda node: node.serial), self.story.stepped())
+        pieces = [(sorted(params, key=self.begun), outputs) for params, outputs in pieces]
         cotangents: dict[Node, Value] = {}
         for root, v in zip(walked.roots, walked.cotangents, strict=True):
             value = None if v is None else top.value(v)
@@ -204,6 +210,10 @@ class Writer:
                 del self.pullbacks[key]
             else:
                 self.kept.add(key)
+
+    def begun(self, node: Node) -> int:
+        """When the tensor was made that a node is of: an optimizer may write parameters in another order."""
+        return self.text.first.get(self.story.owners.get(node), node).serial
 
     def inside_later(self, place: int, walked: Walked) -> bool:
         """Whether all gradients of a backward pass are intermediate values of what later ones go back through."""

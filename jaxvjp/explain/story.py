@@ -17,6 +17,7 @@ from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.observers import GradSet, Hooked, Pulled, Released, Stepped, Unpacked, Walked, observers
 from jaxvjp.core.record.user_lines import UserLine, user_line
 from jaxvjp.core.record.versions import next_serial
+from jaxvjp.explain.calls import Calls, FunctionCall
 from jaxvjp.explain.names import names_in, variables_of
 from jaxvjp.explain.watching import Watch
 from jaxvjp.tensor.tensor import Tensor
@@ -53,6 +54,7 @@ class Story(NamedTuple):
         kept: the inputs of nodes, to be restored if the graph was freed since.
         hypothetical: whether its backward pass has not run, but is the one that `backward` would do.
         watch: what the user's lines did one by one; None if they were not watched.
+        calls: the calls of the user's functions that ended, in the order in which they began.
     """
 
     events: list[Event]
@@ -66,6 +68,7 @@ class Story(NamedTuple):
     kept: list[Kept]
     hypothetical: bool = False
     watch: Watch | None = None
+    calls: Sequence[FunctionCall] = ()
 
     def stepped(self) -> dict[Any, Stepped]:
         """By Python backward step, such as that of a custom Function, the first time that it ran."""
@@ -108,6 +111,7 @@ class Recorder:
         self.first = next_serial()
         self.story: Story | None = None
         self.watch: Watch | None = None
+        self.calls = Calls()
 
     def start(self, file: str | None = None, frame: Any = None) -> None:
         """Begins, and watches the lines of `file`: those that `frame` has yet to run, and those of functions."""
@@ -116,6 +120,7 @@ class Recorder:
         if file is not None:
             self.watch = Watch(file)
             self.watch.start(frame)
+        self.calls.start()
 
     def note(self, what: Any) -> None:
         if isinstance(what, Pulled):
@@ -132,6 +137,7 @@ class Recorder:
             self.gradients[what.tensor._grad] = what.tensor
 
     def stop(self, variables: Mapping[str, Any]) -> Story:
+        self.calls.stop()
         if self.watch is not None:
             self.watch.stop(variables)
         transforming().forward -= 1
@@ -152,7 +158,8 @@ class Recorder:
         nodes = reachable(starts, lambda node: (*node.inputs, *(node.edges or ())))
         kept = [Kept(node, node.inputs, node.edges) for node in nodes if node.inputs]
         told = (self.owners, self.gradients, self.pulled, self.unpacked)
-        self.story = Story(self.events, names, tensors, shown, *told, kept, watch=self.watch)
+        calls = sorted(self.calls.ended, key=lambda each: each.first)
+        self.story = Story(self.events, names, tensors, shown, *told, kept, watch=self.watch, calls=calls)
         return self.story
 
 

@@ -69,7 +69,8 @@ class Text:
         rounds: dict[Any, list[Node]] = {}
         for node in sorted(nodes, key=lambda node: node.serial):
             if node.operation is not None and node.where is not None and not node.requires_grad:
-                rounds.setdefault((node.where, node.operation, node.aval), []).append(node)
+                rows = node.inputs[0] if node.operation is unbind_one else None  # of `zip(xs, ys)` each has its name
+                rounds.setdefault((node.where, node.operation, node.aval, rows), []).append(node)
         for own in rounds.values():  # a value that has its name after the last round has it in each, as optimizers' do
             names = [self.story.names[node] for node in own if node in self.story.names]
             if names and own[-1] in self.story.names and not len(own) % len(names):
@@ -137,6 +138,13 @@ class Text:
         if name is not None and written is not None and written.versions.count:
             return self._lasting(written, node) or name  # not `m`, where it is of `for m in momenta`
         return name or own
+
+    def state_begun(self, node: Node) -> str | None:
+        """The name of a tensor that is written later, and that begins as this node, which no line names."""
+        tensor = node.tensor
+        if tensor is None or self.begun.get(tensor) is not node or not tensor.versions.count:
+            return None
+        return self.story.tensors.get(tensor)
 
     def _lasting(self, tensor: Tensor, node: Node) -> str | None:
         """The name of a tensor that is written: a variable's, `x_grad` for a gradient, or that of its first node."""

@@ -58,7 +58,7 @@ ELLIPSIS = "."
 """The letter that stands for `...`."""
 
 
-def _subscripts(equation: str, count: int) -> tuple[list[str], str | None]:
+def subscripts(equation: str, count: int) -> tuple[list[str], str | None]:
     """The letters of each operand, with ELLIPSIS for `...`, and those of the result; None where it has none."""
     left, arrow, right = equation.partition("->")
     parts, start = [], 0
@@ -102,7 +102,7 @@ def _letters(part: str, start: int, again: str, lone: str) -> str:
     return found
 
 
-def _spelt_out(parts: list[str], output: str | None, ndims: list[int]) -> tuple[list[list[str]], list[str]]:
+def spelt_out(parts: list[str], output: str | None, ndims: list[int]) -> tuple[list[list[str]], list[str]]:
     """Labels for each operand and the result; each dimension behind `...` has a label of its own, counted from the
     right."""
     longest, labelled = 0, []
@@ -133,7 +133,7 @@ def _labels(part: str, hidden: int) -> list[str]:
 @op(public="", grad_fn="ViewBackward0", saves="operands", rewrite=at_setting)
 def einsum(operands: Tensors, equation: Text = ""):
     """The sum of products that the equation describes in Einstein's notation."""
-    labelled, output = _spelt_out(*_subscripts(equation, len(operands)), [each.ndim for each in operands])
+    labelled, output = spelt_out(*subscripts(equation, len(operands)), [each.ndim for each in operands])
     sizes: dict[str, int] = {}
     for place, (labels, each) in enumerate(zip(labelled, operands, strict=True)):
         own: dict[str, int] = {}
@@ -155,7 +155,7 @@ def einsum(operands: Tensors, equation: Text = ""):
     for labels, each in zip(labelled, operands, strict=True):
         # A dimension of size 1 beside a longer one is broadcast: it does not decide the size.
         dropped = [axis for axis, label in enumerate(labels) if each.shape[axis] == 1 != sizes[label]]
-        arguments.append(jnp.squeeze(each, dropped))
+        arguments.append(jnp.squeeze(each, dropped) if dropped else each)
         arguments.append([number[label] for axis, label in enumerate(labels) if axis not in dropped])
     first = operands[0]
     for each in operands:

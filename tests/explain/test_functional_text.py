@@ -173,7 +173,7 @@ def test_a_name_of_a_value_with_several_rows_is_assigned_anew_in_a_function():
             loss = net(x)
             loss.backward()
     """)["story"]
-    assert "def f(w, x):\n    x = x @ w" in story.source
+    assert "def net(w, x):\n    x = x @ w" in story.source
     story.check()
 
 

@@ -109,5 +109,21 @@ def test_an_optimizers_state_has_its_name_in_each_round():
                 loss.backward()
                 optimizer.step()
     """)["story"]
-    assert "for _ in range(5):" in story.source
+    assert "for _ in range(6):" in story.source  # none is apart: what it begins with is an input
+    assert story.source.count("optimizer_0_exp_avg = ") == 2
     story.check()
+
+
+@pytest.mark.parametrize(
+    "equation", ["ij, jk -> ik", "ij,jk", "...j,jk->k...", "ij,lj->", "ij,jk->ijk", "...,...->...", "...j,jk->k"]
+)
+def test_einsum_keeps_its_equation(equation):
+    """But for what JAX has no equation for: a sum over `...`, and a size of 1 beside a longer one."""
+    x = jaxvjp.tensor([[0.5, 1.0, -2.0], [1.5, 0.25, 1.0]], requires_grad=True)
+    for w in jaxvjp.tensor([[0.3, -1.0, 2.0]] * 3), jaxvjp.tensor([[0.3, -1.0, 2.0]]):
+        if w.shape[0] == 3 and equation == "...,...->...":
+            continue
+        explanation = jaxvjp.einsum(equation, x, w).explain()
+        explanation.check()
+        own = w.shape[0] == 3 and equation != "...j,jk->k"
+        assert (f"jnp.einsum('{equation}', x, w)" in explanation.source) == (own or equation == "ij,lj->")

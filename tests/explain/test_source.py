@@ -110,53 +110,58 @@ def test_a_training_loop_is_a_loop():
 def test_an_optimizer_and_what_it_keeps_have_names_and_its_rounds_are_one_loop():
     printed = shown("""
         class SGD:
-            def __init__(self, params):
-                self.params = params
-                self.momenta = [torch.zeros_like(each) for each in params]
+            def __init__(self, net):
+                self.net = net
+                self.mean = [torch.zeros_like(each) for each in net]
 
             def zero_grad(self):
-                for each in self.params:
+                for each in self.net:
                     each.grad = None
 
             @torch.no_grad()
             def step(self):
-                for p, m in zip(self.params, self.momenta):
+                for p, m in zip(self.net, self.mean):
                     m.mul_(0.9).add_(p.grad)
                     p.add_(m, alpha=-0.1)
 
-        # What a loop has left behind is no name: `each` is the last of the params.
-        params = {"w": torch.tensor([1.0, 2.0], requires_grad=True), "b": torch.tensor(0.0, requires_grad=True)}
-        opt = SGD([each for each in params.values()])
-        for each in params.values():
+        # What a loop has left behind is no name: `each` is the last value of net.
+        net = {"w": torch.tensor([1.0, 2.0], requires_grad=True), "b": torch.tensor(0.0, requires_grad=True)}
+        opt = SGD([each for each in net.values()])
+        for each in net.values():
             each.retain_grad()
         with explain.recording() as story:
             for epoch in range(4):
                 opt.zero_grad()
-                loss = (params["w"] ** 2).sum() + params["b"]  # what is behind the line is not of it
+                loss = (net["w"] ** 2).sum() + net["b"]  # what is behind the line is not of it
                 loss.backward()
                 opt.step()
     """)
     assert_shows(
         printed,
         """
-        params_w = jnp.array([1.0, 2.0])  # line 17
-        params_b = jnp.array(0.0)  # line 17
-        opt_momenta_0 = jnp.array([0.0, 0.0])  # line 4
-        opt_momenta_1 = jnp.array(0.0)  # line 4
+        net_w = jnp.array([1.0, 2.0])  # line 17
+        net_b = jnp.array(0.0)  # line 17
+        opt_mean_0 = jnp.array([0.0, 0.0])  # line 4
+        opt_mean_1 = jnp.array(0.0)  # line 4
 
 
-        def f(params_w, params_b):
-            return jnp.sum(params_w ** 2) + params_b  # line 24: loss = (params["w"] ** 2).sum() + params["b"]
+        def step(net_0, net_1, mean_0, mean_1, net_w_grad, net_b_grad):
+            mean_0 = mean_0 * 0.9 + net_w_grad  # line 13: m.mul_(0.9).add_(p.grad)
+            net_0 = net_0 - 0.1 * mean_0  # line 14: p.add_(m, alpha=-0.1)
+            mean_1 = mean_1 * 0.9 + net_b_grad  # line 13: m.mul_(0.9).add_(p.grad)
+            net_1 = net_1 - 0.1 * mean_1  # line 14: p.add_(m, alpha=-0.1)
+            return mean_0, mean_1, net_0, net_1
+
+
+        def f(net_w, net_b):
+            return jnp.sum(net_w ** 2) + net_b  # line 24: loss = (net["w"] ** 2).sum() + net["b"]
 
 
         for _ in range(4):
-            # line 25: loss.backward()
-            loss, (params_w_grad, params_b_grad) = jax.value_and_grad(f, argnums=(0, 1))(params_w, params_b)
-            opt_momenta_0 = opt_momenta_0 * 0.9 + params_w_grad  # line 13: m.mul_(0.9).add_(p.grad)
-            params_w = params_w - 0.1 * opt_momenta_0  # line 14: p.add_(m, alpha=-0.1)
-            opt_momenta_1 = opt_momenta_1 * 0.9 + params_b_grad  # line 13: m.mul_(0.9).add_(p.grad)
-            params_b = params_b - 0.1 * opt_momenta_1  # line 14: p.add_(m, alpha=-0.1)
-        """,
+            loss, (net_w_grad, net_b_grad) = jax.value_and_grad(f, argnums=(0, 1))(net_w, net_b)  # line 25: loss.backward()
+            # line 26: opt.step()
+            opt_mean_0, opt_mean_1, net_w, net_b = step(net_w, net_b, opt_mean_0, opt_mean_1, net_w_grad, net_b_grad)
+        """,  # noqa: E501
     )
 
 

@@ -1,0 +1,309 @@
+"""Keeps the user's functions: what one call of a function recorded is written as a call of a function of that name.
+
+It works on the steps of a function that is about to be written (`kept`). A call is kept if it computes only from what
+was there before it, and if the other calls of the function compute the same of other values and numbers. All else
+stays in line.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxvjp.core.record.graph import Node
+from jaxvjp.core.record.observers import Walked
+from jaxvjp.explain.block import Block, Expression, Step, Value, in_order, live
+from jaxvjp.explain.calls import FunctionCall
+from jaxvjp.explain.lifting import placeholders
+from jaxvjp.explain.literals import call as call_of
+from jaxvjp.explain.literals import parsed
+from jaxvjp.explain.names import assigned
+from jaxvjp.explain.scope import KEPT, Scope, function
+from jaxvjp.explain.story import Story
+
+LONG = 60
+"""A call of more characters than this has a line of its own."""
+
+
+class Whole(NamedTuple):
+    """A function of the user's that all of a scope is a call of: its name, and what it calls the values."""
+
+    name: str
+    names: Mapping[Value, str]
+
+
+class Kept:
+    """What one call recorded, as far as it is needed.
+
+    Attributes:
+        steps: its steps.
+        inputs: the values that they read from outside, in the order of reading.
+        numbers: the steps among them that are only a Python number.
+        results: what it returned, and what else is read outside.
+        targets: the names of the results outside.
+    """
+
+    def __init__(self, call: FunctionCall, steps: list[Step], found: Sequence[Step], wanted: Sequence[Value]) -> None:
+        self.call = call
+        inside = {*steps}
+        readers: dict[Value, set[bool]] = {}
+        for step in found:
+            for each in step.inputs:
+                readers.setdefault(each, set()).add(step in inside)
+        for each in wanted:
+            readers.setdefault(each, set()).add(False)
+        for step in found:
+            if step not in inside and _loose(step) and readers.get(step.outputs[0]) == {True}:
+                inside.add(step)
+        self.steps = [each for each in found if each in inside]
+        self.numbers = [each for each in self.steps if each.note == "number"]
+        made = {each for step in self.steps for each in step.outputs}
+        self.inputs = list(dict.fromkeys(each for step in self.steps for each in step.inputs if each not in made))
+        self.read = [each for each in readers if each in made and False in readers[each]]
+        self.made = made
+        self.results: list[Value] = []
+        self.targets: list[str | None] = []
+
+    @property
+    def long(self) -> bool:
+        return sum(2 + len(each.wanted or "t") for each in self.inputs) > LONG
+
+    def in_time(self, found: Sequence[Step]) -> bool:
+        """Whether all that it reads was recorded before it, and what reads it after it."""
+        sources = [each.step for each in self.inputs if each.step is not None]
+        early = all(not each.inputs or each.recorded < self.call.first for each in sources)
+        inside = {*self.steps}
+        readers = [each for each in found if each not in inside and any(value in self.made for value in each.inputs)]
+        return early and all(each.recorded > self.call.last for each in readers)
+
+    def forget_names(self) -> None:
+        """Takes the names from results that only have one outside."""
+        for each in self.results:
+            if each.step is not None and each.wanted != assigned(each.step.where):
+                each.wanted = None
+
+    def form(self) -> tuple[Any, ...]:
+        """What calls have in common that differ in what they read only."""
+        given: dict[Value, Expression] = {each: parsed(f"_{place}") for place, each in enumerate(self.inputs)}
+        names = [each.wanted for each in self.results]
+        self.forget_names()
+        with placeholders(self.numbers):
+            block = Block(self.steps, self.results, given, {"jax", "jnp"})
+        for each, name in zip(self.results, names, strict=True):
+            each.wanted = name
+        texts = [*[each.text for each in block.lines], *[ast.unparse(each) for each in block.results]]
+        return (len(self.inputs), len(self.numbers), *texts)
+
+
+def kept(
+    scope: Scope, wanted: Sequence[Value], params: Sequence[Value], given: Mapping[Value, Expression]
+) -> tuple[list[Step], list[Value], set[str], Whole | None]:
+    """The steps of a scope with calls of the user's functions in place of what these recorded.
+
+    Args:
+        wanted: what the steps are written for.
+        params: values that are arguments of what is written.
+        given: the values that are read from outside, and their expressions.
+
+    Returns:
+        The steps, what stands now for what was `wanted`, the names of the functions, and the user's function that all
+        steps are one call of, if they are.
+    """
+    story = scope.text.story
+    found = live(in_order(scope.steps), wanted)
+    if not story.calls or not found:
+        return scope.steps, [*wanted], set(), None
+    chains = _chains(story, found)
+    serials = _serials(scope)
+    own: Whole | None = None
+    while True:
+        groups: dict[int, tuple[FunctionCall, list[Step]]] = {}
+        for step in found:
+            if len(chains[step]) > scope.within:
+                call = chains[step][scope.within]
+                groups.setdefault(call.first, (call, []))[1].append(step)
+        whole = [call for call, steps in groups.values() if all(each in steps or _loose(each) for each in found)]
+        if (
+            scope.outer is None
+            or not whole
+            or not {*wanted} & {*_returned(whole[0], serials)}
+            or _begun_outside(whole[0], params, scope)
+        ):
+            break
+        own = own or Whole(whole[0].name, _named(whole[0], serials))  # all of it is one call
+        scope.within += 1
+    by_code: dict[Any, dict[Any, list[Kept]]] = {}
+    for call, steps in groups.values():
+        each = Kept(call, steps, found, wanted)
+        returned = list(dict.fromkeys(value for value in _returned(call, serials) if value in each.made))
+        each.results = list(dict.fromkeys([*returned, *each.read]))
+        several = len(call.returned) > 1
+        each.targets = [assigned(call.where, place if several else None) for place in range(len(returned))]
+        each.targets += [value.wanted for value in each.results[len(returned) :]]
+        if scope.outer is None:  # functions may read them from there by these names
+            each.targets = [value.wanted for value in each.results]
+        # What returns nothing writes to what it is given; else it may be a part only.
+        apart = scope.outer is None and len(each.results) + each.long > 1 and None in each.targets
+        apart = apart or (scope.outer is None and not each.inputs) or _begun_outside(call, each.inputs, scope)
+        if each.results and (returned or not call.returned) and not apart and each.in_time(found):
+            by_code.setdefault(each.call.code, {}).setdefault(each.form(), []).append(each)
+    steps, called = found, set[str]()
+    after: dict[Value, Value] = {}
+    for forms in by_code.values():
+        alike = max(forms.values(), key=len)
+        if len(forms) > 1 and len(alike) < 2:
+            continue
+        for each, name, step in _written(scope, alike, params, given, serials):
+            called.add(name)
+            inside = {*each.steps}
+            steps = [*[other for other in steps if other not in inside], step]
+            after.update(zip(each.results, step.outputs, strict=True))
+    for step in steps:
+        step.inputs = [after.get(each, each) for each in step.inputs]
+    return steps, [after.get(each, each) for each in wanted], called, own
+
+
+def _chains(story: Story, steps: Sequence[Step]) -> dict[Step, list[FunctionCall]]:
+    """For each step the calls that it was recorded in, from the outermost to the one of its own function: those in
+    which no backward pass took place."""
+    walks = [each for each in story.events if isinstance(each.what, Walked)]
+    backwards = {each.where for each in walks}
+    chains: dict[Step, list[FunctionCall]] = {}
+    running: list[FunctionCall] = []
+    calls = iter([*story.calls, None])
+    coming = next(calls)
+    for step in sorted(steps, key=lambda each: each.recorded):
+        while coming is not None and coming.first < step.recorded:
+            running = [*[each for each in running if each.last > coming.first], coming]
+            coming = next(calls)
+        running = [each for each in running if each.last > step.recorded]
+        hooks = [place for place, each in enumerate(running) if each.where in backwards]  # called by a backward pass
+        chain = running[: hooks[0]] if hooks else running
+        chain = [each for each in chain if not any(each.first < walk.order < each.last for walk in walks)]
+        code = None if step.where is None or step.where[0].co_name.startswith("<") else step.where[0]
+        while chain and code is not None and chain[-1].code is not code:
+            chain = chain[:-1]
+        codes = [each.code for each in chain]
+        chains[step] = [each for place, each in enumerate(chain) if each.code not in codes[:place]]
+    return chains
+
+
+def _loose(step: Step) -> bool:
+    """Whether a step is only a number, which belongs to what reads it."""
+    return not step.inputs and (step.free or step.where is None)
+
+
+def _serials(scope: Scope) -> dict[int, Value]:
+    return {
+        node.serial: value for node, value in scope.values.items() if type(node) is Node and isinstance(value, Value)
+    }
+
+
+def _returned(call: FunctionCall, serials: Mapping[int, Value]) -> list[Value]:
+    return [serials[each] for each in call.returned if each in serials]
+
+
+def _begun_outside(call: FunctionCall, given: Sequence[Value], scope: Scope) -> bool:
+    """Whether a part of what a call computed is computed outside, and given."""
+    return any(
+        type(node) is Node
+        and call.first < node.serial < call.last
+        and value in given
+        and any(type(each) is Node for each in scope.text.inputs(node))
+        for node, value in scope.values.items()
+        if isinstance(value, Value)
+    )
+
+
+def _named(call: FunctionCall, serials: Mapping[int, Value]) -> dict[Value, str]:
+    return {serials[serial]: name for serial, name in call.names.items() if serial in serials}
+
+
+def _written(
+    scope: Scope,
+    alike: Sequence[Kept],
+    params: Sequence[Value],
+    given: Mapping[Value, Expression],
+    serials: Mapping[int, Value],
+) -> Iterator[tuple[Kept, str, Step]]:
+    """Defines the function of calls of one form; the steps that call it."""
+    names: list[str | None] = []
+    lifted: list[int] = []
+    columns: list[tuple[Value, ...]] = []
+    order: list[int] = []
+    own = [_named(each.call, serials) for each in alike]
+    signature = list(dict.fromkeys(name for each in alike for name in each.call.names.values()))
+    outside: dict[Value, Expression] = {}
+    same: dict[Value, Value] = {}
+    given_once: dict[tuple[str, ...], Value] = {}
+    for column in zip(*[each.inputs for each in alike], strict=True):
+        known = next((found[each] for found, each in zip(own, column, strict=True) if each in found), None)
+        known = known or _number_name(alike, [each.step for each in column])
+        if known is None and len({*column}) == 1 and column[0] in given and column[0] not in params:
+            outside[column[0]] = given[column[0]]
+            continue
+        columns.append(column)
+        names.append(known or next((each.wanted for each in column if each.wanted), None))
+        order.append(signature.index(known) if known in signature else len(signature))
+    for place, column in enumerate(zip(*[each.numbers for each in alike], strict=True)):
+        texts = tuple([ast.unparse(each.write([])) for each in column])
+        if len({*texts}) > 1:
+            lifted.append(place)
+            same[column[0].outputs[0]] = given_once.setdefault(texts, column[0].outputs[0])
+            if given_once[texts] is not column[0].outputs[0]:
+                continue
+            columns.append(tuple([each.outputs[0] for each in column]))
+            names.append(_number_name(alike, column) or "number")
+            order.append(len(signature))
+    first = alike[0]
+    first.forget_names()
+    same_outside = {column[0].wanted: each for column, each in zip(columns, names, strict=True)}
+    for value, target in zip(first.results, first.targets, strict=True):
+        if value.wanted is None and target is not None:
+            value.wanted = same_outside.get(target)  # written in place: it has the name of what it was
+    places = sorted(range(len(columns)), key=lambda place: order[place])
+    inner = Scope(scope.text, scope, set())
+    inner.values, inner.within, inner.called = scope.values, scope.within + 1, scope.called
+    apart = {first.numbers[each] for each in lifted}
+    inner.steps = [each for each in first.steps if each not in apart]
+    for step in inner.steps:
+        step.inputs = [same.get(each, each) for each in step.inputs]
+    inner.reached = {each: each for each in outside}
+    name = function(
+        inner,
+        [columns[each][0] for each in places],
+        first.results,
+        outside,
+        first.call.name,
+        single=len(first.results) == 1,
+        param_names=[names[each] or "x" for each in places],
+    )
+    for number, each in enumerate(alike):
+        each.steps = [step for step in each.steps if step not in {each.numbers[place] for place in lifted}]
+        count = len(each.results)
+        inputs = [columns[place][number] for place in places]
+        step = Step(
+            inputs, lambda e: call_of(name, *e), each.targets, each.call.last, each.call.where, unpacked=count > 1
+        )
+        step.stays = each.long
+        yield each, name, step
+
+
+def _number_name(alike: Sequence[Kept], column: Sequence[Step | None]) -> str | None:
+    """The name by which a function was given numbers."""
+    found = [None if each is None or each.note != "number" else ast.unparse(each.write([])) for each in column]
+
+    def fits(name: str) -> bool:
+        values = [each.call.numbers.get(name) for each in alike]
+        return all(
+            value is not None and text is not None and np.float32(value) == np.float32(ast.literal_eval(text))
+            for value, text in zip(values, found, strict=True)
+        )
+
+    return next((name for name in alike[0].call.numbers if fits(name)), None)
+
+
+KEPT.append(kept)
