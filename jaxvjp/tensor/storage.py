@@ -634,10 +634,11 @@ def view_by(node: Node, source: Stored, steps: Steps, kind: type[Stored]) -> Any
     if source._path is not None:
         taken._path = source._path + steps
     if unrecorded:
-        if grad_mode().enabled and [step for step in steps if step.operation.one_of_several]:
-            taken._unrecorded = PIECE
+        if not grad_mode().enabled:
+            taken._unrecorded = INFERENCE if grad_mode().inference else NO_GRAD
         else:
-            taken._unrecorded = source._unrecorded or (INFERENCE if grad_mode().inference else NO_GRAD)
+            several = [step for step in steps if step.operation.one_of_several]
+            taken._unrecorded = PIECE if several else source._unrecorded
     taken._node.inference = source._node.inference
     if base._versions is not None:
         taken._counted = base._versions.count

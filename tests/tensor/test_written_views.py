@@ -264,6 +264,22 @@ def a_view_taken_under_no_grad_that_was_written_after_its_base_got_other_data(to
     (b * -1.0).sum().backward()
 
 
+def a_view_says_how_it_was_taken_last(torch):
+    w, said = torch.ones(2, 3, requires_grad=True), []
+    with torch.no_grad():
+        turned = w.t()
+    piece = turned.split(1)[0]
+    with torch.no_grad():
+        last = piece.t()
+    w.detach().mul_(2.0)
+    for view in (turned, piece, last):
+        try:
+            said.append(view.is_leaf)
+        except RuntimeError as error:
+            said.append(str(error).partition(" mode enabled. ")[2][:20])
+    return said
+
+
 @raises(RuntimeError)
 def an_operand_that_has_another_shape_by_now(torch):
     a, b = torch.ones(2, 3, requires_grad=True), torch.full((2, 3), 2.0)
