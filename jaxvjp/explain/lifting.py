@@ -204,9 +204,11 @@ def placeholders(numbers: Sequence[Step]) -> Iterator[None]:
     for place, each in enumerate(numbers):
         stands = ast.Constant(type(ast.literal_eval(each.write([])))(1000 + place)) if _plain(each) else None
         each.write = each.write if stands is None else lambda _, stands=stands: stands  # type: ignore[misc]
-    yield
-    for each, writer in zip(numbers, writers, strict=True):
-        each.write = writer
+    try:
+        yield
+    finally:
+        for each, writer in zip(numbers, writers, strict=True):
+            each.write = writer
 
 
 def numbers_given(functions: Sequence[Lifted]) -> None:
