@@ -159,8 +159,8 @@ with cudnn.flags(enabled=False):
     inside = cudnn.enabled
 """
     cudnn = jaxvjp.backends.cudnn
-    for each in ("benchmark", "enabled"):
-        monkeypatch.setattr(cudnn, each, getattr(cudnn, each))
+    for name, value in (("benchmark", False), ("deterministic", False), ("benchmark_limit", None), ("enabled", True)):
+        monkeypatch.setattr(cudnn, name, value)  # whatever scripts of other tests have set
     found = {}
     with jaxvjp.as_torch():
         exec(source, found)
