@@ -6,6 +6,7 @@ import json
 import sys
 import tempfile
 import warnings
+from collections import OrderedDict
 from importlib import import_module
 from pathlib import Path
 
@@ -18,7 +19,8 @@ from test_processes import both
 import jaxvjp
 from jaxvjp.distributed import checkpoint
 
-VALUES = "{'step': 5, 'name': 'five', 'betas': (0.5, None, True), 'nan': [inf], 'order': OrderedDict([('a', 1)])}"
+ORDER = repr(OrderedDict({"a": 1}))  # Python 3.12 writes it in another way than 3.11
+VALUES = f"{{'step': 5, 'name': 'five', 'betas': (0.5, None, True), 'nan': [inf], 'order': {ORDER}}}"
 MIXED = "[tensor([0, 1, 2]), {'deep': tensor([1., 1.])}, 4]"
 
 
