@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import jaxvjp
-from jaxvjp.core.derive.engine import walking
 from jaxvjp.core.record.modes import thread_modes
 
 OURS = str(Path(jaxvjp.__file__).parent)
@@ -89,5 +88,5 @@ def modes() -> Any:
         getattr(mode, name) for mode in (now.grad_mode, now.transforming) for name in attributes if hasattr(mode, name)
     ]
     own = [list(each) if isinstance(each, list) else each for each in own]
-    others = [now.staging.journal, walking.current, gc.isenabled(), sys.getprofile()]
+    others = [now.staging.journal, now.walk, gc.isenabled(), sys.getprofile()]
     return own, others, jaxvjp.get_default_dtype()

@@ -18,12 +18,12 @@ from jaxvjp.autograd.saving import (
     save_on_cpu,
     saved_tensors_hooks,
 )
-from jaxvjp.core.derive.engine import walk_back, walking, whole
+from jaxvjp.core.derive.engine import walk_back, whole
 from jaxvjp.core.derive.saved import FREED, changed_error
 from jaxvjp.core.record.graph import Node as Recorded
 from jaxvjp.core.record.graph import gradient_edges, leaf_identity_of
 from jaxvjp.core.record.lifetime import original_of
-from jaxvjp.core.record.modes import grad_mode
+from jaxvjp.core.record.modes import grad_mode, thread_modes
 from jaxvjp.core.record.record import items
 from jaxvjp.core.record.saves import saved_positions, shows_overwritten
 from jaxvjp.core.record.steps import Cotangents, StepHooks, hook_of_level
@@ -360,7 +360,7 @@ def register_multi_grad_hook(
         return kept if isinstance(kept, Recorded) else None if tensor is None else tensor.node
 
     def seen(place: int, gradient: Tensor) -> None:
-        walk = walking.current
+        walk = thread_modes().walk
         if walk not in arrived:
             arrived[walk] = [None] * len(nodes)
             missing[walk] = sum(node_of(each) in walk.on_the_way for each in nodes)

@@ -38,12 +38,16 @@ _untracked = count(1).__next__
 
 def limit_untracked_graph(node: Node) -> None:
     """Called with each new node that requires no gradient; computes one in `UNTRACKED_LIMIT` of them, if many wait."""
-    if _untracked() % UNTRACKED_LIMIT == 0 and not (
-        transforming().depth or transforming().forward or staging().journal
-    ):
-        behind = waiting_behind(node)
-        if len(behind) > UNTRACKED_LIMIT // 2 and not any(each.operation is traced for each in behind):
-            evaluate([node])
+    if _untracked() % UNTRACKED_LIMIT == 0:
+        _compute_if_many_wait(node)
+
+
+def _compute_if_many_wait(node: Node) -> None:
+    if transforming().depth or transforming().forward or staging().journal:
+        return
+    behind = waiting_behind(node)
+    if len(behind) > UNTRACKED_LIMIT // 2 and not any(each.operation is traced for each in behind):
+        evaluate([node])
 
 
 def waiting_behind(node: Node) -> list[Node]:
@@ -274,27 +278,28 @@ def check_writable(operation: Op, target: Tensor, operands: tuple[Any, ...]) -> 
     """RuntimeError where `operation` must not write `target`: it is a leaf that requires a gradient, it overlaps an
     operand or, inside a transform, it comes from outside."""
     target.check_writable()
-    if any(step.operation is expand for step in target.path) and operation not in WRITING_SHARED:
+    if target.path and expand in [step.operation for step in target.path] and operation not in WRITING_SHARED:
         target.check_apart()
+    read_meanwhile = operation.torch_name in READ_MEANWHILE
     for each in operands:
-        if isinstance(each, Tensor) and each._storage is target._storage is not None:
-            target.check_overlap(each)
-    if operation.torch_name in READ_MEANWHILE and any(
-        isinstance(each, Tensor) and (each is target or each.shares_memory(target)) for each in operands
-    ):
-        raise RuntimeError(OVERLAP)
+        if isinstance(each, Tensor):
+            if each._storage is target._storage is not None:
+                target.check_overlap(each)
+            if read_meanwhile and (each is target or each.shares_memory(target)):
+                raise RuntimeError(OVERLAP)
     for guard in transforming().guards:
         guard.check(target, operation, len(operands))
 
 
 def written(operation: Op, target: Tensor, operands: tuple[Any, ...], result: Node) -> Tensor:
     """Writes `result`, which `operation` gave for `target` and `operands`, into `target`, and returns `target`."""
+    new = result
     if result.aval is not target.node.aval:
         _check_fit(operation, target, operands, result)
+        new = converted(result, target.dtype)
     result.in_place = True
     if not result.requires_grad:
         limit_untracked_graph(result)
-    new = converted(result, target.dtype)
     if operation.promotion == COMPARE:
         tensors = tuple([each.node for each in (target, *operands) if isinstance(each, Tensor)])
         new = record(unaffected, (new, *tensors), (operation.name, len(tensors) - 1))

@@ -423,8 +423,8 @@ class Stored(Holder):
             versions.written(new.where)
             if storage.shared is not None and staging().journal is None and not transforming().depth:
                 storage.shared.take(storage.contents)
-            repeated = any(step.operation is expand for step in path)
-            if repeated and contents is not None:  # elements that share a place in memory are written together
+            if path and contents is not None and expand in [step.operation for step in path]:
+                # Elements that share a place in memory are written together.
                 if not recorded:
                     return
                 with tracking(True):

@@ -18,7 +18,7 @@ from jaxvjp.core.record.graph import Node, hold, leaf_identity_of
 from jaxvjp.core.record.modes import count_change, grad_mode, staging, transforming
 from jaxvjp.core.record.record import detached, node_of_value, record
 from jaxvjp.core.record.steps import hook_of_level
-from jaxvjp.core.record.versions import OwnVersions, Versions, next_serial
+from jaxvjp.core.record.versions import OwnVersions, latest, next_serial
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.values import array_of, readonly_array_of
 from jaxvjp.ops.arguments import size as size_argument
@@ -352,7 +352,7 @@ class Tensor(Methods):
         before = self.node
         if not before.is_leaf:  # of a leaf, torch's saved tensors are the tensor itself
             before.detached_in_place = True
-            Versions.last_detach = next_serial()
+            latest.detach = next_serial()
         self._show(detached(before))
         self._update_views()
         return self

@@ -10,7 +10,6 @@ happen, such as a hook or the backward of a custom `Function`: `Walk.segments` s
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from functools import cached_property
@@ -35,7 +34,7 @@ from jaxvjp.core.record.graph import (
     recording_order,
 )
 from jaxvjp.core.record.lifetime import NodesMet, original_of
-from jaxvjp.core.record.modes import tracking
+from jaxvjp.core.record.modes import thread_modes, tracking
 from jaxvjp.core.record.observers import Hooked, Pulled, observers, tell
 from jaxvjp.core.record.record import constant, record
 from jaxvjp.core.record.steps import PythonBackward
@@ -45,18 +44,6 @@ from jaxvjp.ops.identity import tuple_item
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.pointwise import add
 from jaxvjp.types.devices import program_place
-
-
-class Walking(threading.local):
-    """The walk of this thread that is calling a hook, if one is.
-
-    `autograd.graph.register_multi_grad_hook` asks it which nodes are `on_the_way`: so many of them get a gradient.
-    """
-
-    current: Any = None
-
-
-walking = Walking()
 
 
 class WalkResult(NamedTuple):
@@ -211,7 +198,7 @@ def _needed(nodes: list[Node], targets: Sequence[Node] | None, current_of: Mappi
 
 
 class FinishedWalk:
-    """A walk that is over, for hooks that are called with its results (see `walking`)."""
+    """A walk that is over, for hooks that are called with its results (`ThreadModes.walk`)."""
 
     def __init__(self, nodes: Iterable[Any]) -> None:
         self.nodes = nodes
@@ -234,7 +221,8 @@ def _is_there(node: Node | Number) -> bool:
 
 def hooked(node: Node, cotangent: Node, walk: Walk | FinishedWalk) -> Node:
     """Calls the hooks of `node` with its cotangent; the cotangent that they return, or `cotangent` itself."""
-    outer, walking.current = walking.current, walk
+    modes = thread_modes()
+    outer, modes.walk = modes.walk, walk
     try:
         for hook in list((node.hooks or {}).values()):
             before = cotangent
@@ -244,7 +232,7 @@ def hooked(node: Node, cotangent: Node, walk: Walk | FinishedWalk) -> Node:
             if observers.listening:
                 tell(Hooked(node, before, cotangent))
     finally:
-        walking.current = outer
+        modes.walk = outer
     return cotangent
 
 

@@ -17,7 +17,7 @@ from jaxvjp.core.record.observers import Released, observers, tell
 from jaxvjp.core.record.record import leave_recorded_uncollected
 from jaxvjp.core.record.saves import changed_in_place, saved_positions, shows_overwritten
 from jaxvjp.core.record.user_lines import located, loop_around, user_line
-from jaxvjp.core.record.versions import Versions
+from jaxvjp.core.record.versions import Latest, latest
 from jaxvjp.ops.pointwise import cast
 
 FREED = (
@@ -39,9 +39,10 @@ def check_unchanged(operations: Sequence[Node]) -> None:
     if not operations:
         return
     first = min([node.serial for node in operations])
-    if Versions.last_detach > first:
+    of_all: Latest = latest
+    if of_all.detach > first:
         _check_undetached(operations)
-    if Versions.last_write <= first:
+    if of_all.write <= first:
         return
     node: Node
     for node in reversed(operations):

@@ -30,6 +30,10 @@ cdef class ThreadModes:
     cdef public GradMode grad_mode
     cdef public Transforming transforming
     cdef public Staging staging
+    cdef public object walk
+
+cdef class tracking:
+    cdef public bint enabled, before
 
 cdef ThreadModes _last
 cdef unsigned long long _number

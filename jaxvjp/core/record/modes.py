@@ -111,9 +111,15 @@ class Staging(Counted):
 
 
 class ThreadModes:
-    """All modes of one thread."""
+    """All modes of one thread.
+
+    Attributes, besides one for each kind:
+        walk: the backward pass that is calling a hook (`engine.Walk`), or None. `register_multi_grad_hook` asks it
+            which nodes are `on_the_way`: so many of them get a gradient.
+    """
 
     def __init__(self) -> None:
+        self.walk: Any = None
         self.grad_mode = GradMode()
         self.transforming = Transforming()
         self.staging = Staging()

@@ -144,7 +144,9 @@ def variable_of(node: Node) -> Node:
         return Node(variable, (), (node,), node.aval, True, None, node.where)
     if node.value is not None and not transforming().forward:
         return node_of_value(node.value, node.aval, True, node.where)
-    return Node(variable, (), (node,), node.aval, True, node.value, node.where)
+    made = new_node(variable, (), (node,), node.aval, True, node.where)
+    made.value = node.value
+    return made
 
 
 def detached(node: Node) -> Node:

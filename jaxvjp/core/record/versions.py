@@ -12,6 +12,21 @@ next_serial = count().__next__
 """The next number in the order of recording: 0 for the first node, 1 for the second."""
 
 
+class Latest:
+    """When memory was last changed, by `next_serial`. A graph recorded after that needs no check.
+
+    Attributes:
+        write: of any memory in place.
+        detach: of any tensor, by `detach_()`.
+    """
+
+    def __init__(self) -> None:
+        self.write = self.detach = -1
+
+
+latest = Latest()
+
+
 class Versions:
     """How often some memory was written in place, as torch counts it. A tensor, its views and its `detach()` share one.
 
@@ -27,10 +42,6 @@ class Versions:
     """
 
     __slots__ = ("count", "last", "spread_over", "where")
-    last_write = -1
-    """The number, by `next_serial`, of the last write to any memory. A graph recorded after it needs no check."""
-    last_detach = -1
-    """Likewise that of the last `detach_()`."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -48,7 +59,8 @@ class Versions:
         """Counts a write by the user's line `where`."""
         self.where = where
         self.count += 1
-        Versions.last_write = self.last = next_serial()
+        of_all: Latest = latest
+        of_all.write = self.last = next_serial()
         for storage in self.spread_over or ():
             storage.version += 1  # in torch the tensors that share a count count each other's writes
 

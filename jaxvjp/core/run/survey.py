@@ -168,11 +168,13 @@ def _note_leaf(
 
 def _tells_all(node: Node) -> bool:
     """Whether a key says all that matters of a special node: it only has hooks, or `edges` among its inputs."""
-    if node.python or node.packed or node.step_hooks or node.retains or node.freed or node.original:
+    # Attributes and not properties, which are calls of Python: the survey of a step with a hook asks this twice.
+    step_hooks = node._step_hooks if node.leaf is None else node.leaf.step_hooks
+    if node._python or node._packed or step_hooks or node._retains or node.freed or node.original:
         return False
-    if node.mutation is not None:
+    if node._mutation is not None:
         return False
-    return all(each in node.inputs for each in node.edges or ())
+    return node._edges is None or set(node.inputs).issuperset(node._edges)
 
 
 def _read_for_a_gradient(operations: list[Node], stale: set[Node]) -> bool:
