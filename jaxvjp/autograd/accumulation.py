@@ -20,7 +20,7 @@ from jaxvjp.core.derive.remembered_graphs import differentiable_gradients
 from jaxvjp.core.derive.remembered_walks import BackwardRequest, RecalledGradients, request_of
 from jaxvjp.core.derive.saved import release
 from jaxvjp.core.record.blocks import restored
-from jaxvjp.core.record.graph import Node, ends_here, hooks_of, recording_order
+from jaxvjp.core.record.graph import Node, ends_here, hooks_of, recording_order, step_hooks_of
 from jaxvjp.core.record.lifetime import NodesMet
 from jaxvjp.core.record.modes import grad_mode, staging, tracking, transforming
 from jaxvjp.core.record.observers import Walked, observers, tell
@@ -79,7 +79,7 @@ def end(
 def _after_accumulation(receiver: Stored, gradient: Node, create_graph: bool) -> None:
     """Calls the hooks of a tensor that has its `grad`, and those of its `AccumulateGrad` step."""
     node = shown(receiver)
-    hooks = node.step_hooks if node.special and node.is_leaf else None
+    hooks = step_hooks_of(node) if node.special and ends_here(node) else None
     if receiver._after_accumulation or hooks is not None:
         with tracking(create_graph):
             _call_after_accumulation(receiver, gradient, hooks)
@@ -112,7 +112,9 @@ def accumulated(
     with accumulation_lock:
         # `request` is None where all is computed later: with `create_graph`, in `vmap`, in a staged step. The `grad`
         # that a gradient is added to (`_grad_node_of`) is a part of the graph.
-        request = None if left_lazy(create_graph) else request_of(roots, cotangents, targets, _grad_node_of)
+        request: BackwardRequest | None = None
+        if not left_lazy(create_graph):
+            request = request_of(roots, cotangents, targets, _grad_node_of)
         recalled = None if request is None else request.recalled()
         if recalled is not None:
             receivers, waiting = _receivers(recalled)  # `waiting`, rare: leaves with hooks
@@ -203,9 +205,11 @@ def _receive_in_turn(
             with tracking(False):
                 gradient = hooked(node, waiting[node], walk)
                 with accumulation_lock:
-                    for leaf, sum_ in _summed({node: gradient}).items():
-                        _receive(leaf.tensor, sum_, False)
-                        received[leaf] = leaf.tensor, gradient
+                    sum_ = _sum_of(node, gradient)
+                    if sum_ is not None:
+                        receiver = node.tensor
+                        _receive(receiver, sum_, False)
+                        received[node] = receiver, gradient
         if node in received:
             _after_accumulation(*received[node], False)
 
@@ -243,16 +247,19 @@ def _grad_node_of(node: Node) -> Node | str:
 
 def _summed(gradients: dict[Node, Node]) -> dict[Node, Node]:
     """The new `grad` of each node's tensor, if the tensor still exists."""
-    sums: dict[Node, Node] = {}
-    for node, gradient in gradients.items():
-        into = _grad_node_of(node)
-        if isinstance(into, Node):
-            sum_ = sums[node] = record(add, (into, gradient))
-            if sum_.aval.shape != into.aval.shape:
-                _check_shape(node, into, sum_)
-        elif into == NO_GRAD_YET:
-            sums[node] = gradient
-    return sums
+    sums = {node: _sum_of(node, gradient) for node, gradient in gradients.items()}
+    return {node: sum_ for node, sum_ in sums.items() if sum_ is not None}
+
+
+def _sum_of(node: Node, gradient: Node) -> Node | None:
+    """The new `grad` of the node's tensor: `gradient`, or the sum of its `grad` and that; None if it is gone."""
+    into = _grad_node_of(node)
+    if not isinstance(into, Node):
+        return gradient if into == NO_GRAD_YET else None
+    sum_ = record(add, (into, gradient))
+    if sum_.aval.shape != into.aval.shape:
+        _check_shape(node, into, sum_)
+    return sum_
 
 
 def _check_shape(node: Node, into: Node, sum_: Node) -> None:

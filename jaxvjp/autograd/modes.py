@@ -7,6 +7,7 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Generator
+from types import MappingProxyType
 from typing import Any, Self, TypeVar, overload
 
 from jaxvjp.core.derive.anomaly import anomaly
@@ -36,7 +37,8 @@ class _Mode(Block):
     def __new__(cls, function: bool = True, *_: Any, **__: Any) -> Self: ...
     def __new__(cls, function: Any = None, *_: Any, **named: Any) -> Any:
         """The mode or, of `@no_grad` without parentheses, the function in that mode."""
-        function = named.get("mode", function)
+        if named:
+            function = named.get("mode", function)
         if function is None or type(function) is bool:
             return super().__new__(cls)
         return cls()(function) if inspect.isroutine(function) or inspect.isclass(function) else super().__new__(cls)
@@ -65,7 +67,7 @@ class _Mode(Block):
     def again(self) -> Self:
         """The same mode for another block, which may be in another thread."""
         other = copy.copy(self)
-        other._before = []
+        other._before = ()
         return other
 
 
@@ -128,15 +130,13 @@ class _ImmediateMode(_Mode):
 class no_grad(_Mode):  # noqa: N801 - torch's name
     """Operations inside record no gradient: `with no_grad(): w -= 0.1 * w.grad`. Counterpart of `torch.no_grad`."""
 
-    def __init__(self) -> None:
-        super().__init__(enabled=False)
+    _settings = MappingProxyType({"enabled": False})
 
 
 class enable_grad(_Mode):  # noqa: N801 - torch's name
     """Operations inside record gradients, also within `no_grad`. Counterpart of `torch.enable_grad`."""
 
-    def __init__(self) -> None:
-        super().__init__(enabled=True)
+    _settings = MappingProxyType({"enabled": True})
 
 
 class set_grad_enabled(_ImmediateMode):  # noqa: N801 - torch's name

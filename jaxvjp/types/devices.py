@@ -270,7 +270,7 @@ def put(array: Any, place: Place) -> jax.Array:
     if here and Fork.without:
         return array  # type: ignore[no-any-return]
     check("A copy on another device")
-    Fork.started = True
+    Fork.start()
     moved: jax.Array = jax.device_put(array) if here else jax.device_put(array, jax_device(place))
     return moved
 

@@ -16,6 +16,15 @@ class Fork:
     started = False
     without = False
 
+    @classmethod
+    def start(cls) -> None:
+        """Notes that JAX starts its threads.
+
+        Once: setting an attribute of a class, even to what it is, has Python forget what it has looked up on the class.
+        """
+        if not cls.started:
+            cls.started = True
+
 
 in_child: list[Callable[[], None]] = []
 """What is done in such a child before anything else."""

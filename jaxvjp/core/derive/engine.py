@@ -224,7 +224,7 @@ def hooked(node: Node, cotangent: Node, walk: Walk | FinishedWalk) -> Node:
     modes = thread_modes()
     outer, modes.walk = modes.walk, walk
     try:
-        for hook in list((node.hooks or {}).values()):
+        for hook in list((hooks_of(node) or {}).values()):
             before = cotangent
             replaced = hook(cotangent)
             if replaced is not None:

@@ -20,3 +20,4 @@ cdef class RecalledGradients:
 cdef class BackwardRequest:
     cdef public Survey survey
     cdef public bint may_be_remembered
+    cpdef RecalledGradients recalled(self)

@@ -108,7 +108,7 @@ class BackwardRequest:
         walked = [nodes[each] for each in remembered.walked]
         check_unchanged(walked)
         values = values_of(nodes, remembered.plan) + remembered.constants + remembered.own
-        remembered.plan.run(values, deferring=True)
+        remembered.plan.run(values, True)
         node: Node
         for at, place in remembered.values:
             node = nodes[at]

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from jaxvjp.core.record.modes import count_change, grad_mode, thread_modes
@@ -45,10 +46,12 @@ class Block:
     """
 
     _state: Callable[[], Any] = staticmethod(grad_mode)
+    _settings: Mapping[str, Any] = MappingProxyType({})
+    _before: tuple[list[Any], ...] = ()
 
     def __init__(self, **settings: Any) -> None:
-        self._settings = settings
-        self._before: list[list[Any]] = []
+        if settings:  # else those of the class, as of `no_grad`, which each step of a training loop makes
+            self._settings = settings
 
     def _check(self) -> None:
         """Raises an error where the block may not be entered."""
@@ -59,7 +62,7 @@ class Block:
         before = [getattr(state, name) for name in self._settings]
         try:
             self._set(self._settings.values())
-            self._before += [before]
+            self._before = (*self._before, before)
         except BaseException:
             self._set(before)
             raise
@@ -68,7 +71,7 @@ class Block:
         before = self._before[-1]
         try:
             self._set(before)
-            del self._before[-1]
+            self._before = self._before[:-1]
         except BaseException:
             self._set(before)
             raise

@@ -27,6 +27,7 @@ cdef class Holder:
 cpdef Node new_node(object operation, tuple static, tuple inputs, object aval, bint tracked, object where)
 cpdef bint ends_here(Node node)
 cpdef object hooks_of(Node node)
+cpdef object step_hooks_of(Node node)
 @cython.locals(holder=Holder)
 cpdef bint is_held(Node node)
 cpdef list gradient_edges(Node node)

@@ -201,8 +201,9 @@ class Node:
         if mode.inference or mode.mutation is not None:
             _note_mode(self, mode)
 
-    # `is_leaf`, `held` and `hooks` have twins, `ends_here`, `is_held` and `hooks_of`: functions, which are calls in C
-    # where this is compiled, as properties are not. What walks over many nodes uses the functions.
+    # `is_leaf`, `held`, `hooks` and `step_hooks` have twins, `ends_here`, `is_held`, `hooks_of` and `step_hooks_of`:
+    # functions, which are calls in C where this is compiled, as properties are not. What walks over many nodes uses
+    # the functions.
 
     @property
     def is_leaf(self) -> bool:
@@ -347,6 +348,14 @@ def hooks_of(node: Node) -> dict[int, Hook] | None:
     if node.leaf is None:
         return node._hooks
     return None if node.leaf.lost else node.leaf.hooks
+
+
+def step_hooks_of(node: Node) -> StepHooks | None:
+    """`node.step_hooks`."""
+    if node.leaf is None:
+        return node._step_hooks
+    found: StepHooks | None = node.leaf.step_hooks
+    return found
 
 
 def ends_here(node: Node) -> bool:

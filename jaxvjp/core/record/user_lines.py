@@ -20,9 +20,10 @@ UserLine = tuple[CodeType, int] | None
 
 def user_frame(frame: Any) -> Any:
     """The innermost frame, from this one outwards, that is not in this package; None if all are."""
+    known: dict[str, bool] = inside_package
     while frame is not None:
         code: CodeType = code_of(frame) if CYTHONIZED else frame.f_code  # type: ignore[name-defined]  # noqa: F821
-        inside = inside_package.get(code.co_filename)
+        inside = known.get(code.co_filename)
         if inside is None:
             inside = in_package(code.co_filename)
         if not inside:

@@ -69,9 +69,6 @@ class Counters:
 counters = Counters()
 
 
-COMPLEX = frozenset([np.dtype(np.complex64), np.dtype(np.complex128)])
-
-
 def packed_numbers(numbers: list[Any], own: Any) -> Any:
     """An array of Python numbers. An integer from 2**63 on wraps around, as it does in torch."""
     try:
@@ -109,6 +106,7 @@ class Executable:
         deferring: usually None. Of a backward pass that runs faster as two functions (`choosing.Apart`): the one that
             computes the gradients, and gives None for the outputs of the forward run, such as a loss; None again once
             somebody has read such an output (`evaluation.Deferred`).
+        complex: for each pack whether its numbers are complex.
         repeated: for each pack a pair: the numbers of the last call, in a form to compare them by, and their array on
             the device, if the call before had the same numbers; else None.
     """
@@ -121,6 +119,7 @@ class Executable:
             if aval.number:
                 self.packs.setdefault(aval.dtype, []).append(position)
         self.repeated: list[tuple[Any, Any]] = [(None, None)] * len(self.packs)
+        self.complex = [each.is_complex for each in self.packs]
         self.choice = Choice(together.__name__, {})
         usual = together(self.traced, ONE_GROUP)
         self.call: Compiled = self._waiting(usual)
@@ -234,7 +233,7 @@ class Executable:
         """`numbers` as the array for the pack of this number. If the last call had the same, it stays on the device."""
         known, array = self.repeated[pack]
         told: Any = numbers
-        if 0 in numbers or own in COMPLEX:  # 0.0 == -0.0, but 1 / 0.0 != 1 / -0.0: compare bit by bit
+        if self.complex[pack] or 0 in numbers:  # 0.0 == -0.0, but 1 / 0.0 != 1 / -0.0: compare bit by bit
             told = packed_numbers(numbers, own).tobytes()
         if known != told:
             self.repeated[pack] = (told, None)

@@ -5,6 +5,7 @@ cdef class Dispatch:
 
 cdef class Plan:
     cdef public tuple dispatches, outputs
+    cpdef object run(self, list values, bint deferring=*)
 
 cdef class ShortPiecesPlan(Plan):
     cdef public double spent

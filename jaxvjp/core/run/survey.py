@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from jaxvjp.core.record.graph import Node, Number, is_held
+from jaxvjp.core.record.graph import Node, Number, is_held, step_hooks_of
 from jaxvjp.core.run.program import called, results_of
 from jaxvjp.ops.identity import variable
 
@@ -169,8 +169,7 @@ def _note_leaf(
 def _tells_all(node: Node) -> bool:
     """Whether a key says all that matters of a special node: it only has hooks, or `edges` among its inputs."""
     # Attributes and not properties, which are calls of Python: the survey of a step with a hook asks this twice.
-    step_hooks = node._step_hooks if node.leaf is None else node.leaf.step_hooks
-    if node._python or node._packed or step_hooks or node._retains or node.freed or node.original:
+    if node._python or node._packed or step_hooks_of(node) or node._retains or node.freed or node.original:
         return False
     if node._mutation is not None:
         return False

@@ -33,7 +33,7 @@ class Compiling:
     @classmethod
     def waits(cls) -> bool:
         """Whether programs run in NumPy before they are compiled."""
-        Fork.started = True
+        Fork.start()
         if Fork.without and jax.default_backend() != "cpu":
             check("What is on an accelerator")
         return Fork.without or (cls.when != "always" and jax.default_backend() == "cpu")
