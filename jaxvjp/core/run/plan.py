@@ -139,7 +139,7 @@ class ShortPiecesPlan(Plan):
     def run(self, values: list[Any], deferring: bool = False) -> None:
         """Does the same, and counts the time."""
         begun = time.perf_counter()
-        super().run(values, deferring)
+        Plan.run(self, values, deferring)  # compiled, it is a function of C, in which there is no `super()`
         self.spent += time.perf_counter() - begun
 
     def is_over(self) -> bool:
