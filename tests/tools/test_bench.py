@@ -89,6 +89,15 @@ def test_warm_steps_are_of_compiled_programs(capsys, monkeypatch):
         assert f"bench {' '.join(other)}".strip() in capsys.readouterr().out
 
 
+def test_xla_may_compute_in_the_calling_thread(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    set_to = {}
+    monkeypatch.setattr(bench.jax.config, "update", set_to.__setitem__)  # other tests keep JAX's threads
+    assert main(["bench", "--inline", "--json", "3a + 2b"]) == 0
+    assert json.loads(capsys.readouterr().out)["results"]
+    assert set_to == {"jax_cpu_enable_async_dispatch": False}
+
+
 def test_a_step_may_give_a_tensor_that_requires_a_gradient():
     w = torch.ones(3, requires_grad=True)
     figures = bench.measure({bench.OURS: lambda: (w * w).sum()}, warm=2)

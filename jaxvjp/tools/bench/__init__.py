@@ -196,8 +196,11 @@ def main(arguments: Sequence[str] = (), workloads: Callable[[], list[Workload]] 
         return int(importlib.import_module(OTHERS[arguments[0]]).main(arguments[1:]))
     parser = argparse.ArgumentParser(prog="python -m jaxvjp bench", description=main.__doc__)
     parser.add_argument("--json", action="store_true", help="print all figures as JSON")
+    parser.add_argument("--inline", action="store_true", help="have XLA compute in the calling thread (docs/speed.md)")
     parser.add_argument("names", nargs="*", help="parts of the names of the workloads to run")
     options = parser.parse_args(arguments)
+    if options.inline:
+        jax.config.update("jax_cpu_enable_async_dispatch", False)  # before JAX begins; this process is the command's own
     chosen = [each for each in workloads() if not options.names or any(part in each.name for part in options.names)]
     if not chosen:
         parser.error(f"there is no workload with {' or '.join(map(repr, options.names))} in its name")
