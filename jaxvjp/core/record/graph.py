@@ -139,6 +139,7 @@ class Node:
     packed: Packed | None = rare("_packed")
     retains: bool = rare("_retains", False)
     special: bool
+    _edges: tuple[Node, ...] | None
     _python: PythonBackward | None
     _hooks: dict[int, Hook] | None
     _step_hooks: StepHooks | None
@@ -170,6 +171,7 @@ class Node:
     #       (`GradMode.mutation`).
     inference: bool
     mutation: int | None = rare("_mutation")
+    _mutation: int | None
 
     # After it has dropped its inputs: `lifetime`, `derive.saved`.
     #   input_avals: the avals of the inputs.

@@ -200,7 +200,8 @@ def main(arguments: Sequence[str] = (), workloads: Callable[[], list[Workload]] 
     parser.add_argument("names", nargs="*", help="parts of the names of the workloads to run")
     options = parser.parse_args(arguments)
     if options.inline:
-        jax.config.update("jax_cpu_enable_async_dispatch", False)  # before JAX begins; this process is the command's own
+        # Before JAX begins. This process is the command's own.
+        jax.config.update("jax_cpu_enable_async_dispatch", False)  # type: ignore[no-untyped-call]
     chosen = [each for each in workloads() if not options.names or any(part in each.name for part in options.names)]
     if not chosen:
         parser.error(f"there is no workload with {' or '.join(map(repr, options.names))} in its name")
