@@ -85,7 +85,7 @@ def function_of(rows: Sequence[Op], name: str, place: str = "function") -> Calla
         row, (operands, static) = chosen(signatures, arguments, named)
         return apply(row, operands, static)
 
-    front = _documented(_remembering(function, rows), rows, name, place)
+    front: Callable[..., Any] = _documented(_remembering(function, rows), rows, name, place)
     return front
 
 

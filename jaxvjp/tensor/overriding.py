@@ -180,7 +180,7 @@ def saying(args: Iterable[Any], kwargs: Mapping[str, Any]) -> list[Any]:
     return [] if _state.disabled else _saying([*args, *kwargs.values()])
 
 
-def asking(function: Any) -> Any:
+def asking(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function`, which asks the classes of its arguments."""
     if not isinstance(function, FUNCTIONS) or function.__name__ in FUNCTIONS_NOT_ASKED:
         return function

@@ -483,6 +483,12 @@ class Module(Hooked, Stateful):
         """Has its calls compiled, as by `torch.compile`, whose arguments these are."""
         self._compiled_call_impl = compiled(self._call_impl, *args, **kwargs)
 
+    def _as_compiled(self, fullgraph: bool) -> Any:
+        """What `torch.compile` makes of it."""
+        from jaxvjp.nn.modules.compiled import OptimizedModule  # which inherits from `Module`
+
+        return OptimizedModule(self, fullgraph)
+
     # Printing.
 
     def _get_name(self) -> str:
