@@ -383,11 +383,7 @@ def test_both_sides_find_the_same_surroundings(tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "jaxvjp", "compare", "--json", write(tmp_path, SURROUNDINGS), "--", "--rate", "0.5"],
         input="first\nsecond\nthird\n",
-        env={
-            **{k: v for k, v in os.environ.items() if k != "PYTHONHASHSEED"},
-            "COMPARED": "here",
-            "PYTHONPATH": str(Path(__file__).parent.parent.parent),
-        },
+        env={**unset, "COMPARED": "here", "PYTHONPATH": str(Path(__file__).parent.parent.parent)},
         cwd=tmp_path,
         capture_output=True,
         text=True,
