@@ -126,3 +126,13 @@ def test_a_step_with_it_is_one_dispatch():
     assert jaxvjp.counters.dispatches - before == 10
     assert made(x).shape == (2, 3)
     assert len(made.forward._variants) == 1
+
+
+def test_it_is_explained_by_the_names_of_the_module():
+    made = jaxvjp.compile(model(jaxvjp))
+    with jaxvjp.explain.recording() as story:
+        loss = made(jaxvjp.ones(1, 2)).square().sum()
+        loss.backward()
+    assert "made_0_weight" in str(story)
+    assert "_orig_mod" not in str(story)
+    story.check()
