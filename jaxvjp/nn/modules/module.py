@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
 from textwrap import indent
 from typing import Any, Self, TypeAlias
 
@@ -485,9 +486,7 @@ class Module(Hooked, Stateful):
 
     def _as_compiled(self, fullgraph: bool) -> Any:
         """What `torch.compile` makes of it."""
-        from jaxvjp.nn.modules.compiled import OptimizedModule  # which inherits from `Module`
-
-        return OptimizedModule(self, fullgraph)
+        return import_module("jaxvjp.nn.modules.compiled").OptimizedModule(self, fullgraph)  # it inherits from `Module`
 
     # Printing.
 
