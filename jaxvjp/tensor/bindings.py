@@ -73,7 +73,7 @@ def function_of(rows: Sequence[Op], name: str, place: str = "function") -> Calla
     """torch's function for the rows that share a name: `jaxvjp.sum(x, dim=0)`."""
     signatures = _signatures(rows, name, place)
     if place == "nn.functional" and any(row.inplace for row in rows):
-        return asking(_documented(_with_inplace(signatures), rows, name, place))
+        return _documented(_with_inplace(signatures), rows, name, place)
 
     takes_out = place != "nn.functional" or any(row.out_everywhere for row in rows)
 
@@ -128,6 +128,8 @@ def _with_inplace(signatures: list[Signature]) -> Callable[..., Any]:
     """A function of `torch.nn.functional` whose last parameter is `inplace`."""
 
     def function(*arguments: Any, inplace: bool = False, **named: Any) -> Any:
+        if found := saying(arguments, named):
+            return handle_torch_function(function, found, *arguments, inplace=inplace, **named)
         last = max(each.positional for each in signatures)
         if len(arguments) > last:
             arguments, inplace = arguments[:last], arguments[last]

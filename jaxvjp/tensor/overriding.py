@@ -39,6 +39,7 @@ FUNCTIONS = (FunctionType, type(remembering))
 """What functions are of, also where they are compiled."""
 SILENT = frozenset([Tensor, bool, complex, device, dtype, float, int, str, type(None)])
 """Common types of arguments, which say nothing."""
+SEVERAL = (list, tuple)
 
 
 class _State(threading.local):
@@ -76,7 +77,10 @@ def _saying(values: Iterable[Any]) -> list[Any]:
     """Those whose classes say something, also in lists among them."""
     found = []
     for each in values:
-        found += [one for one in each if _says(one)] if isinstance(each, tuple | list) else [each] * _says(each)
+        if not isinstance(each, SEVERAL):
+            found += [each] * _says(each)
+        elif not SILENT.issuperset(map(type, each)):
+            found += [one for one in each if _says(one)]
     return found
 
 
@@ -175,9 +179,10 @@ def _make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Any:
     return of_class(data.detach().requires_grad_(require_grad), cls)
 
 
-def saying(args: Iterable[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+def saying(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
     """Those of a call's arguments whose classes are to be asked."""
-    return [] if _state.disabled else _saying([*args, *kwargs.values()])
+    silent = SILENT.issuperset(map(type, args)) and (not kwargs or SILENT.issuperset(map(type, kwargs.values())))
+    return [] if silent or _state.disabled else _saying([*args, *kwargs.values()])
 
 
 def asking(function: Callable[..., Any]) -> Callable[..., Any]:
