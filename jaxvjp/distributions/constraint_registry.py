@@ -63,6 +63,7 @@ BOTH: list[tuple[Any, Factory]] = [
     (constraints.less_than, _beyond("upper_bound", -1)),
     (constraints.interval, _interval),
     (constraints.half_open_interval, _interval),
+    (constraints.corr_cholesky, lambda _: transforms.CorrCholeskyTransform()),
 ]
 for _registry, _rows in (
     (biject_to, [*BOTH, (constraints.simplex, lambda _: transforms.StickBreakingTransform())]),

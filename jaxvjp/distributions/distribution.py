@@ -7,6 +7,7 @@ checked and the errors. In a staged step (`jit`), which reads no values, paramet
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import cached_property, wraps
 from typing import Any, Self, TypeVar
@@ -76,6 +77,40 @@ def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
 def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
     """Probabilities from logarithms of them; with `is_binary` from those of their odds."""
     return logits.sigmoid() if is_binary else logits.softmax(-1)
+
+
+def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
+    """The lower triangles of matrices, `[..., D, D]`, row by row as vectors; counterpart of torch's.
+
+    Args:
+        mat: the matrices.
+        diag: the highest diagonal of the triangle.
+    """
+    size = mat.shape[-1]
+    if not -size <= diag < size:
+        raise ValueError(f"diag ({diag}) provided is outside [{-size}, {size - 1}].")
+    rows, columns = torch.tril_indices(size, size, diag)
+    return mat[..., rows, columns]
+
+
+def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
+    """Lower triangles of matrices, `[..., D, D]`, of their entries row by row; counterpart of torch's.
+
+    Args:
+        vec: the entries. Where no triangle has as many, a ValueError is raised.
+        diag: the highest diagonal of the triangle.
+    """
+    count = vec.shape[-1]
+    size = (-(1 + 2 * diag) + math.sqrt((1 + 2 * diag) ** 2 + 8 * count + 4 * abs(diag) * (diag + 1))) / 2
+    if abs(size - round(size)) > torch.finfo(vec.dtype).eps:
+        raise ValueError(
+            f"The size of last dimension is {count} which cannot be expressed as the lower triangular part of a square "
+            "D x D matrix."
+        )
+    rows, columns = torch.tril_indices(round(size), round(size), diag)
+    matrix = torch.zeros((*vec.shape[:-1], round(size), round(size)), dtype=vec.dtype)
+    matrix[..., rows, columns] = vec
+    return matrix
 
 
 class Distribution:

@@ -20,14 +20,14 @@ from jaxvjp.types.user_code import warn_user
 
 Divergence = Callable[[Any, Any], Tensor]
 D = TypeVar("D", bound=Divergence)
-REGISTRY: dict[tuple[type, type], Divergence] = {}
+_KL_REGISTRY: dict[tuple[type, type], Divergence] = {}
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[[D], D]:
     """Declares the divergence of two classes of distributions: `@register_kl(Normal, Normal)`."""
 
     def declare(function: D) -> D:
-        REGISTRY[type_p, type_q] = function
+        _KL_REGISTRY[type_p, type_q] = function
         return function
 
     return declare
@@ -36,17 +36,17 @@ def register_kl(type_p: type, type_q: type) -> Callable[[D], D]:
 def _found(type_p: type, type_q: type) -> Divergence | None:
     """The function of the nearest classes; those of p count first."""
     orders = type_p.__mro__, type_q.__mro__
-    left = next((pair for pair in product(*orders) if pair in REGISTRY), None)
-    right = next((pair for q, p in product(*reversed(orders)) if (pair := (p, q)) in REGISTRY), None)
+    left = next((pair for pair in product(*orders) if pair in _KL_REGISTRY), None)
+    right = next((pair for q, p in product(*reversed(orders)) if (pair := (p, q)) in _KL_REGISTRY), None)
     if left is None or right is None:
         return None
-    if REGISTRY[left] is not REGISTRY[right]:
+    if _KL_REGISTRY[left] is not _KL_REGISTRY[right]:
         warn_user(
             f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). Please register_kl({left[0].__name__}, "
             f"{right[1].__name__})",
             RuntimeWarning,
         )
-    return REGISTRY[left]
+    return _KL_REGISTRY[left]
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:

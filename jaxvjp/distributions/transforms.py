@@ -7,7 +7,15 @@ from typing import Any
 
 import jaxvjp as torch
 from jaxvjp.distributions import constraints
-from jaxvjp.distributions.distribution import Distribution, Value, broadcast_all, lazy_property, sum_rightmost
+from jaxvjp.distributions.distribution import (
+    Distribution,
+    Value,
+    broadcast_all,
+    lazy_property,
+    sum_rightmost,
+    tril_matrix_to_vec,
+    vec_to_tril_matrix,
+)
 from jaxvjp.distributions.transform import (
     FEW,
     ComposeTransform,
@@ -24,6 +32,7 @@ __all__ = [
     "AbsTransform",
     "AffineTransform",
     "ComposeTransform",
+    "CorrCholeskyTransform",
     "CumulativeDistributionTransform",
     "ExpTransform",
     "IndependentTransform",
@@ -255,3 +264,46 @@ class PositiveDefiniteTransform(Transform):
 
     def _inverse(self, y: Tensor) -> Tensor:
         return LowerCholeskyTransform().inv(torch.linalg.cholesky(y))
+
+
+class CorrCholeskyTransform(Transform):
+    """Partial correlations, by `tanh`, as the Cholesky factor of a matrix of correlations, whose rows have length 1."""
+
+    domain, codomain, bijective = constraints.real_vector, constraints.corr_cholesky, True
+
+    @staticmethod
+    def _left(y: Tensor) -> Tensor:
+        """What is left of each row's squared length in front of each of its columns."""
+        return F.pad(1 - y.square().cumsum(-1)[..., :-1], [1, 0], value=1)
+
+    def _call(self, x: Tensor) -> Tensor:
+        x = vec_to_tril_matrix(_within_one(x.tanh()), -1)
+        left = F.pad((1 - x.square()).sqrt().cumprod(-1)[..., :-1], [1, 0], value=1)
+        return (x + torch.eye(x.shape[-1], dtype=x.dtype)) * left
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return (tril_matrix_to_vec(y, -1) / tril_matrix_to_vec(self._left(y), -1).sqrt()).atanh()
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        rows = tril_matrix_to_vec(1 - y.square().cumsum(-1), -2).log().sum(-1) / 2
+        return rows - 2 * (x + F.softplus(-2 * x) - math.log(2)).sum(-1)
+
+    def forward_shape(self, shape: Any) -> Any:
+        if len(shape) < 1:
+            raise ValueError(FEW)
+        size = round((0.25 + 2 * shape[-1]) ** 0.5 + 0.5)
+        if size * (size - 1) // 2 != shape[-1]:
+            raise ValueError("Input is not a flattened lower-diagonal number")
+        return (*shape[:-1], size, size)
+
+    def inverse_shape(self, shape: Any) -> Any:
+        if len(shape) < 2:
+            raise ValueError(FEW)
+        if shape[-2] != shape[-1]:
+            raise ValueError("Input is not square")
+        return (*shape[:-2], shape[-1] * (shape[-1] - 1) // 2)
+
+
+def _within_one(x: Tensor) -> Tensor:
+    eps = torch.finfo(x.dtype).eps
+    return x.clamp(eps - 1, 1 - eps)

@@ -228,7 +228,8 @@ def _parts(value: Any) -> Iterator[tuple[Any, Any]]:
     elif isinstance(value, type):
         return  # a class of the user's, such as a module's, has no tensors of its own
     elif callable(getattr(value, "named_parameters", None)) and callable(getattr(value, "named_buffers", None)):
-        yield from [*value.named_parameters(), *value.named_buffers()]  # a module
+        for name, each in (*value.named_parameters(), *value.named_buffers()):  # a module
+            yield name.replace("_orig_mod.", ""), each  # without what `torch.compile` puts around one
     elif isinstance(getattr(value, "param_groups", None), list):  # an optimizer
         yield from enumerate(getattr(value, "state", {}).values())
     elif type(value).__module__.partition(".")[0] not in ("builtins", "numpy", "jax", "jaxlib", "jaxvjp"):

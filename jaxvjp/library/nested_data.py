@@ -31,7 +31,7 @@ MOST_DIMS = 128
 
 def nested_array(data: Any, asked: Dtype | None) -> tuple[Any, Dtype]:
     """Nested sequences of numbers as an array, and the dtype that they are to have: `asked`, or else their own."""
-    shape, elements = _flattened(data)
+    shape, elements = _flattened(data, asked)
     own = _inferred(elements) if asked is None else asked
     return np.array(_converted(elements, own)).reshape(shape), own
 
@@ -43,7 +43,7 @@ def _is_sequence(data: Any) -> bool:
     return hasattr(kind, "__getitem__") and not isinstance(data, Tensor | np.generic | Mapping)
 
 
-def _flattened(data: Any) -> tuple[list[int], list[Any]]:
+def _flattened(data: Any, asked: Dtype | None) -> tuple[list[int], list[Any]]:
     """The shape of nested sequences, as the first of each says, and what they hold; single tensors are elements."""
     shape: list[int] = []
     first = data
@@ -60,9 +60,8 @@ def _flattened(data: Any) -> tuple[list[int], list[Any]]:
         (first,) = _read([first])
     elements = [data]
     for dim, length in enumerate(shape):
+        elements = [each if _is_sequence(each) else _row(each, asked) for each in elements]
         for each in elements:
-            if not _is_sequence(each):
-                raise TypeError("not a sequence\nThe rows of a tensor are all sequences, or none is.")
             if len(each) != length and length:
                 raise ValueError(
                     f"expected sequence of length {length} at dim {dim} (got {len(each)})\n"
@@ -70,6 +69,16 @@ def _flattened(data: Any) -> tuple[list[int], list[Any]]:
                 )
         elements = _read([one for each in elements for one in each]) if length else []
     return shape, elements
+
+
+def _row(data: Any, asked: Dtype | None) -> list[Any]:
+    """What stands beside sequences as a list: a tensor and, if the dtype is known, whatever can be iterated over."""
+    if asked is None:
+        _dtype_of(data, ())
+    try:
+        return list(data)
+    except TypeError:
+        raise TypeError("not a sequence\nThe rows of a tensor are all sequences, or none is.") from None
 
 
 def _read(elements: list[Any]) -> list[Any]:

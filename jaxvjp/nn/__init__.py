@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -12,26 +13,29 @@ from jaxvjp.nn.parameter import Buffer as Buffer
 from jaxvjp.nn.parameter import Parameter as Parameter
 from jaxvjp.tensor.docstrings import complete_all
 
-LATER = modules.LATER | parameter.LATER | {"DataParallel": "jaxvjp.nn.parallel"}
-"""Names whose modules are imported at first use."""
 ROOMS = ("grad", "parallel", "utils")
 """Modules that are imported at first use."""
-
-__all__ = sorted(["Buffer", "Parameter", "functional", "init", "modules", "parameter", *ROOMS, *LATER])
-
 
 complete_all(globals(), ("Buffer", "Parameter"), "nn")
 
 
+@cache
+def later() -> dict[str, str]:
+    """By name, the module that has it, which is imported at first use."""
+    return modules.later() | parameter.LATER | {"DataParallel": "jaxvjp.nn.parallel"}
+
+
 def __getattr__(name: str) -> Any:
+    if name == "__all__":
+        return __dir__()
     if name in ROOMS:
         return import_module(f"jaxvjp.nn.{name}")
-    if name not in LATER:
+    if name not in later():
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    home = modules if name in modules.LATER else import_module(LATER[name])
+    home = modules if name in modules.later() else import_module(later()[name])
     found = globals()[name] = getattr(home, name)
     return found
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted(["Buffer", "Parameter", "functional", "init", "modules", "parameter", *ROOMS, *later()])

@@ -279,11 +279,15 @@ def compile(
     """`jit` with torch's name and default: what cannot be staged runs as plain Python. Counterpart of `torch.compile`.
 
     Args:
-        model: what to stage; without it, a decorator is returned.
+        model: what to stage; without it, a decorator is returned. Of an `nn.Module` the result is one, too, which holds
+            it as `_orig_mod`.
         fullgraph: as for `jit`.
         dynamic, backend, mode, options: accepted and without effect. XLA compiles for each shape anew.
         disable: if True, the model itself is returned.
     """
     if model is None:
         return functools.partial(compile, fullgraph=fullgraph, disable=disable)
-    return model if disable else Staged(model, fullgraph)
+    if disable:
+        return model
+    as_module = getattr(type(model), "_as_compiled", None)  # of an `nn.Module`
+    return Staged(model, fullgraph) if as_module is None else as_module(model, fullgraph)

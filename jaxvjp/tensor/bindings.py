@@ -20,7 +20,7 @@ from jaxvjp.tensor.autocasting import suspended
 from jaxvjp.tensor.checked_calls import checked
 from jaxvjp.tensor.docstrings import of_rows
 from jaxvjp.tensor.out_argument import EXACT, OUT, tensors_of, writing_out, written_into
-from jaxvjp.tensor.overriding import MODULES, asking
+from jaxvjp.tensor.overriding import asking, handle_torch_function, saying
 from jaxvjp.tensor.published import PUBLISHED, WRITING_OUT, names
 from jaxvjp.tensor.remembered_calls import remembering, remembering_in_place, remembering_operator
 from jaxvjp.tensor.signatures import NUMERIC, Signature, chosen, invalid
@@ -78,12 +78,15 @@ def function_of(rows: Sequence[Op], name: str, place: str = "function") -> Calla
     takes_out = place != "nn.functional" or any(row.out_everywhere for row in rows)
 
     def function(*arguments: Any, **named: Any) -> Any:
+        if found := saying(arguments, named):
+            return handle_torch_function(front, found, *arguments, **named)
         if "out" in named and takes_out:
             return _into(named.pop("out"), signatures, arguments, named)
         row, (operands, static) = chosen(signatures, arguments, named)
         return apply(row, operands, static)
 
-    return _documented(_remembering(function, rows), rows, name, place)
+    front: Callable[..., Any] = _documented(_remembering(function, rows), rows, name, place)
+    return front
 
 
 def _signatures(rows: Sequence[Op], name: str, place: str) -> list[Signature]:
@@ -125,6 +128,8 @@ def _with_inplace(signatures: list[Signature]) -> Callable[..., Any]:
     """A function of `torch.nn.functional` whose last parameter is `inplace`."""
 
     def function(*arguments: Any, inplace: bool = False, **named: Any) -> Any:
+        if found := saying(arguments, named):
+            return handle_torch_function(function, found, *arguments, inplace=inplace, **named)
         last = max(each.positional for each in signatures)
         if len(arguments) > last:
             arguments, inplace = arguments[:last], arguments[last]
@@ -268,7 +273,7 @@ def _made(place: str, name: str) -> Callable[..., Any] | None:
     if rows is not None:
         return function_of(rows, name, place)
     rows = in_place_forms().get(name[:-1]) if place == "function" and name.endswith("_") else None
-    return in_place_of(rows, name[:-1]) if rows is not None and _as_function(name[:-1], rows) else None
+    return asking(in_place_of(rows, name[:-1])) if rows is not None and _as_function(name[:-1], rows) else None
 
 
 METHODS_ALONE = frozenset(
@@ -320,18 +325,18 @@ def published(place: str, module: dict[str, Any]) -> tuple[Callable[[str], Any],
     is removed, so that asking for it gives one with all names.
     """
     others = module.pop("__all__", ())
-    MODULES.append(module)
     for (where, name), function in PUBLISHED.items():
         if where == place:
             prefix = PARSED.get(place)
             front = function if prefix is None else checked(function, prefix + name)
             front = writing_out(front, name) if function in WRITING_OUT else front
+            front = asking(front) if front is function or function in WRITING_OUT else front
             module[name] = _importable(front, name, module)
 
     def getattr_(name: str) -> Any:
         if name == "__all__":
             return [each for each in dir_() if not each.startswith("_")]
-        function = asking(_made(place, name))
+        function = _made(place, name)
         if function is not None:
             module[name] = _importable(function, name, module)
             return function

@@ -15,6 +15,7 @@ from typing import Any, Union, get_args, get_origin, get_overloads
 
 from jaxvjp.ops.arguments import SCALAR, TENSOR, TENSORS, Kind, dims, flag, index, real, size, text, type_
 from jaxvjp.ops.op import Parameter
+from jaxvjp.tensor.overriding import handle_torch_function, saying
 from jaxvjp.tensor.signatures import Signature, chosen
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.devices import device
@@ -30,6 +31,9 @@ IN_PYTHON = frozenset(
     ]
 )
 """What torch has in Python as well: there Python itself checks the arguments, and so it does here."""
+
+
+SEVERAL = frozenset([list, tuple])
 
 
 def sequence(value: Any) -> tuple[int, ...]:
@@ -85,7 +89,10 @@ def checked(function: Callable[..., Any], name: str, method: bool = False) -> Ca
         form: tuple[Any, ...] = tuple(map(type, arguments))
         if named:
             form = (*form, *named, *map(type, named.values()))
-        if form not in fitting:
+        fits = form in fitting
+        if not method and not (fits and SEVERAL.isdisjoint(form)) and (found := saying(arguments, named)):
+            return handle_torch_function(front, found, *arguments, **named)
+        if not fits:
             check(arguments, named)
             fitting.add(form)
         if spread in named:  # `x.reshape(shape=(3, 2))`

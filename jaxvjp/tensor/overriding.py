@@ -1,14 +1,14 @@
-"""Classes that inherit from `Tensor`, and what they say of the functions that they are given to: `__torch_function__`.
+"""Classes that say what becomes of torch's functions that they are given to, by `__torch_function__`.
 
-While there is no such class, nothing here runs. When the first is made, its methods become ones that ask it, and so do
-torch's functions (`asking`), which until then are as they were.
+torch's functions look for such classes among their arguments (`saying`). When such a class is made, its methods become
+ones that ask it.
 """
 
 from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from types import FunctionType
 from typing import Any
@@ -19,6 +19,8 @@ from jaxvjp.tensor.remembered_calls import remembering
 from jaxvjp.tensor.storage import Stored, of_class
 from jaxvjp.tensor.tensor import Tensor, view
 from jaxvjp.tensor.view_steps import Step
+from jaxvjp.types.devices import device
+from jaxvjp.types.dtypes import dtype
 
 UNDERNEATH = "no JAX: Python calls what a class says"
 
@@ -35,8 +37,9 @@ FUNCTIONS_NOT_ASKED = frozenset(
 )
 FUNCTIONS = (FunctionType, type(remembering))
 """What functions are of, also where they are compiled."""
-MODULES: list[dict[str, Any]] = []
-"""The namespaces that have torch's functions."""
+SILENT = frozenset([Tensor, bool, complex, device, dtype, float, int, str, type(None)])
+"""Common types of arguments, which say nothing."""
+SEVERAL = (list, tuple)
 
 
 class _State(threading.local):
@@ -44,7 +47,6 @@ class _State(threading.local):
 
 
 _state = _State()
-_installed: list[bool] = []
 
 
 class DisableTorchFunctionSubclass:
@@ -65,7 +67,7 @@ def disabled(function: Any, types: Any, args: Any = (), kwargs: Any = None) -> A
 
 def _says(value: Any) -> bool:
     kind = type(value)
-    if kind is Tensor or getattr(kind, "__torch_function__", disabled) is disabled:
+    if kind in SILENT or getattr(kind, "__torch_function__", disabled) is disabled:
         return False
     # A tensor of real torch says something of torch's functions, not of these.
     return issubclass(kind, Tensor) or not any(each.__module__.startswith("torch.") for each in kind.__mro__)
@@ -75,7 +77,10 @@ def _saying(values: Iterable[Any]) -> list[Any]:
     """Those whose classes say something, also in lists among them."""
     found = []
     for each in values:
-        found += [one for one in each if _says(one)] if isinstance(each, tuple | list) else [each] * _says(each)
+        if not isinstance(each, SEVERAL):
+            found += [each] * _says(each)
+        elif not SILENT.issuperset(map(type, each)):
+            found += [one for one in each if _says(one)]
     return found
 
 
@@ -174,15 +179,22 @@ def _make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Any:
     return of_class(data.detach().requires_grad_(require_grad), cls)
 
 
-def asking(function: Any) -> Any:
-    """`function`, or, where there are classes to ask, one that asks those of its arguments."""
-    if not _installed or not isinstance(function, FUNCTIONS) or function.__name__ in FUNCTIONS_NOT_ASKED:
+def saying(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
+    """Those of a call's arguments whose classes are to be asked."""
+    silent = SILENT.issuperset(map(type, args)) and (not kwargs or SILENT.issuperset(map(type, kwargs.values())))
+    return [] if silent or _state.disabled else _saying([*args, *kwargs.values()])
+
+
+def asking(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function`, which asks the classes of its arguments."""
+    if not isinstance(function, FUNCTIONS) or function.__name__ in FUNCTIONS_NOT_ASKED:
         return function
 
     @wraps(function)
     def front(*args: Any, **kwargs: Any) -> Any:
-        saying = [] if _state.disabled else _saying([*args, *kwargs.values()])
-        return handle_torch_function(front, saying, *args, **kwargs) if saying else function(*args, **kwargs)
+        if found := saying(args, kwargs):
+            return handle_torch_function(front, found, *args, **kwargs)
+        return function(*args, **kwargs)
 
     return front
 
@@ -226,12 +238,6 @@ def _asked(cls: type) -> None:
             setattr(cls, name, _asking_property(own))
         elif hasattr(own, "__get__") and not isinstance(own, classmethod | staticmethod | type):
             setattr(cls, name, _asking_method(name))
-    if not _installed:
-        _installed.append(True)
-        for module in MODULES:
-            for name, function in list(module.items()):
-                if not name.startswith("_"):
-                    module[name] = asking(function)
 
 
 def attach_methods() -> None:

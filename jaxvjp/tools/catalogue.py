@@ -87,8 +87,8 @@ def table(*rows: tuple[str, ...]) -> str:
 def layers() -> list[str]:
     """The tables of layers, one for each file of torch's `nn.modules`."""
     found = []
-    for file, names in import_module("jaxvjp.nn.modules").LAYERS.items():
-        kinds = [(each, getattr(nn, each)) for each in names.split() if each != "Module"]
+    for file, names in import_module("jaxvjp.nn.modules").layers().items():
+        kinds = [(each, getattr(nn, each)) for each in names if each != "Module"]
         if kinds:
             rows = [(f"`{name}`", code(arguments(kind)), sentence(kind)) for name, kind in kinds]
             found.append(f"### {file}\n\n" + table(("layer", "arguments", "what it computes"), *rows))

@@ -20,7 +20,8 @@ from typing import Any, Literal, get_overloads
 import jaxvjp
 from jaxvjp.explain.explanation import Explanation
 from jaxvjp.library.sharding import OfMesh
-from jaxvjp.nn.modules.layer import LEGACY, expanded, settings
+from jaxvjp.nn.modules.layer import LEGACY, settings
+from jaxvjp.nn.modules.rows import ROWS, expanded
 from jaxvjp.ops.op import REQUIRED
 from jaxvjp.tensor.bindings import LateMethod, in_place_forms, inspected, overloads
 from jaxvjp.tensor.published import PUBLISHED
@@ -41,8 +42,6 @@ PLACES = {
     "special": "special",
 }
 """Modules whose functions are made at first use, and their places in the registry."""
-LAYERS = ("activation", "distance", "dropout", "loss", "padding", "pooling", "vision")
-"""Files of `nn/modules` whose classes are made of a table."""
 
 HEADER = """# Written by `python -m jaxvjp.tools.stubs`.
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override, misc"
@@ -209,7 +208,7 @@ def module(path: str, place: str, results: dict[str, type]) -> str:
     imported = {
         each.name: node.module for node in ast.walk(source) if isinstance(node, ast.ImportFrom) for each in node.names
     }
-    later = getattr(own, "LATER", {})
+    later = own.later() if hasattr(own, "later") else getattr(own, "LATER", {})
     for name in names:
         live = getattr(own, name)
         if isinstance(live, dtype):
@@ -228,7 +227,7 @@ def module(path: str, place: str, results: dict[str, type]) -> str:
 
 
 def layers(file: str) -> str:
-    """The stub of a file of `nn/modules` with a table of layers."""
+    """The stub of a file of `nn/modules` with rows."""
     own = importlib.import_module(f"jaxvjp.nn.modules.{file}")
     stub = Stub([], {})
     stub.imports |= {
@@ -240,7 +239,7 @@ def layers(file: str) -> str:
     stub.lines += [
         f"class {each.__name__}({each.__mro__[1].__name__}): ..." for each in bases if each.__name__.startswith("_")
     ]
-    for name, row in expanded(own.ROWS):
+    for name, row in expanded(ROWS[file]):
         kept = [f"    {each}: {kind}" for each, kind in settings(row.signature).items() if each not in LEGACY]
         made = f"    def __init__(self, {row.signature}) -> None: ..."
         stub.lines += [f"class {name}({row.base}):", *kept, made, f"    def forward(self, {row.input}) -> Any: ..."]
@@ -251,7 +250,7 @@ def texts() -> dict[Path, str]:
     """The text of each stub, by its path."""
     results: dict[str, Any] = {}
     found = {f"{path}.pyi": module(path, place, results) for path, place in PLACES.items()}
-    found |= {f"nn/modules/{file}.pyi": layers(file) for file in LAYERS}
+    found |= {f"nn/modules/{file}.pyi": layers(file) for file in ROWS}
     found["tensor/methods.pyi"] = methods(results)
     stub = Stub([], {})
     for name, each in sorted(results.items()):

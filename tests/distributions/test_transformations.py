@@ -26,6 +26,7 @@ ROWS = [
     ("StickBreakingTransform()", (2, 3)),
     ("SoftmaxTransform()", (2, 3)),
     ("LowerCholeskyTransform()", (2, 3, 3)),
+    ("CorrCholeskyTransform()", (2, 6)),
     ("PositiveDefiniteTransform()", (2, 2)),
     ("CumulativeDistributionTransform(Normal(0.5, 2.0))", (3,)),
 ]
@@ -124,10 +125,25 @@ def test_constraints():
             each = eval(text, vars(D.constraints))
             found = [attempt(lambda each=each: [repr(each), each.is_discrete, each.event_dim])]
             found += [attempt(lambda each=each, value=value: each.check(torch.tensor(value))) for value in VALUES]
-            for registry in (D.transform_to, D.biject_to) if text != "corr_cholesky" else ():
+            for registry in (D.transform_to, D.biject_to):
                 found.append(attempt(lambda each=each, registry=registry: repr(registry(each))))
             told[text] = [D.constraints.is_dependent(each), *found]
         more = D.constraints.dependent(event_dim=1)
         return told, more.event_dim, attempt(lambda: more.is_discrete), D.Uniform.support.event_dim
 
     agree(program)
+
+
+@pytest.mark.parametrize("diagonal", [0, -1, -2, 1])
+def test_triangles_as_vectors(diagonal):
+    def program(torch):
+        transforms = torch.distributions.transforms  # they are in `utils`, too
+        from_vector, to_vector = transforms.vec_to_tril_matrix, transforms.tril_matrix_to_vec
+        matrix = torch.arange(16.0).reshape(4, 4).requires_grad_()
+        vector = to_vector(matrix, diagonal)
+        again = from_vector(vector, diagonal)
+        again.square().sum().backward()
+        wrong = [attempt(lambda: to_vector(matrix, 9)), attempt(lambda: from_vector(torch.ones(5)))]
+        return vector, again, matrix.grad, wrong
+
+    assert agree(program).raised is None

@@ -29,11 +29,15 @@ torch.scalar_tensor(3); torch.ones(2, out=torch.zeros(2)); torch.zeros(size=(2,)
 torch.empty((0, 2))
 torch.as_tensor([1.0, 2.0]); torch.as_tensor([1, 2], dtype=torch.float64); torch.asarray([1.5])
 torch.complex(torch.tensor([1.0]), torch.tensor([2.0])); torch.polar(torch.tensor([2.0]), torch.tensor([0.5]))
+torch.tensor([[1, 2], torch.tensor([3.5, 4])]); torch.tensor([[[1, 2]], torch.tensor([[3, 4]])])
+torch.tensor([np.ones(2), torch.ones(2)]); torch.tensor([[1, 2], {3: 1, 4: 2}], dtype=torch.float32)
 torch.tensor([1.0, 2**70]); torch.tensor([2**70, 1j]); torch.tensor(2**64, dtype=torch.bool); torch.tensor([-(2**63)])
 """
 REFUSED = """
 torch.tensor(2**70); torch.tensor([1, 2**63]); torch.tensor([-(2**64)], dtype=torch.uint8)
 torch.arange(1, 2, 0); torch.arange(3, 0); torch.linspace(0, 1, -1); torch.eye(-1); torch.full((-1,), 2)
+torch.tensor([[1, 2], torch.tensor([3, 4, 5])]); torch.tensor([[1, 2], {3: 1, 4: 2}]); torch.tensor([[1, 2], None])
+torch.tensor([[1], torch.tensor(3)]); torch.FloatTensor([np.ones(4), {}]); torch.tensor([torch.ones(2), [3, 4]])
 torch.linspace(0, 1, 2.5); torch.ones(2, dtype=torch.int64, requires_grad=True); torch.full_like([1], 2)
 torch.complex(torch.ones(1), torch.ones(1, dtype=torch.float64)); torch.complex(torch.ones(1).int(), torch.ones(1))
 """
@@ -66,7 +70,7 @@ def lines(text):
 
 def said(line):
     def program(torch):
-        result = eval(line, {"torch": torch})
+        result = eval(line, {"torch": torch, "np": np})
         return repr(result) if isinstance(result, torch.dtype) else result
 
     return program

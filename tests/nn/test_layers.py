@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -38,3 +40,29 @@ def test_layer(layer: str, text: str) -> None:
         return told
 
     agree(program, rtol=2e-5, atol=1e-5)
+
+
+def test_a_row_is_a_layer() -> None:
+    program = """
+import jaxvjp as torch
+import jaxvjp.nn.modules.rows as rows
+rows.ROWS["activation"]["Scaled"] = rows.Row("F.relu(input) * self.scale", "scale: float = 2.0", "scale")
+
+layer = torch.nn.Scaled(3.0)
+x = torch.tensor([-1.0, 2.0], requires_grad=True)
+layer(x).sum().backward()
+print(layer, x.grad.tolist())
+assert torch.nn.modules.activation.Scaled is torch.nn.Scaled
+for names in (torch.nn, torch.nn.modules):
+    assert "Scaled" in dir(names) and "Scaled" in names.__all__
+
+from jaxvjp.tools import catalogue, stubs
+print(*[line for line in catalogue.document().splitlines() if "Scaled" in line])
+print(*sorted(path.parent.name + "/" + path.name for path, text in stubs.texts().items() if "Scaled" in text))
+"""
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert told.splitlines() == [
+        "Scaled(scale=3.0) [0.0, 3.0]",
+        "| `Scaled` | `scale=2.0` | `F.relu(input) * scale`. |",
+        "modules/__init__.pyi modules/activation.pyi nn/__init__.pyi",
+    ]

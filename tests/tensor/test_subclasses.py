@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from typing import ClassVar
 
 from oracle import agree, needs_torch
 
@@ -122,3 +123,55 @@ def test_tensors_of_real_torch_are_no_such_class():
 
     assert jaxvjp.from_torch(torch.ones(2)).tolist() == [1, 1]
     assert type(jaxvjp.from_torch(torch.ones(2)).as_subclass(Mine) + 1) is Mine
+
+
+def test_functions_that_were_taken_before_ask_a_class_too():
+    def program(torch):
+        functional = torch.nn.functional
+        taken = [torch.exp, torch.flatten, torch.einsum, functional.relu, functional.dropout, torch.linalg.norm]
+
+        class Asked(torch.Tensor):
+            asked: ClassVar = []
+
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None):
+                cls.asked.append(func)
+                return super().__torch_function__(func, types, args, kwargs or {})
+
+        x = torch.ones(2, 2).as_subclass(Asked)
+        calls = [torch.exp(x), torch.flatten(x), taken[2]("ij->i", x), taken[3](x), taken[4](x, 0.0), taken[5](x)]
+        now = [torch.exp, torch.flatten, torch.einsum, functional.relu, functional.dropout, torch.linalg.norm]
+        same = [before is after for before, after in zip(taken, now, strict=True)]
+        return [type(each).__name__ for each in calls], same, [each in Asked.asked for each in taken]
+
+    assert agree(program).error is None
+
+
+def test_what_is_no_tensor_is_asked_as_well():
+    def program(torch):
+        handled = {}
+
+        class Diagonal:
+            def __init__(self, size, value):
+                self.size, self.value = size, value
+
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None):
+                return handled[func](*args, **(kwargs or {})) if func in handled else NotImplemented
+
+        handled[torch.mean] = lambda x: x.value / x.size
+        handled[torch.cat] = lambda several: len(several)
+        handled[torch.flatten] = lambda x: [x.value] * x.size
+        handled[torch.nn.functional.cross_entropy] = lambda x, y, **named: x.value - y.value
+        x = Diagonal(5, 2)
+        torch.cat([torch.ones(2), torch.ones(2)])
+        told = [torch.mean(x), torch.cat([torch.ones(2), x]), torch.flatten(x)]
+        told.append(torch.nn.functional.cross_entropy(x, x))
+        for call in (lambda: torch.add(x, 1), lambda: torch.add(torch.ones(2), x), lambda: torch.exp(x)):
+            try:
+                call()
+            except TypeError as error:
+                told.append(str(error).partition("\n")[0])
+        return told
+
+    assert agree(program).error is None

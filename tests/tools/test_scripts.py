@@ -282,6 +282,7 @@ torch.Tensor.hash_tensor(y); torch.nonsense
 def f(torch_free): return onnx.export(y)
 from torch import *
 tanh(y)
+y.topk(1).indices
 """
     found = {each.qualified: (each.lines, each.verdict.split()[0].rstrip(";:")) for each in names_used(source)}
     assert found == {
@@ -297,6 +298,7 @@ tanh(y)
         "torch.nonsense": ((10,), "NO"),
         "torch.onnx.export": ((11,), "NO"),
         "torch.tanh": ((13,), "yes"),
+        "torch.Tensor.topk": ((14,), "yes"),
     }
 
 

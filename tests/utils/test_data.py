@@ -299,13 +299,24 @@ def test_workers_end_with_the_epoch_and_after_a_break(workers):
     assert not workers()
 
 
-def test_batches_are_made_while_a_step_runs():
-    loader = iter(DataLoader(Slow(), 1, num_workers=1, prefetch_factor=2))
-    next(loader)
-    time.sleep(0.3)  # a step, in which the next two are made
-    begun = time.perf_counter()
-    next(loader), next(loader)
-    assert time.perf_counter() - begun < 0.05
+def test_the_next_batches_are_made_while_a_step_runs():
+    made = [threading.Event() for _ in range(6)]
+
+    class Told(Dataset):
+        def __len__(self):
+            return len(made)
+
+        def __getitem__(self, index):
+            made[index].set()
+            return float(index)
+
+    w = jaxvjp.ones(1, requires_grad=True)
+    for step, batch in enumerate(DataLoader(Told(), 1, num_workers=1, prefetch_factor=2)):
+        loss = (w * batch).sum()
+        assert all(each.wait(10) for each in made[step + 1 : step + 3])  # none of them was asked for yet
+        assert not any(each.is_set() for each in made[step + 3 :])
+        loss.backward()
+    assert w.grad.item() == 15
 
 
 def test_a_worker_that_takes_too_long():

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import importlib.util
 import struct
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from oracle import agreement_of, live, programs_of, raises
@@ -114,11 +116,52 @@ def test_what_tensors_are_logged_as(tmp_path: Path) -> None:
         writer.add_histogram("weights", jaxvjp.arange(4.0, requires_grad=True), 3)
         with pytest.raises(NotImplementedError, match="explain"):
             writer.add_graph(jaxvjp.nn.Linear(1, 1))
-    (path,) = tmp_path.glob("events*")
-    data, values = path.read_bytes(), {}
-    while data:  # each record: its length in 8 bytes, 4 of a checksum, the record, 4 of another checksum
-        (length,) = struct.unpack("<Q", data[:8])
-        event = Event.FromString(data[12 : 12 + length])
-        values |= {each.tag: (event.step, each.simple_value, each.histo.num) for each in event.summary.value}
-        data = data[16 + length :]
-    assert values == {"loss": (3, 3.0, 0), "again": (4, 3.0, 0), "weights": (3, 0.0, 4)}
+    found = {tag: (step, each.simple_value, each.histo.num) for (_, tag), (step, each) in logged(tmp_path).items()}
+    assert found == {"loss": (3, 3.0, 0), "again": (4, 3.0, 0), "weights": (3, 0.0, 4)}
+
+
+def writers_of_torch() -> list[Any]:
+    if live is None or importlib.util.find_spec("tensorboard") is None:
+        return []
+    return [(live, importlib.import_module("torch.utils.tensorboard").SummaryWriter)]
+
+
+@pytest.mark.parametrize(("torch", "writer_class"), [(jaxvjp, SummaryWriter), *writers_of_torch()])
+def test_logs_are_where_torch_writes_them(torch: Any, writer_class: Any, tmp_path: Path) -> None:
+    x = torch.arange(4.0, requires_grad=True)
+    with writer_class(str(tmp_path)) as writer:
+        assert writer.log_dir == writer.get_logdir() == str(tmp_path)
+        writer.add_scalar("loss/train", x[2], 1, double_precision=True)
+        writer.add_scalars("part/many", {"p": x[1], "q": 2.5}, 2)
+        writer.add_histogram("weights", x, 3)
+        writer.add_text("note", "a **word**", 4)
+        writer.add_hparams({"lr": 0.1, "name": "sgd"}, {"accuracy": x[3] / 4}, run_name="run")
+    found = logged(tmp_path)
+    plain = {place: (step, each.simple_value) for place, (step, each) in found.items()}
+    assert plain == {
+        (".", "loss/train"): (1, 2.0),
+        ("part_many_p", "part/many"): (2, 1.0),
+        ("part_many_q", "part/many"): (2, 2.5),
+        (".", "weights"): (3, 0.0),
+        (".", "note/text_summary"): (4, 0.0),
+        ("run", "_hparams_/experiment"): (0, 0.0),
+        ("run", "_hparams_/session_start_info"): (0, 0.0),
+        ("run", "_hparams_/session_end_info"): (0, 0.0),
+        ("run", "accuracy"): (0, 0.75),
+    }
+    assert found[".", "note/text_summary"][1].tensor.string_val == [b"a **word**"]
+    assert (found[".", "weights"][1].histo.sum, found[".", "weights"][1].histo.sum_squares) == (6.0, 14.0)
+
+
+def logged(folder: Path) -> dict[tuple[str, str], tuple[int, Any]]:
+    """By its folder and its tag, the step of what was logged, and the value."""
+    values = {}
+    for path in folder.rglob("*tfevents*"):
+        data = path.read_bytes()
+        while data:  # each record: its length in 8 bytes, 4 of a checksum, the record, 4 of another checksum
+            (length,) = struct.unpack("<Q", data[:8])
+            event = Event.FromString(data[12 : 12 + length])
+            place = str(path.parent.relative_to(folder))
+            values |= {(place, each.tag): (event.step, each) for each in event.summary.value}
+            data = data[16 + length :]
+    return values

@@ -1,49 +1,36 @@
-"""The modules of torch's `nn`. `LAYERS` says in which file each is; a file is imported when first used."""
+"""The modules of torch's `nn`, each in a file that is imported when first used.
+
+A layer is a row of `rows.ROWS`, or a class in the file that `CLASSES` names.
+"""
 
 from __future__ import annotations
 
 import sys
+from functools import cache
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 from jaxvjp.tensor.docstrings import complete
 
-LAYERS = {
-    "activation": "CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid LogSoftmax Mish "
-    "RReLU ReLU ReLU6 SELU SiLU Sigmoid Softmax Softmax2d Softmin Softplus Softshrink Softsign Tanh Tanhshrink "
-    "Threshold",
+CLASSES = {
     "adaptive": "AdaptiveLogSoftmaxWithLoss",
     "batchnorm": "BatchNorm1d BatchNorm2d BatchNorm3d InstanceNorm1d InstanceNorm2d InstanceNorm3d SyncBatchNorm",
     "container": "ModuleDict ModuleList ParameterDict ParameterList Sequential",
     "conv": "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d",
-    "distance": "CosineSimilarity PairwiseDistance",
-    "dropout": "AlphaDropout Dropout Dropout1d Dropout2d Dropout3d FeatureAlphaDropout",
     "lazy": "",
     "lazy_layers": "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d "
     "LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d "
     "LazyInstanceNorm3d LazyLinear",
     "linear": "Bilinear Identity Linear LinearCrossEntropyLoss PReLU",
-    "loss": "BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss GaussianNLLLoss "
-    "HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss MSELoss MarginRankingLoss MultiLabelMarginLoss "
-    "MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss NLLLoss2d PoissonNLLLoss SmoothL1Loss SoftMarginLoss "
-    "TripletMarginLoss TripletMarginWithDistanceLoss",
     "module": "Module",
     "normalization": "GroupNorm LayerNorm RMSNorm",
-    "padding": "CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d ReflectionPad1d "
-    "ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d ReplicationPad3d ZeroPad1d ZeroPad2d "
-    "ZeroPad3d",
-    "pooling": "AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d "
-    "AdaptiveMaxPool3d AvgPool1d AvgPool2d AvgPool3d FractionalMaxPool2d FractionalMaxPool3d LPPool1d "
-    "LPPool2d LPPool3d MaxPool1d MaxPool2d MaxPool3d MaxUnpool1d MaxUnpool2d MaxUnpool3d",
     "rnn": "GRU GRUCell LSTM LSTMCell RNN RNNBase RNNCell RNNCellBase",
     "sparse": "Embedding EmbeddingBag",
     "transformer": "MultiheadAttention Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder "
     "TransformerEncoderLayer",
-    "vision": "ChannelShuffle Flatten Fold LocalResponseNorm PixelShuffle PixelUnshuffle Unflatten Unfold Upsample "
-    "UpsamplingBilinear2d UpsamplingNearest2d",
 }
-"""By file in this folder (torch's names of files), the names in it that `nn` and `nn.modules` have."""
+"""By file in this folder (torch's names of files), the classes in it that `nn` and `nn.modules` have."""
 
 SAME = {
     **dict.fromkeys(["channelshuffle", "flatten", "fold", "pixelshuffle", "upsampling"], "vision"),
@@ -51,22 +38,36 @@ SAME = {
 }
 """Files of torch's that are none here, and the file that has their names."""
 
-LATER = {name: f"jaxvjp.nn.modules.{file}" for file, names in LAYERS.items() for name in names.split()}
-__all__ = sorted(LATER)
+
+@cache
+def layers() -> dict[str, list[str]]:
+    """By file, the names in it that `nn` and `nn.modules` have."""
+    from jaxvjp.nn.modules.rows import ROWS, expanded  # at the first name that is asked for, as all files are
+
+    rows = {file: [name for name, _ in expanded(table)] for file, table in ROWS.items()}
+    return dict(sorted({**rows, **{file: names.split() for file, names in CLASSES.items()}}.items()))
+
+
+@cache
+def later() -> dict[str, str]:
+    """By name, the module that has it, which is imported at first use."""
+    return {name: f"{__name__}.{file}" for file, names in layers().items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name in LAYERS or name in SAME:
-        return import_module(f"jaxvjp.nn.modules.{name}")
-    if name not in LATER:
+    if name == "__all__":
+        return __dir__()
+    if name in layers() or name in SAME:
+        return import_module(f"{__name__}.{name}")
+    if name not in later():
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    found = globals()[name] = getattr(import_module(LATER[name]), name)
+    found = globals()[name] = getattr(import_module(later()[name]), name)
     complete(found, "nn", name)
     return found
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted(later())
 
 
 class File(ModuleType):

@@ -1,14 +1,8 @@
-"""Distances, one row each."""
+"""Distances: what their rows in `rows` derive from."""
 
 from __future__ import annotations
 
-from typing import Any  # noqa: F401 - for annotations of rows
-
-from jaxvjp.nn import functional as F  # noqa: F401 - for calls of rows
-from jaxvjp.nn.modules.layer import Layer, Row, define
-from jaxvjp.tensor.tensor import Tensor  # noqa: F401 - for annotations of rows
-
-TWO = "x1: Tensor, x2: Tensor"
+from jaxvjp.nn.modules.layer import Layer, define
 
 
 class _Distance(Layer):
@@ -16,13 +10,4 @@ class _Distance(Layer):
         self.norm = self.__dict__.pop("p")
 
 
-ROWS = {
-    "CosineSimilarity": Row("cosine_similarity", "dim: int = 1, eps: float = 1e-8", input=TWO),
-    "PairwiseDistance": Row(
-        "F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)",
-        "p: float = 2.0, eps: float = 1e-6, keepdim: bool = False",
-        base="_Distance",
-        input=TWO,
-    ),
-}
-define(ROWS, globals())
+define("distance", globals())

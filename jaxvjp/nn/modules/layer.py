@@ -1,20 +1,16 @@
-"""Layers that only call a function of `nn.functional` with their settings: each class is made of a row of a table.
-
-    "Threshold": Row("threshold", "threshold: float, value: float, inplace: bool = False", "threshold value inplace?")
-
-stands for a class of that name, whose constructor has those parameters and keeps them as attributes, and whose
-`forward` gives `F.threshold(input, threshold=self.threshold, value=self.value, inplace=self.inplace)`.
-"""
+"""`Layer`, which is printed with its settings, and `define`, which makes the classes of the rows in `rows`."""
 
 from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from jaxvjp.library.creation import empty
+from jaxvjp.nn import functional
 from jaxvjp.nn.modules.module import Module
+from jaxvjp.nn.modules.rows import ROWS, Row, expanded
 from jaxvjp.nn.parameter import Parameter
 from jaxvjp.tensor.tensor import Tensor
 
@@ -67,32 +63,6 @@ def _default(kind: type, name: str) -> Any:
     return next((each.default for each in found if each is not None), 0)
 
 
-class Row(NamedTuple):
-    """A layer.
-
-    Attributes:
-        call: what `forward` calls, a function of `nn.functional`, which gets the layer's input and all its settings by
-            name; or the whole call, as an expression.
-        signature: the parameters of the constructor, the layer's settings; a tensor becomes a buffer.
-        shown: as in `Layer`.
-        base: the class, in the module of the table, that it derives from.
-        input: the parameters of `forward`.
-    """
-
-    call: str
-    signature: str = ""
-    shown: str = ""
-    base: str = "Layer"
-    input: str = "input: Tensor"
-
-
-def expanded(rows: Mapping[str, Row]) -> Iterator[tuple[str, Row]]:
-    """The rows; one whose name has `{d}` stands for three, of 1, 2 and 3 dimensions."""
-    for name, row in rows.items():
-        for dims in "123" if "{d}" in name else " ":
-            yield name.replace("{d}", dims), Row(*[each.replace("{d}", dims) for each in row])
-
-
 def settings(signature: str) -> dict[str, str]:
     """The names of parameters and their annotations."""
     (function,) = ast.parse(f"def f({signature}): ...").body
@@ -132,8 +102,12 @@ def source(name: str, row: Row) -> str:
     return "\n".join(lines)
 
 
-def define(rows: Mapping[str, Row], space: dict[str, Any]) -> None:
-    """Makes the classes of a table in the namespace of its module."""
-    text = "\n".join(["from __future__ import annotations", *[source(*each) for each in expanded(rows)]])
-    space.setdefault("UNDERNEATH", UNDERNEATH)
+NAMES = {"Any": Any, "Callable": Callable, "F": functional, "Size": Size, "Tensor": Tensor, "UNDERNEATH": UNDERNEATH}
+"""What rows name in their calls and annotations."""
+
+
+def define(file: str, space: dict[str, Any]) -> None:
+    """Makes the classes of a file's rows in its namespace."""
+    text = "\n".join(["from __future__ import annotations", *[source(*each) for each in expanded(ROWS[file])]])
+    space.update(NAMES)
     exec(compile(text, __file__, "exec"), space)

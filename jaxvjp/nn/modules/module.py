@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
 from textwrap import indent
 from typing import Any, Self, TypeAlias
 
@@ -482,6 +483,10 @@ class Module(Hooked, Stateful):
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Has its calls compiled, as by `torch.compile`, whose arguments these are."""
         self._compiled_call_impl = compiled(self._call_impl, *args, **kwargs)
+
+    def _as_compiled(self, fullgraph: bool) -> Any:
+        """What `torch.compile` makes of it."""
+        return import_module("jaxvjp.nn.modules.compiled").OptimizedModule(self, fullgraph)  # it inherits from `Module`
 
     # Printing.
 

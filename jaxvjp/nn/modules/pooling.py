@@ -1,18 +1,11 @@
-"""Pooling, one row for each kind and its numbers of dimensions."""
+"""Pooling: what its rows in `rows` derive from."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from jaxvjp.nn import functional as F  # noqa: F401 - for calls of rows
-from jaxvjp.nn.modules.layer import Layer, Row, Size, define  # noqa: F401
+from jaxvjp.nn.modules.layer import Layer, define
 from jaxvjp.nn.modules.utils import _ntuple
-from jaxvjp.tensor.tensor import Tensor  # noqa: F401 - for annotations of rows
-
-WINDOW = "kernel_size: Size, stride: Size | None = None"
-AVERAGE = f"{WINDOW}, padding: Size = 0, ceil_mode: bool = False, count_include_pad: bool = True"
-FRACTION = "output_size: Size | None = None, output_ratio: float | tuple[float, ...] | None = None"
-FRACTIONS = f"kernel_size: Size, {FRACTION}, return_indices: bool = False, _random_samples: Tensor | None = None"
 
 
 class _Pool(Layer):
@@ -46,39 +39,4 @@ class _FractionalMaxPool(Layer):
                 raise ValueError(f"output_ratio must be between 0 and 1 (got {given})")
 
 
-ROWS = {
-    "AdaptiveAvgPool{d}d": Row("adaptive_avg_pool{d}d", "output_size: Any", "output_size"),
-    "AdaptiveMaxPool{d}d": Row(
-        "adaptive_max_pool{d}d", "output_size: Any, return_indices: bool = False", "output_size"
-    ),
-    "AvgPool1d": Row("avg_pool1d", AVERAGE, "kernel_size stride padding", "_TuplePool"),
-    **{
-        f"AvgPool{dims}d": Row(
-            f"avg_pool{dims}d", f"{AVERAGE}, divisor_override: int | None = None", "kernel_size stride padding", "_Pool"
-        )
-        for dims in (2, 3)
-    },
-    **{
-        f"FractionalMaxPool{dims}d": Row(f"fractional_max_pool{dims}d", FRACTIONS, base="_FractionalMaxPool")
-        for dims in (2, 3)
-    },
-    "LPPool{d}d": Row(
-        "F.lp_pool{d}d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)",
-        f"norm_type: float, {WINDOW}, ceil_mode: bool = False",
-        "norm_type kernel_size stride ceil_mode",
-    ),
-    "MaxPool{d}d": Row(
-        "max_pool{d}d",
-        f"{WINDOW}, padding: Size = 0, dilation: Size = 1, return_indices: bool = False, ceil_mode: bool = False",
-        "kernel_size stride padding dilation ceil_mode",
-        "_Pool",
-    ),
-    "MaxUnpool{d}d": Row(
-        "F.max_unpool{d}d(input, indices, self.kernel_size, self.stride, self.padding, output_size)",
-        f"{WINDOW}, padding: Size = 0",
-        "kernel_size stride padding",
-        "_TuplePool",
-        "input: Tensor, indices: Tensor, output_size: list[int] | None = None",
-    ),
-}
-define(ROWS, globals())
+define("pooling", globals())

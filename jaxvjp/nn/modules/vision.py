@@ -1,15 +1,10 @@
-"""Layers that move or repeat elements, one row each."""
+"""Layers that move or repeat elements: what their rows in `rows` derive from."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from jaxvjp.nn import functional as F  # noqa: F401 - for calls of rows
-from jaxvjp.nn.modules.layer import Layer, Row, Size, define  # noqa: F401
-from jaxvjp.tensor.tensor import Tensor  # noqa: F401 - for annotations of rows
-
-SLIDING = "kernel_size: Size, dilation: Size = 1, padding: Size = 0, stride: Size = 1"
-SCALED = "size: Size | None = None, scale_factor: float | tuple[float, ...] | None = None"
+from jaxvjp.nn.modules.layer import Layer, define
 
 
 class _Upsample(Layer):
@@ -46,36 +41,4 @@ class _Unflatten(Layer):
                 raise TypeError(f"unflattened_size must be tuple of ints, {told}")
 
 
-INTERPOLATE = (
-    "F.interpolate(input, self.size, self.scale_factor, self.mode, self.align_corners, self.recompute_scale_factor)"
-)
-ROWS = {
-    "ChannelShuffle": Row("channel_shuffle", "groups: int", "groups"),
-    "Flatten": Row(
-        "input.flatten(self.start_dim, self.end_dim)", "start_dim: int = 1, end_dim: int = -1", "start_dim end_dim"
-    ),
-    "Fold": Row("fold", f"output_size: Size, {SLIDING}", "output_size kernel_size dilation padding stride"),
-    "LocalResponseNorm": Row(
-        "local_response_norm",
-        "size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0",
-        "size! alpha beta k",
-    ),
-    "PixelShuffle": Row("pixel_shuffle", "upscale_factor: int", "upscale_factor"),
-    "PixelUnshuffle": Row("pixel_unshuffle", "downscale_factor: int", "downscale_factor"),
-    "Unflatten": Row(
-        "input.unflatten(self.dim, self.unflattened_size)",
-        "dim: int, unflattened_size: tuple[int, ...]",
-        "dim unflattened_size",
-        "_Unflatten",
-    ),
-    "Unfold": Row("unfold", SLIDING, "kernel_size dilation padding stride"),
-    "Upsample": Row(
-        INTERPOLATE,
-        f"{SCALED}, mode: str = 'nearest', align_corners: bool | None = None, "
-        "recompute_scale_factor: bool | None = None",
-        base="_Upsample",
-    ),
-    "UpsamplingBilinear2d": Row(INTERPOLATE, SCALED, base="_Fixed2d"),
-    "UpsamplingNearest2d": Row(INTERPOLATE, SCALED, base="_Fixed2d"),
-}
-define(ROWS, globals())
+define("vision", globals())

@@ -90,6 +90,7 @@ def run_side(
         command = [sys.executable, "-u", "-P", str(RECORDER), str(records), module, str(RECORDER.parents[2])]
         process = subprocess.Popen(
             [*command, str(script), *arguments],
+            env={"PYTHONHASHSEED": "0", **os.environ},  # sets of strings have one order on both sides
             stdin=subprocess.PIPE if given else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

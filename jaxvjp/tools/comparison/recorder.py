@@ -17,6 +17,7 @@ import importlib
 import inspect
 import json
 import os
+import random
 import runpy
 import sys
 import threading
@@ -269,7 +270,8 @@ def main(records: str, module: str, folder: str, script: str, *arguments: str) -
         end: dict[str, Any] = {"event": "end"}
         start = time.perf_counter()
         try:
-            library.manual_seed(0)  # for a script that sets no seed
+            for seed in (library.manual_seed, np.random.seed, random.seed):  # for a script that sets none
+                seed(0)
             if module == "jaxvjp":
                 importlib.import_module("jaxvjp.tools.scripts.program").run_as_main(script)
             else:

@@ -4,7 +4,7 @@ A name is followed through the script's imports (`import torch.nn.functional as 
 torch.relu`). A variable that is assigned an object of a class of torch's, or of the script's own subclass of one, has
 that class's methods (`optimizer = torch.optim.Adam(...)`). Other types are not known, so every attribute with the name
 of a method of torch's `Tensor` counts as one, except on other imports, `self` and literals, and except names that other
-objects often have (`values` of a dict, `name` of a `grad_fn`).
+objects often have (`values` of a dict, `name` of a `grad_fn`, `indices` of what `topk` gives).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from jaxvjp.tools.scripts.names import TENSOR, covers, is_module, nearest, ours,
 
 Literal = ast.Constant | ast.JoinedStr | ast.List | ast.Tuple | ast.Dict | ast.Set
 NOT_TENSORS = {"self", "cls", "ctx"}
-OTHERS_TOO = {"name", *[name for kind in (str, list, dict, set, int, float) for name in dir(kind)]}
+OTHERS_TOO = {"name", "indices", *[name for kind in (str, list, dict, set, int, float) for name in dir(kind)]}
 """Attributes that builtin types and others have, too."""
 
 
