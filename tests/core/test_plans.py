@@ -7,6 +7,7 @@ from functools import partial
 from weakref import ref
 
 import functions
+import jax
 import numpy as np
 import pytest
 from oracle import agreement_of, programs_of
@@ -14,9 +15,10 @@ from oracle import agreement_of, programs_of
 import jaxvjp
 from jaxvjp.autograd import accumulation
 from jaxvjp.core.derive import remembered_graphs
-from jaxvjp.core.run import plan
+from jaxvjp.core.run import plan, program
 from jaxvjp.core.run.memory import ENTRIES, Memory
 from jaxvjp.core.run.survey import survey
+from jaxvjp.core.run.tiers import Compiling
 from jaxvjp.tensor import remembered_calls
 from jaxvjp.tensor.apply import apply
 from jaxvjp.types import dtypes
@@ -399,3 +401,49 @@ def views_again_and_again(torch):
 
 
 test_agrees_with_torch = agreement_of(programs_of(globals()))
+
+
+# What is remembered may be forgotten, at any time.
+
+
+def forget():
+    """Empties all that this package remembers of calls, graphs and programs, and all that JAX does."""
+    jax.clear_caches()
+    for each in gc.get_objects():
+        if type(each) is Memory:
+            each.known.clear()
+            each.size = 0
+        elif type(each) is type(program.intern) and each.__module__.startswith("jaxvjp."):
+            each.cache_clear()
+    for each in list(dtypes.REMEMBERED):
+        each.clear()
+
+
+def losses_of_steps(between):
+    """What a loop with a hook, a view, `create_graph` and a write in place gives; `between` is called between lines."""
+    w = leaf(0.5, -1.5, 0.25)
+    w.register_hook(lambda gradient: gradient * 0.5)
+    found = []
+    for step in range(6):
+        h = jaxvjp.tanh(w[: 1 + step % 3] * 2.0)
+        between()
+        loss = (h * h).sum()
+        (slope,) = jaxvjp.autograd.grad(loss, w, create_graph=True)
+        between()
+        (loss + (slope * slope).sum()).backward()
+        between()
+        with jaxvjp.no_grad():
+            w -= 0.1 * w.grad
+        found += [loss.item(), *w.grad.tolist(), *w.tolist()]
+        w.grad = None
+        between()
+    return found
+
+
+@pytest.mark.parametrize("when", ["never", "always", 2])
+def test_what_is_remembered_may_be_forgotten_at_any_time(monkeypatch, when):
+    monkeypatch.setattr(Compiling, "when", when)
+    expected = losses_of_steps(lambda: None)
+    if when == 2:  # a program that was forgotten runs in NumPy again, which rounds otherwise
+        expected = pytest.approx(expected, rel=1e-6, abs=1e-6)
+    assert losses_of_steps(forget) == expected

@@ -18,6 +18,25 @@ for _ in range(3):
     print(loss.item(), w.grad.tolist())
 """
 
+SPOILING = """
+import os
+import pathlib
+import shutil
+
+import torch
+
+kept = pathlib.Path(os.environ["JAXVJP_CACHE"])
+w = torch.tensor([0.5, -1.0, 2.0], requires_grad=True)
+for step, spoil in enumerate(os.environ["SPOIL"].split()):
+    loss = ((w * 3).sin() ** 2).sum() + w[: 1 + step % 3].exp().sum()
+    loss.backward()
+    print(loss.item(), w.grad.tolist())
+    if spoil == "delete":
+        shutil.rmtree(kept, ignore_errors=True)
+    for path in [each for each in kept.rglob("*") if each.is_file()] if spoil in ("cut", "rubbish") else []:
+        path.write_bytes(b"rubbish" if spoil == "rubbish" else path.read_bytes()[: path.stat().st_size // 2])
+"""
+
 HOT = """
 import torch
 
@@ -67,6 +86,13 @@ def test_a_second_run_compiles_nothing(run, tmp_path):
     refused = run()
     assert refused.stdout == first
     assert "others can write" in refused.stderr
+
+
+def test_what_is_kept_may_be_spoilt_in_the_middle_of_a_run(run, tmp_path):
+    (tmp_path / "script.py").write_text(SPOILING)
+    whole = run(SPOIL="no no no no no no").stdout
+    for how in ("cut", "rubbish", "delete"):
+        assert run(SPOIL=f"no {how} no {how} {how} no").stdout == whole
 
 
 def test_ways_of_compiling_are_tried_until_processes_agree(run, tmp_path):
