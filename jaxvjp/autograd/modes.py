@@ -132,11 +132,17 @@ class no_grad(_Mode):  # noqa: N801 - torch's name
 
     _settings = MappingProxyType({"enabled": False})
 
+    def __init__(self) -> None:
+        """The settings are those of the class: each step of a training loop makes such a block."""
+
 
 class enable_grad(_Mode):  # noqa: N801 - torch's name
     """Operations inside record gradients, also within `no_grad`. Counterpart of `torch.enable_grad`."""
 
     _settings = MappingProxyType({"enabled": True})
+
+    def __init__(self) -> None:
+        """As for `no_grad`."""
 
 
 class set_grad_enabled(_ImmediateMode):  # noqa: N801 - torch's name

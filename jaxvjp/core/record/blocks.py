@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 from jaxvjp.core.record.modes import count_change, grad_mode, thread_modes
@@ -46,12 +45,11 @@ class Block:
     """
 
     _state: Callable[[], Any] = staticmethod(grad_mode)
-    _settings: Mapping[str, Any] = MappingProxyType({})
+    _settings: Mapping[str, Any]
     _before: tuple[list[Any], ...] = ()
 
     def __init__(self, **settings: Any) -> None:
-        if settings:  # else those of the class, as of `no_grad`, which each step of a training loop makes
-            self._settings = settings
+        self._settings = settings
 
     def _check(self) -> None:
         """Raises an error where the block may not be entered."""
