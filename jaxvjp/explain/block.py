@@ -47,6 +47,7 @@ class Step:
             `jax.grad` for `jax.value_and_grad`. A single output that is left, and is unnamed, may be nested then.
         late: whether it stands right before what reads it first, and not where it was recorded: `for row in x:` records
             all rows at its beginning, and `row = x[i]` is to stand in round i.
+        part: whether it is a part of its input at a place that is written out, `x[2]`.
     """
 
     __slots__ = (
@@ -58,6 +59,7 @@ class Step:
         "note",
         "order",
         "outputs",
+        "part",
         "recorded",
         "shorter",
         "stays",
@@ -89,7 +91,7 @@ class Step:
         self.unpacked = unpacked or len(self.outputs) > 1
         self.free = free
         self.note = note
-        self.late = False
+        self.late = self.part = False
         self.shorter: Writer | None = None
         self.form = "{targets} = {expression}"
         self.grouped: list[tuple[int, int]] = []  # ranges of outputs that form a nested tuple

@@ -332,7 +332,7 @@ class Scope:
                 return call("jax.lax.stop_gradient", inner(expressions))
 
         step = self.add(Step(inputs, write, names, node.serial, node.where, unpacked=several))
-        step.late = node.operation is unbind_one
+        step.late, step.part = node.operation is unbind_one, node.operation in PART_OPS
         return step.outputs if several else step.outputs[0]
 
     def _alias(self, node: Node, value: Value) -> Value:
