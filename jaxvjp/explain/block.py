@@ -261,12 +261,14 @@ def spelled(expression: Expression) -> str:
 
 
 class _Signs(ast.NodeTransformer):
-    """Rewrites `w + -0.1 * g` as `w - 0.1 * g`, which is the same number."""
+    """Rewrites `w + -0.1 * g` as `w - 0.1 * g`, and `w + 1 * g` as `w + g`, which is the same number."""
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
         if isinstance(node.op, ast.Add) and isinstance(node.right, ast.BinOp) and isinstance(node.right.op, ast.Mult):
             factor = node.right.left
+            if isinstance(factor, ast.Constant) and type(factor.value) is int and factor.value == 1:
+                return ast.BinOp(node.left, ast.Add(), node.right.right)
             if isinstance(factor, ast.UnaryOp) and isinstance(factor.op, ast.USub):
                 product = ast.BinOp(factor.operand, ast.Mult(), node.right.right)
                 return ast.BinOp(node.left, ast.Sub(), product)

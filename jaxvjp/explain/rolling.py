@@ -1,30 +1,36 @@
 """Rolls repeated lines into a `for` loop over what differs from round to round (`rolled`).
 
-Rounds may differ in numbers, as in a user's loop over `x[i]` or over a list; numbers that form no `range` are listed.
+Rounds may differ in numbers, as in a user's loop over `x[i]` or over a list: numbers that are no arithmetic of the
+round's number are listed. They may also be of a few kinds, as those of `if step % 10 == 0:`; then what not all have
+stands under an `if` on the round's number. Of all loops that begin at a line the one is taken that saves most lines.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from difflib import SequenceMatcher
 from functools import lru_cache
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 from jaxvjp.explain.block import Line
 from jaxvjp.explain.names import loop_variable, numbered, safe
 
-PERIOD = 64
-"""The longest round, in lines."""
 ROUNDS = 3
-"""At least this many rounds are needed if they differ in a number; 2 of rounds of at least as many lines."""
-LISTED, LONG = 32, 80
-"""Numbers of at most LONG characters are listed, and only for at most LISTED lines."""
+"""At least this many rounds are needed if they differ in a number; 2 if that saves as many lines as ENOUGH."""
+ENOUGH = 2
+KINDS, PERIOD = 4, 256
+"""At most so many kinds of rounds, and lines in a round of one, are in a loop with an `if`."""
+LISTED, LONG = 3, 100
+"""At most LISTED numbers of a round are listed; of a list each LONG characters count as a line."""
+SHORT = 60
+"""A condition on the round's number is not longer."""
 
 
 class Repeat(NamedTuple):
-    """The lines of one round, under the head of a loop."""
+    """The lines of one round, under the head of a loop; or those under an `if`."""
 
     head: str
     lines: tuple[Any, ...]
@@ -42,226 +48,427 @@ class _Pattern(NamedTuple):
 
 
 class _Loop(NamedTuple):
-    """Rounds of `period` lines, and for each number that differs between rounds its sequence of values."""
+    """Lines up to `end` as a loop after the lines `begins`, as `h = x`, and how many lines that saves."""
 
-    period: int
-    rounds: int
-    sequences: dict[tuple[int, int], list[Any]]
-    listed: list[list[Any]]
+    saved: float
+    end: int
+    begins: list[Line]
+    repeat: Repeat
 
     @property
-    def worth(self) -> tuple[int, bool, bool]:
-        """A key to compare loops: first the number of lines that they save, then simplicity."""
-        return (self.period * self.rounds, not self.sequences, not self.listed)
+    def worth(self) -> tuple[float, int]:
+        """A key to compare loops: of two that save as much the one that has each line once is better."""
+        return self.saved, -_longest(self.repeat)
+
+
+Rows = list[list[int | None]]
+"""For each line of a loop its places in the rounds, None where a round does not have it."""
 
 
 def rolled(lines: Sequence[Line], taken: frozenset[str] | None = None) -> list[Line | Repeat]:
     """The lines, with repeated ones replaced by a `Repeat`."""
     if taken is None:
         taken = frozenset(word for each in lines for word in re.findall(r"[^\W\d]\w*", each.text))
-    lines = list(lines)
-    patterns = [_pattern(each.text) for each in lines]
+    own = _Lines(lines, taken)
     result: list[Line | Repeat] = []
     place = 0
     while place < len(lines):
-        best = _best(lines, patterns, place)
-        begun = _begun(lines, patterns, place)
-        if begun is not None:
-            begins, first = begun
-            others = [*lines[:place], *first, *lines[place + len(first) :]]
-            own = [*patterns[:place], *[_pattern(each.text) for each in first], *patterns[place + len(first) :]]
-            found = _best(others, own, place)
-            if found is not None and (best is None or found.worth > best.worth):
-                best, lines, patterns = found, others, own
-                result += [first[0]._replace(text=f"{new} = {old}", sources=(), note="") for new, old in begins.items()]
-        if best is None:
+        best = own.best(place)
+        if best is None or own.later(place, best):
             result.append(lines[place])
             place += 1
             continue
-        plain = lines[place : place + best.period]
-        depth = _depth(rolled(plain, taken)) if best.sequences and best.period > 3 else 0
-        block, head, names = _headed(plain, best, depth, taken)
-        inner = rolled(block, taken | names) if best.period > 3 else block
-        result.append(Repeat(head, tuple(inner)))
-        place += best.period * best.rounds
+        result += [*best.begins, best.repeat]
+        place = best.end
     return result
+
+
+def _size(lines: Sequence[Line | Repeat]) -> float:
+    """How many lines are printed."""
+    return sum(
+        1 + len(each.head) // LONG + _size(each.lines) if isinstance(each, Repeat) else 1 + each.text.count("\n")
+        for each in lines
+    )
 
 
 def _depth(lines: Sequence[Line | Repeat]) -> int:
     """How deep loops are nested."""
-    return max([1 + _depth(each.lines) for each in lines if isinstance(each, Repeat)], default=0)
+    loops = [each for each in lines if isinstance(each, Repeat)]
+    return max([each.head.startswith("for ") + _depth(each.lines) for each in loops], default=0)
 
 
-def _best(lines: Sequence[Line], patterns: Sequence[_Pattern], place: int) -> _Loop | None:
-    """The loop from line `place` on that saves most lines."""
-    best: _Loop | None = None
-    for period in range(1, min(PERIOD, (len(lines) - place) // 2) + 1):
-        if patterns[place].template == patterns[place + period].template:
-            found = _same(patterns, place, period) or _differing(lines, patterns, place, period)
-            if found is not None and (best is None or found.worth > best.worth):
-                best = found
-    return best
+class _Lines:
+    """Lines, and the loops that they can be written as."""
 
+    def __init__(self, lines: Sequence[Line], taken: frozenset[str]) -> None:
+        self.lines, self.taken = list(lines), taken
+        self.patterns = [_pattern(each.text) for each in lines]
+        self.known: dict[int, _Loop | None] = {}
 
-def _begun(lines: Sequence[Line], patterns: Sequence[_Pattern], place: int) -> tuple[dict[str, str], list[Line]] | None:
-    """If the first round reads another variable, `h = x * 2` before `h = h * 2`: the start value of each such loop
-    variable (h = x), and the first round rewritten like the others. None if that does not apply."""
-    for period in range(1, min(PERIOD, (len(lines) - place) // 2) + 1):
-        here, there = patterns[place : place + period], patterns[place + period : place + 2 * period]
-        if here[0].shape != there[0].shape or here[-1].shape != there[-1].shape:
-            continue
-        if here[0].names == there[0].names and here[-1].names == there[-1].names:
-            continue  # such a variable is read in the first line of a round, or assigned in the last
-        names: dict[str, str] = {}
-        stored: set[str] = set()
-        first: list[Line] = []
-        for one in range(place, place + period):
-            old_line, new_line = patterns[one], patterns[one + period]
-            if old_line.shape != new_line.shape or lines[one].sources != lines[one + period].sources:
-                break
-            other = {}
-            for number, (old, new) in enumerate(zip(old_line.names, new_line.names, strict=True)):
-                if old != new:
-                    other[number] = new
-                    if new in stored or names.setdefault(new, old) != old:
-                        break
-                elif old in names and old not in stored and number not in old_line.stores:
-                    break
-            else:
-                stored |= {old_line.names[each] for each in old_line.stores}
-                first.append(lines[one]._replace(text=_renamed(lines[one].text, other)) if other else lines[one])
+    def best(self, place: int) -> _Loop | None:
+        """The loop from line `place` on that saves most lines."""
+        if place not in self.known:
+            best = self._best(place)
+            begun = self._begun(place)
+            if begun is not None:
+                begins, first = begun
+                other = _Lines([*first, *self.lines[place + len(first) :]], self.taken)
+                found = other._best(0)
+                if found is not None and found.saved - 0.25 * len(begins) > (0 if best is None else best.saved):
+                    start = [
+                        first[0]._replace(text=f"{new} = {old}", sources=(), note="") for new, old in begins.items()
+                    ]
+                    best = found._replace(saved=found.saved - 0.25 * len(start), end=place + found.end, begins=start)
+            self.known[place] = best
+        return self.known[place]
+
+    def later(self, place: int, best: _Loop) -> bool:
+        """Whether a loop that begins at a later line of the first round saves more, or as much and begins with the
+        user's first line of a round."""
+        for k in range(place + 1, min(place + _longest(best.repeat), best.end)):
+            other = self.best(k)
+            if other is not None and (
+                other.saved > best.saved
+                or (other.saved == best.saved and other.end > best.end and self._line(k) < self._line(place))
+            ):
+                return True
+        return False
+
+    def _line(self, place: int) -> int:
+        return min([line for _, line, _ in self.lines[place].sources], default=0)
+
+    def _best(self, place: int) -> _Loop | None:
+        best: _Loop | None = None
+        whole: list[tuple[int, int]] = []  # periods, and where loops of them end that need no more than a range
+        for period in range(1, (len(self.lines) - place) // 2 + 1):
+            if self.patterns[place].template != self.patterns[place + period].template:
                 continue
-            break
-        if len(first) == period and names and {*names} <= stored and not {*names} & {*names.values()}:
-            return names, first
-    return None
+            if any(not period % known and self._end(place, period) <= end for known, end in whole):
+                continue
+            for rows in self._periodic(place, period):
+                found, simple = self._loop(place, rows)
+                if found is not None and simple:
+                    whole.append((period, found.end))
+                if found is not None and (best is None or found.worth > best.worth):
+                    best = found
+        rows = self._of_kinds(place)
+        found = None if rows is None else self._loop(place, rows)[0]
+        return best if found is None or (best is not None and found.worth <= best.worth) else found
 
+    def _end(self, place: int, period: int) -> int:
+        """Where lines end that are the same as `period` lines before, but for numbers."""
+        end = place + period
+        while end < len(self.lines) and self.patterns[end].template == self.patterns[end - period].template:
+            end += 1
+        return end - (end - place) % period
 
-def _same(patterns: Sequence[_Pattern], place: int, period: int) -> _Loop | None:
-    count, block = 1, patterns[place : place + period]
-    while patterns[place + count * period : place + (count + 1) * period] == block:
-        count += 1
-    return _Loop(period, count, {}, []) if count > 1 else None
+    def _periodic(self, place: int, period: int) -> Iterator[Rows]:
+        """Rounds of `period` lines: as many as there are with the same numbers; with any; in arithmetic sequences."""
+        end = self._end(place, period)
+        if end == place + period:
+            return
+        lines, patterns = self.lines, self.patterns
+        same = next((k for k in range(place + period, end) if patterns[k] != patterns[k - period]), end)
+        rows = [list(range(each, end, period)) for each in range(place, place + period)]
+        counts = [(same - place) // period]
+        if same < end and any(each.sources for each in lines[place : place + period]):
+            alike = next((k for k in range(place + period, end) if lines[k].sources != lines[k - period].sources), end)
+            count = (alike - place) // period
+            counts.append(count)
+            columns = [
+                [patterns[each].numbers[number] for each in row[:count]]
+                for row in rows
+                for number in range(len(patterns[row[0]].numbers))
+            ]
+            counts.append(min([_regular(each) for each in columns], default=count))
+        for count in dict.fromkeys(counts):
+            if count > 1:
+                yield [list(row[:count]) for row in rows]
 
-
-def _differing(lines: Sequence[Line], patterns: Sequence[_Pattern], place: int, period: int) -> _Loop | None:
-    """A loop whose rounds differ in numbers: in arithmetic sequences, or in one that is listed."""
-    fewest = 2 if period >= ROUNDS else ROUNDS
-    begins = [patterns[each] for each in range(place, min(place + fewest * period, len(lines)), period)]
-    if len(begins) < fewest or any(each.template != begins[0].template for each in begins):
-        return None
-    if ROUNDS * period > LISTED and not _regular([each.numbers for each in begins]):
-        return None
-    rows: list[list[Any]] = []
-    while (end := place + (len(rows) + 1) * period) <= len(lines):
-        here = range(end - period, end)
-        if any(
-            patterns[each].template != patterns[each - len(rows) * period].template
-            or lines[each].sources != lines[each - len(rows) * period].sources
-            for each in here
-        ):
-            break
-        rows.append([number for each in here for number in patterns[each].numbers])
-        if len(rows) > 2 and len(rows) * period > LISTED and not _regular(rows[-3:]):
-            break
-    places = [(each, number) for each in range(period) for number in range(len(patterns[place + each].numbers))]
-    if not any(lines[place + each].sources for each in range(period)):
-        return None
-
-    def loop(rounds: int) -> _Loop | None:
-        columns = dict(zip(places, zip(*rows[:rounds], strict=True), strict=True))
-        sequences = {key: list(each) for key, each in columns.items() if len({*map(repr, each)}) > 1}
-        others = {repr(each): each for each in sequences.values() if not _regular([[number] for number in each])}
-        listed = list(others.values())
-        if listed and (len(listed) > 2 or rounds * period > LISTED or len(_row(listed)) > LONG):
+    def _of_kinds(self, place: int) -> Rows | None:
+        """Rounds of several kinds, which begin at the user's line of line `place`."""
+        lines, source = self.lines, self.lines[place].sources[:1]
+        begins = [k for k in range(place, len(lines)) if source and lines[k].sources[:1] == source]
+        texts = [(pattern.template, line.sources) for pattern, line in zip(self.patterns, lines, strict=True)]
+        rounds: list[range] = []
+        kinds: dict[tuple[Any, ...], None] = {}
+        for begin, after in pairwise([*begins, None]):
+            assert begin is not None
+            ends = [begin + len(kind) for kind in kinds] if after is None else [after]
+            fits = [end for end in ends if after is not None or tuple(texts[begin:end]) in kinds]
+            if not fits or max(fits) - begin > PERIOD:
+                break
+            known = {**kinds, tuple(texts[begin : max(fits)]): None}
+            if len(known) > KINDS:
+                break
+            kinds = known
+            rounds.append(range(begin, max(fits)))
+        if len(kinds) < 2 or len(rounds) <= len(kinds) + 1:
             return None
-        return _Loop(period, rounds, sequences, listed)
+        slots: list[Any] = []
+        for kind in kinds:  # each is aligned with those before
+            matcher = SequenceMatcher(None, slots, kind, autojunk=False)
+            merged: list[Any] = []
+            for _, first, last, begin, end in matcher.get_opcodes():
+                merged += (
+                    slots[first:last]
+                    if slots[first:last] == [*kind[begin:end]]
+                    else [*slots[first:last], *kind[begin:end]]
+                )
+            slots = merged
+        rows: Rows = [[] for _ in slots]
+        for own in rounds:
+            matcher = SequenceMatcher(None, slots, texts[own.start : own.stop], autojunk=False)
+            here = {a + k: own.start + b + k for a, b, size in matcher.get_matching_blocks() for k in range(size)}
+            if len(here) < len(own):
+                return None
+            for slot, row in enumerate(rows):
+                row.append(here.get(slot))
+        return rows
 
-    for rounds in (len(rows), _regular_rounds(rows)):
-        found = loop(rounds) if rounds >= fewest else None
-        if found is not None:
-            return found
-    return None
+    def _loop(self, place: int, rows: Rows) -> tuple[_Loop | None, bool]:
+        """Rounds as a loop, and whether it needs no more than a range; None if it cannot be written, or is longer."""
+        rounds = len(rows[0])
+        firsts = [next(each for each in row if each is not None) for row in rows]
+        plain = [self.lines[each] for each in firsts]
+        columns: dict[tuple[int, int], list[Any]] = {}
+        for slot, row in enumerate(rows):
+            for number in range(len(self.patterns[firsts[slot]].numbers)):
+                own = [None if each is None else self.patterns[each].numbers[number] for each in row]
+                if len({repr(each) for each in own if each is not None}) > 1:
+                    columns[slot, number] = own
+        kinds = [tuple(each is not None for each in row) for row in rows]
+        several = not all(map(all, kinds))
+        covered = sum(each is not None for row in rows for each in row)
+        if not columns and not several:
+            head, texts, flags, names, dear = f"for _ in range({rounds})", {}, {}, frozenset[str](), 0.0
+        else:
+            depth = _depth(rolled(plain, self.taken)) if len(plain) > 3 and not several else 0
+            headed = _headed(plain, rounds, columns, {each for each in kinds if not all(each)}, depth, self.taken)
+            if headed is None:
+                return None, False
+            head, texts, flags, names, dear = headed
+        written = [
+            line._replace(text=_filled(line.text, own)) if (own := texts.get(slot)) else line
+            for slot, line in enumerate(plain)
+        ]
+        body: list[Line | Repeat] = []
+        before: tuple[bool, ...] = ()
+        for kind, group in groupby(range(len(rows)), key=lambda slot: kinds[slot]):
+            block = [written[slot] for slot in group]
+            inner = rolled(block, self.taken | names) if len(block) > 3 else block
+            if all(kind):
+                body += inner
+            else:
+                other = before == tuple(not each for each in kind)
+                body.append(Repeat("else" if other else f"if {flags[kind]}", tuple(inner)))
+            before = kind
+        repeat = Repeat(head, tuple(body))
+        saved = covered - _size([repeat]) - dear
+        differs = bool(columns) or several
+        enough = saved >= ENOUGH if (differs and rounds < ROUNDS) or several else saved > 0
+        end = max(each for row in rows for each in row if each is not None) + 1
+        return (_Loop(saved, end, [], repeat) if enough else None), not dear and not several
+
+    def _begun(self, place: int) -> tuple[dict[str, str], list[Line]] | None:
+        """If the first round reads another variable, `h = x * 2` before `h = h * 2`: the start value of each such loop
+        variable (h = x), and the first round rewritten like the others. None if that does not apply."""
+        lines, patterns = self.lines, self.patterns
+        for period in range(1, (len(lines) - place) // 2 + 1):
+            ends = (place, place + period - 1)
+            if any(patterns[each].shape != patterns[each + period].shape for each in ends):
+                continue
+            if all(patterns[each].names == patterns[each + period].names for each in ends):
+                continue  # such a variable is read in the first line of a round, or assigned in the last
+            names: dict[str, str] = {}
+            stored: set[str] = set()
+            first: list[Line] = []
+            for one in range(place, place + period):
+                old_line, new_line = patterns[one], patterns[one + period]
+                if old_line.shape != new_line.shape or lines[one].sources != lines[one + period].sources:
+                    break
+                other = {}
+                for number, (old, new) in enumerate(zip(old_line.names, new_line.names, strict=True)):
+                    if old != new:
+                        other[number] = new
+                        if new in stored or names.setdefault(new, old) != old:
+                            break
+                    elif old in names and old not in stored and number not in old_line.stores:
+                        break
+                else:
+                    stored |= {old_line.names[each] for each in old_line.stores}
+                    first.append(lines[one]._replace(text=_renamed(lines[one].text, other)) if other else lines[one])
+                    continue
+                break
+            if len(first) == period and names and {*names} <= stored and not {*names} & {*names.values()}:
+                return names, first
+        return None
 
 
-def _regular(rows: Sequence[Sequence[Any]]) -> bool:
-    """Whether each number is an arithmetic sequence over the rows."""
-    for column in zip(*rows, strict=True):
-        if all(repr(each) == repr(column[0]) for each in column):
-            continue
-        if any(type(each) is not int for each in column):
-            return False
-        if len({after - before for before, after in pairwise(column)}) > 1:
-            return False
-    return True
+def _longest(repeat: Repeat) -> int:
+    """How many lines a round has at most."""
+    return sum(_longest(each) if isinstance(each, Repeat) else 1 for each in repeat.lines)
 
 
-def _regular_rounds(rows: Sequence[Sequence[Any]]) -> int:
-    """How many rows, from the first on, are arithmetic sequences."""
-    count = min(2, len(rows))
-    while count < len(rows) and _regular(rows[count - 2 : count + 1]):
-        count += 1
-    return count
+def _regular(column: Sequence[Any]) -> int:
+    """How many numbers, from the first on, are the same, or an arithmetic sequence."""
+    if len(column) < 2 or repr(column[1]) == repr(column[0]):
+        return next((k for k, each in enumerate(column) if repr(each) != repr(column[0])), len(column))
+    if any(type(each) is not int for each in column[:2]):
+        return 1
+    step = column[1] - column[0]
+    after = (k for k in range(2, len(column)) if type(column[k]) is not int or column[k] - column[k - 1] != step)
+    return next(after, len(column))
+
+
+class _Headed(NamedTuple):
+    """The head of a loop; by line, the expressions of its numbers; for kinds of rounds the condition; the variables;
+    and what the head costs beside a range, in lines."""
+
+    head: str
+    texts: dict[int, dict[int, str]]
+    flags: dict[tuple[bool, ...], str]
+    names: frozenset[str]
+    dear: float
 
 
 def _headed(
-    lines: Sequence[Line], loop: _Loop, depth: int, taken: frozenset[str]
-) -> tuple[list[Line], str, frozenset[str]]:
-    """The lines of one round in terms of the loop variables; the loop's head; and these variables."""
-    if not loop.sequences:
-        return list(lines), f"for _ in range({loop.rounds})", frozenset()
+    lines: Sequence[Line],
+    rounds: int,
+    columns: dict[tuple[int, int], list[Any]],
+    kinds: set[tuple[bool, ...]],
+    depth: int,
+    taken: frozenset[str],
+) -> _Headed | None:
+    """The head of a loop over the numbers `columns`; None if it cannot be written."""
     sources = [source for each in lines for source in each.sources]
-    steps = [each for each in loop.sequences.values() if each not in loop.listed]
-    index, items = "", list[str]()
+    straight = [found for each in columns.values() if (found := _straight(each, range(rounds))) is not None]
+    first, step = _base(straight)
+    index, items, listed = "", list[str](), list[list[Any]]()
 
     def called(values: Sequence[Any], otherwise: str) -> str:
         known = loop_variable(*sources[0][:2], depth, values) if sources else None
         return numbered(safe(known or otherwise), taken | {index, *items})
 
-    first, step = (0, 1) if loop.listed else _base(steps)
-    if steps:
-        index = called(range(first, first + step * loop.rounds, step), "i")
-    if loop.listed:
-        for each in loop.listed:
-            items.append(called(each, "number"))
-        names, values = ", ".join(items), f"({_row(loop.listed)})"
-        several = len(items) > 1
-        head = f"for {index}, {f'({names})' if several else names} in enumerate({values})"
-        head = head if index else f"for {names} in {values}"
-    else:
-        last = first + step * loop.rounds
-        bounds = f"{last}" if (first, step) == (0, 1) else f"{first}, {last}" + (f", {step}" if step != 1 else "")
-        head = f"for {index} in range({bounds})"
-    written: list[Line] = []
-    for place, line in enumerate(lines):
-        texts = {
-            number: items[loop.listed.index(each)] if each in loop.listed else _in_terms(index, first, step, each)
-            for (own, number), each in loop.sequences.items()
-            if own == place
-        }
-        written.append(line._replace(text=_filled(line.text, texts)) if texts else line)
-    return written, head, frozenset(each for each in (index, *items) if each)
+    def numbers(first: int, step: int) -> range:
+        return range(first, first + step * rounds, step)
+
+    curved = len(straight) < len(columns)
+    if curved or kinds:
+        known = sources and loop_variable(*sources[0][:2], depth, numbers(1, 1))
+        counted = kinds and known and not loop_variable(*sources[0][:2], depth, numbers(0, 1))
+        first, step = (1, 1) if counted else (0, 1)
+    index = called(numbers(first, step), "i")
+    values = numbers(first, step)
+    flags = {each: found for each in kinds if (found := _condition(each, values, index)) is not None}
+    if len(flags) < len(kinds):
+        return None
+    texts: dict[int, dict[int, str]] = {}
+    dear, used = 0.0, bool(kinds)
+    for (slot, number), column in columns.items():
+        text, cost = _in_terms(column, values, index)
+        dear += cost
+        used |= text is not None
+        if text is None:
+            full = _complete(column)
+            if full not in listed:
+                listed.append(full)
+                items.append(called(full, "number"))
+            text = items[listed.index(full)]
+        texts.setdefault(slot, {})[number] = text
+    if len(listed) > LISTED:
+        return None
+    bounds = f"{values.stop}" if (first, step) == (0, 1) else f"{first}, {values.stop}" + f", {step}" * (step != 1)
+    head = f"for {index} in range({bounds})"
+    if listed:
+        names = ", ".join(items)
+        every = ", ".join(
+            repr(each[0]) if len(each) == 1 else f"({', '.join(map(repr, each))})" for each in zip(*listed, strict=True)
+        )
+        counts = f", {first}" * bool(first)
+        head = f"for {names} in ({every})"
+        if used:
+            head = f"for {index}, {f'({names})' if len(items) > 1 else names} in enumerate(({every}){counts})"
+        dear += 0.25
+    return _Headed(head, texts, flags, frozenset([index, *items]), dear)
 
 
-def _row(listed: Sequence[Sequence[Any]]) -> str:
-    """What a loop goes through: numbers, or pairs of them."""
-    rows = zip(*listed, strict=True)
-    return ", ".join(repr(each[0]) if len(each) == 1 else f"({', '.join(map(repr, each))})" for each in rows)
+def _complete(column: Sequence[Any]) -> list[Any]:
+    """A sequence with the numbers before in place of those that are not there."""
+    full: list[Any] = []
+    for each in column:
+        full.append(each if each is not None or not full else full[-1])
+    return [next(other for other in column if other is not None) if each is None else each for each in full]
 
 
-def _base(sequences: Sequence[list[int]]) -> tuple[int, int]:
+def _straight(column: Sequence[Any], values: Sequence[int]) -> tuple[int, int] | None:
+    """The numbers a and b for which a sequence is a * value + b; None if there are none."""
+    known = [(value, each) for value, each in zip(values, column, strict=True) if each is not None]
+    if any(type(each) is not int for _, each in known):
+        return None
+    (value, start), (other, after) = known[:2] if len(known) > 1 else (known[0], known[0])
+    factor = (after - start) // (other - value) if other != value else 0
+    rest = start - factor * value
+    return (factor, rest) if all(each == factor * value + rest for value, each in known) else None
+
+
+def _base(sequences: Sequence[tuple[int, int]]) -> tuple[int, int]:
     """Start and step of a range in which all sequences can be expressed: that of one of them, if possible."""
-    for each in sequences:
-        step = each[1] - each[0]
-        if all((other[1] - other[0]) % step == 0 for other in sequences):
-            return each[0], step
+    for step, start in sequences:
+        if step and all(not other % step for other, _ in sequences):
+            return start, step
     return 0, 1
 
 
-def _in_terms(index: str, first: int, step: int, sequence: list[int]) -> str:
-    """A sequence as an expression of the loop variable: `2 * i + 1`."""
-    factor = (sequence[1] - sequence[0]) // step
-    rest = sequence[0] - factor * first
+def _in_terms(column: Sequence[Any], values: range, index: str) -> tuple[str | None, float]:
+    """A sequence as an expression of the loop variable, `2 * i + 1`, `i % 3` or `0.1 if i < 5 else 0.2`, and what that
+    costs beside the first of these; None if it is none."""
+    full = _complete(column)
+    straight = _straight(column, values)
+    if straight is not None:
+        return _linear(index, *straight), 0
+    if all(type(each) is int for each in full) and (values.start, values.step) == (0, 1):
+        for period in range(2, len(full) // 2 + 1):
+            if all(full[k] == full[k % period] for k in range(len(full))):
+                found = _straight(full[:period], range(period))
+                return (None, 0) if found is None else (_linear(f"({index} % {period})", *found), 1.5)
+        period = next(k for k, each in enumerate(full) if each != full[0])
+        if all(full[k] == full[k // period * period] for k in range(len(full))):
+            found = _straight(full[::period], range(len(full[::period])))
+            if found is not None:
+                return _linear(f"({index} // {period})", *found), 1.5
+    both = list({repr(each): each for each in full}.values())
+    if len(both) == 2:
+        condition = _condition([repr(each) == repr(both[0]) for each in full], values, index)
+        if condition is not None:
+            return f"{both[0]!r} if {condition} else {both[1]!r}", 0.5
+    return None, 0
+
+
+def _condition(flags: Sequence[bool], values: range, index: str) -> str | None:
+    """A condition on the loop variable that holds in the rounds with a flag; None if it is too long."""
+    true, false = ([value for value, flag in zip(values, flags, strict=True) if flag is each] for each in (True, False))
+    if len(true) == 1:
+        return f"{index} == {true[0]}"
+    if true[-1] < false[0]:
+        return f"{index} < {false[0]}"
+    if false[-1] < true[0]:
+        return f"{index} >= {true[0]}"
+    for sign, own in (("==", true), ("!=", false)):
+        if len(own) == 1:
+            return f"{index} {sign} {own[0]}"
+        period = own[1] - own[0]
+        if period > 1 and own == [each for each in values if each % period == own[0] % period]:
+            return f"{index} % {period} {sign} {own[0] % period}"
+    sign, own = ("in", true) if len(true) <= len(false) else ("not in", false)
+    text = f"{index} {sign} {tuple(own)}"
+    return text if len(text) <= SHORT else None
+
+
+def _linear(index: str, factor: int, rest: int) -> str:
+    """`2 * i + 1`."""
+    if not factor:
+        return f"{rest}"
     text = index if factor == 1 else f"-{index}" if factor == -1 else f"{factor} * {index}"
     if factor < 0 < rest:
         return f"{rest} - {index}" if factor == -1 else f"{rest} - {-factor} * {index}"

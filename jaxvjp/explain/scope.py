@@ -233,9 +233,7 @@ class Scope:
         if node.value is None:
             raise Unwritable("a leaf without a value")
         values = np.asarray(node.value)
-        own, order = self.text.name_of(node), float(node.serial)
-        if own is None and self.outer is None and (own := self.text.state_begun(node)) is not None:
-            order = -1  # an optimizer makes its state in its first step: if it is an input, all steps are alike
+        own, order = self.text.starts.get(node) or (self.text.name_of(node), float(node.serial))
         wanted = own or ("x" if node.requires_grad else None)
         if wanted is None and values.size > SHORT:  # large: it is written once, above everything that reads it
             key = (node.where, values.dtype, values.shape, values.tobytes())

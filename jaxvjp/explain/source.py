@@ -502,7 +502,8 @@ def _all_nodes(story: Story) -> list[Node]:
             roots += event.what.roots
             roots += [each for each in event.what.cotangents if each is not None]
             roots += [each for each in event.what.after.values() if each is not None]
-    roots += [tensor._grad.node for tensor in story.owners.values() if tensor._grad is not None]
+    tensors = dict.fromkeys(story.owners.values())
+    roots += [each.node for tensor in tensors for each in (tensor, tensor._grad) if each is not None]
     roots += [each for unpacked in story.unpacked.values() for each in unpacked.values()]
     return reachable(roots, lambda node: node.inputs)
 

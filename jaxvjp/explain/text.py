@@ -16,6 +16,7 @@ from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.program import Program
 from jaxvjp.explain.block import Value
 from jaxvjp.explain.names import assigned, numbered, safe, statement, within_builtin
+from jaxvjp.explain.states import states_of
 from jaxvjp.explain.story import Story
 from jaxvjp.ops.identity import function_result, tuple_item, variable
 from jaxvjp.ops.op import Aval
@@ -45,6 +46,7 @@ class Text:
         self.inner: set[Node] = set()
         self.parts: set[Node] = set()
         self.rounds: dict[Node, str] = {}
+        self.starts: dict[Node, tuple[str, float]] = {}
         self.begun: dict[Tensor, Node] = {}
         self.definitions: dict[str, str] = {}
         self.texts: dict[str, str] = {}
@@ -88,6 +90,10 @@ class Text:
             other = first.setdefault(id(node.value), node)
             if other is not node and node.operation is None and not node.requires_grad:
                 self.twins[node] = other
+        states = states_of(self.story, nodes, lambda node: self.name_of(node) is None)
+        self.starts = states.starts
+        self.rounds.update(states.names)
+        self.twins.update(states.twins)
 
     def inputs(self, node: Node) -> Sequence[Any]:
         """The inputs of a node, as hooks replaced them; for a detached leaf, the node whose value it has."""
@@ -138,13 +144,6 @@ class Text:
         if name is not None and written is not None and written.versions.count:
             return self._lasting(written, node) or name  # not `m`, where it is of `for m in momenta`
         return name or own
-
-    def state_begun(self, node: Node) -> str | None:
-        """The name of a tensor that is written later, and that begins as this node, which no line names."""
-        tensor = node.tensor
-        if tensor is None or self.begun.get(tensor) is not node or not tensor.versions.count:
-            return None
-        return self.story.tensors.get(tensor)
 
     def _lasting(self, tensor: Tensor, node: Node) -> str | None:
         """The name of a tensor that is written: a variable's, `x_grad` for a gradient, or that of its first node."""

@@ -1,0 +1,124 @@
+"""The state that an optimizer makes in its first step: as what it begins, before the loop (`states_of`).
+
+So all rounds of the loop are alike, the first as well. Where an optimizer is made anew at each epoch, its state begins
+before the first round of each.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxvjp.core.record.graph import Node, Number
+from jaxvjp.core.record.observers import Walked
+from jaxvjp.explain.names import numbered
+from jaxvjp.explain.story import Story
+
+Chain = list[Node]
+"""The nodes of one memory, in the order of its writes."""
+
+
+class States(NamedTuple):
+    """What is known of the states that a line of the user's begins and writes.
+
+    Attributes:
+        starts: for each leaf that a state begins as, its name, and its place in time.
+        names: for each of the later nodes of a state its name.
+        twins: nodes in whose place others stand, of the same value: of the first momentum, which is the gradient, the
+            sum 0.9 * 0 + gradient.
+    """
+
+    starts: dict[Node, tuple[str, float]]
+    names: dict[Node, str]
+    twins: dict[Node, Node]
+
+
+def states_of(story: Story, nodes: Sequence[Node], unnamed: Any) -> States:
+    """The states among `nodes`; `unnamed` tells whether no line of the user's names a node."""
+    nodes = sorted(nodes, key=lambda node: node.serial)
+    walks = [each.order for each in story.events if isinstance(each.what, Walked)]
+    memories: dict[int, Chain] = {}
+    keys: dict[Node, Any] = {}
+    lines: dict[Any, list[int]] = {}
+    for node in nodes:
+        lines.setdefault(node.where, []).append(node.serial)
+        key = node.versions
+        if key is None and node.in_place and type(node.inputs[0]) is Node:  # the count is noted at the next write
+            key = keys.get(node.inputs[0])
+        if key is not None and key.count and not node.requires_grad:
+            keys[node] = key
+            memories.setdefault(id(key), []).append(node)
+    found = States({}, {}, {})
+    sites: dict[Any, dict[int, list[tuple[Chain, Node]]]] = {}
+    for chain in memories.values():
+        start = chain[0] if chain[0].operation is None and chain[0].value is not None else _momentum(chain, found)
+        if start is not None and len(chain) > 1 and chain[0].where is not None and unnamed(chain[0]):
+            round_ = bisect.bisect(walks, chain[0].serial)
+            sites.setdefault(chain[0].where, {}).setdefault(round_, []).append((chain, start))
+    taken = {*story.tensors.values()}
+    for where, rounds in sites.items():
+        *_, last = rounds.values()
+        names: list[str | None] = []
+        for chain, _ in last:
+            names.append(_name(chain, story, {*taken, *names}))
+        taken |= {each for each in names if each}
+        alike = len({tuple([str(start.aval) for _, start in own]) for own in rounds.values()}) == 1
+        for round_, own in rounds.items() if alike else [(0, last)]:
+            order = -1.0 if len(rounds) == 1 or not alike else _begins(lines, where, walks[:round_], own[0][0][0])
+            order = order if round_ or not alike else float(own[0][0][0].serial)
+            for (chain, start), name in zip(own, names, strict=True):
+                if name is not None:
+                    found.starts[start] = name, order
+                    written = [node for node in chain if node.operation is chain[-1].operation]
+                    found.names.update(
+                        dict.fromkeys(
+                            [*written, *[found.twins[each] for each in chain[:1] if each in found.twins]], name
+                        )
+                    )
+    return found
+
+
+def _name(chain: Chain, story: Story, taken: set[Any]) -> str | None:
+    """The name of a memory: that of the user's tensor; of one that only one line writes, again and again, `state`."""
+    tensors = [each.tensor for each in chain if each.tensor is not None]
+    known = next((story.tensors[each] for each in tensors if each in story.tensors), None)
+    again = sum(each.operation is chain[-1].operation for each in chain) > 1
+    if known is None and again and len({each.where for each in chain}) == 1:
+        return numbered("state", taken)
+    return known
+
+
+def _begins(lines: dict[Any, list[int]], where: Any, walks: Sequence[float], start: Node) -> float:
+    """The time before the first round in which a line makes its state: after the round before, as that line ends it,
+    or before the first line that is to run again."""
+    before = [each for each in lines[where] if walks and each < walks[-1]]
+    if before:
+        return before[-1] + 0.5
+    again = [own[0] for own in lines.values() if own[0] < start.serial < own[-1]]
+    return min(again, default=start.serial) - 0.5
+
+
+def _momentum(chain: Chain, found: States) -> Node | None:
+    """The zeros that a momentum may begin as, if its first value is the gradient and the second 0.9 * first + gradient:
+    then 0.9 * zeros + gradient is the first."""
+    if len(chain) < 3 or chain[0].operation is None or chain[0].operation.name != "clone":
+        return None
+    first, scaled, added = chain[:3]
+    names = [each.operation and each.operation.name for each in (scaled, added)]
+    if names != ["mul", "add.scaled"] or scaled.inputs[0] is not first or added.inputs[0] is not scaled:
+        return None
+    number, factor = scaled.inputs[1], added.inputs[2]
+    if type(number) is not Number or type(factor) is not Number or factor.value != 1:
+        return None
+    zeros = Node(None, (), (), first.aval, where=first.where)
+    zeros.value = np.zeros(first.aval.shape, first.aval.dtype.numpy)
+    product = Node(scaled.operation, scaled.static, (zeros, number.again()), first.aval, where=first.where)
+    total = Node(
+        added.operation, added.static, (product, first.inputs[0], factor.again()), first.aval, where=first.where
+    )
+    zeros.serial, product.serial, total.serial = -1, first.serial, first.serial
+    found.twins[first] = total
+    return zeros
