@@ -53,10 +53,8 @@ class Lifted:
         self.members: list[str | None] = [None] * len(params)
         self.name = ""
         top.functions.append(self)
-
-    def gives(self, node: Node) -> bool:
-        """Whether a node is computed inside."""
-        return self.inner.inside is not None and node in self.inner.inside
+        for node in self.inner.inside or ():
+            top.owners.setdefault(node, self)
 
     def give(self, node: Node) -> Value | None:
         """The value outside of a node that is computed inside, which the function returns then; None if it cannot."""
@@ -163,10 +161,12 @@ def owners_of(top: Scope, wanted: Node) -> dict[Node, Lifted]:
     """The functions that compute `wanted` and what it is made of: those that have it inside, and those before whose
     backward pass it was recorded and on whose inside it depends, as a running mean does."""
     owners: dict[Node, Lifted] = {}
-    for node in reachable([wanted], lambda each: () if each in top.values else top.text.inputs(each)):
+    for node in reachable(
+        [wanted], lambda each: () if each in top.values or each in top.owners else top.text.inputs(each)
+    ):
         if node in top.values:
             continue
-        owner = next((each for each in top.functions if each.gives(node)), None)
+        owner = top.owners.get(node)
         if owner is None and not wanted.requires_grad:
             owner = next((each for each in top.functions if each.order > node.serial), None)
             if owner is not None and not any(owners.get(each) is owner for each in top.text.inputs(node)):
@@ -183,6 +183,7 @@ def given_back(top: Scope, wanted: Node) -> Value | None:
         return None
     for node, owner in owners.items():
         owner.inner.inside.add(node)  # type: ignore[union-attr]
+        top.owners.setdefault(node, owner)
     for node, owner in owners.items():  # a function may read what an earlier one gives back
         for each in top.text.inputs(node):
             if owners.get(each, owner) is not owner:

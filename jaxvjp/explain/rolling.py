@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+from bisect import bisect
 from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -103,7 +104,17 @@ class _Lines:
     def __init__(self, lines: Sequence[Line], taken: frozenset[str]) -> None:
         self.lines, self.taken = list(lines), taken
         self.patterns = [_pattern(each.text) for each in lines]
+        self.texts = [(pattern.template, line.sources) for pattern, line in zip(self.patterns, lines, strict=True)]
         self.known: dict[int, _Loop | None] = {}
+        self.places: dict[str, list[int]] = {}
+        for place, each in enumerate(self.patterns):
+            self.places.setdefault(each.template, []).append(place)
+            self.places.setdefault(f"shape {each.shape}", []).append(place)
+
+    def periods(self, place: int, alike: str) -> list[int]:
+        """How far the lines are away that are alike, and begin a second round."""
+        places = self.places[alike]
+        return [each - place for each in places[bisect(places, place) : bisect(places, (place + len(self.lines)) // 2)]]
 
     def best(self, place: int) -> _Loop | None:
         """The loop from line `place` on that saves most lines."""
@@ -140,9 +151,7 @@ class _Lines:
     def _best(self, place: int) -> _Loop | None:
         best: _Loop | None = None
         whole: list[tuple[int, int]] = []  # periods, and where loops of them end that need no more than a range
-        for period in range(1, (len(self.lines) - place) // 2 + 1):
-            if self.patterns[place].template != self.patterns[place + period].template:
-                continue
+        for period in self.periods(place, self.patterns[place].template):
             if any(not period % known and self._end(place, period) <= end for known, end in whole):
                 continue
             for rows in self._periodic(place, period):
@@ -189,7 +198,7 @@ class _Lines:
         """Rounds of several kinds, which begin at the user's line of line `place`."""
         lines, source = self.lines, self.lines[place].sources[:1]
         begins = [k for k in range(place, len(lines)) if source and lines[k].sources[:1] == source]
-        texts = [(pattern.template, line.sources) for pattern, line in zip(self.patterns, lines, strict=True)]
+        texts = self.texts
         rounds: list[range] = []
         kinds: dict[tuple[Any, ...], None] = {}
         for begin, after in pairwise([*begins, None]):
@@ -274,7 +283,7 @@ class _Lines:
         """If the first round reads another variable, `h = x * 2` before `h = h * 2`: the start value of each such loop
         variable (h = x), and the first round rewritten like the others. None if that does not apply."""
         lines, patterns = self.lines, self.patterns
-        for period in range(1, (len(lines) - place) // 2 + 1):
+        for period in self.periods(place, f"shape {patterns[place].shape}"):
             ends = (place, place + period - 1)
             if any(patterns[each].shape != patterns[each + period].shape for each in ends):
                 continue
@@ -282,26 +291,25 @@ class _Lines:
                 continue  # such a variable is read in the first line of a round, or assigned in the last
             names: dict[str, str] = {}
             stored: set[str] = set()
-            first: list[Line] = []
+            others: list[dict[int, str]] = []
             for one in range(place, place + period):
                 old_line, new_line = patterns[one], patterns[one + period]
                 if old_line.shape != new_line.shape or lines[one].sources != lines[one + period].sources:
                     break
-                other = {}
-                for number, (old, new) in enumerate(zip(old_line.names, new_line.names, strict=True)):
-                    if old != new:
-                        other[number] = new
-                        if new in stored or names.setdefault(new, old) != old:
-                            break
-                    elif old in names and old not in stored and number not in old_line.stores:
-                        break
-                else:
-                    stored |= {old_line.names[each] for each in old_line.stores}
-                    first.append(lines[one]._replace(text=_renamed(lines[one].text, other)) if other else lines[one])
-                    continue
-                break
-            if len(first) == period and names and {*names} <= stored and not {*names} & {*names.values()}:
-                return names, first
+                pairs = list(enumerate(zip(old_line.names, new_line.names, strict=True)))
+                other = {number: new for number, (old, new) in pairs if old != new}
+                if any(new in stored or names.setdefault(new, old) != old for _, (old, new) in pairs if old != new):
+                    break
+                kept = [old for number, (old, new) in pairs if old == new and number not in old_line.stores]
+                if any(old in names and old not in stored for old in kept):
+                    break
+                stored |= {old_line.names[each] for each in old_line.stores}
+                others.append(other)
+            if len(others) == period and names and {*names} <= stored and not {*names} & {*names.values()}:
+                first = zip(lines[place : place + period], others, strict=True)
+                return names, [
+                    line._replace(text=_renamed(line.text, other)) if other else line for line, other in first
+                ]
         return None
 
 

@@ -66,8 +66,7 @@ def dependent(text: Text, outputs: Sequence[Node], given: Iterable[Any], top: Sc
             return node in params
         if node in top.values and not node.requires_grad:
             return True
-        given = any(each.gives(node) for each in top.functions)
-        return given and not any(each in flow for each in text.inputs(node))
+        return node in top.owners and not any(each in flow for each in text.inputs(node))
 
     order = reachable(outputs, lambda node: () if stops(node) else text.inputs(node))
     order = [node for node in order if not stops(node) and not (node.is_leaf and node.requires_grad)]
@@ -100,6 +99,7 @@ class Scope:
         differentiated: whether `jax.vjp` is taken of what is written here, so that `stop_gradient` is needed where
             torch stops.
         reached: values of the outer scope that are read here, each with the value that stands for it here.
+        functions, owners: the functions that are differentiated, and for each node the first one that computes it.
         calls: by backward step of a custom Function, the step that calls it, which may have several outputs.
         transform: the node of the transform of a function, such as `torch.vmap`, that is written here; None outside.
         called: the names of the functions that are called here.
@@ -118,6 +118,7 @@ class Scope:
         self.reached: dict[Value, Value] = {}
         self.calls: dict[Any, Step] = {}
         self.functions: list[Any] = []
+        self.owners: dict[Node, Any] = {}
         self.only_rows: dict[Value, Value] = {}  # values of one row, and that row
         self.transform: Node | None = None if outer is None else outer.transform
         self.called: set[str] = set()
