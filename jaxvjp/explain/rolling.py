@@ -25,7 +25,8 @@ ENOUGH = 2
 KINDS, PERIOD = 4, 256
 """At most so many kinds of rounds, and lines in a round of one, are in a loop with an `if`."""
 LISTED, LONG = 3, 100
-"""At most LISTED numbers of a round are listed; of a list each LONG characters count as a line."""
+"""At most LISTED numbers of a round are listed, or depend on a condition; of a list each LONG characters count as a
+line."""
 SHORT = 60
 """A condition on the round's number is not longer."""
 
@@ -233,7 +234,7 @@ class _Lines:
                 return None
             for slot, row in enumerate(rows):
                 row.append(here.get(slot))
-        return rows
+        return [row for row in rows if any(each is not None for each in row)]
 
     def _loop(self, place: int, rows: Rows) -> tuple[_Loop | None, bool]:
         """Rounds as a loop, and whether it needs no more than a range; None if it cannot be written, or is longer."""
@@ -298,7 +299,11 @@ class _Lines:
                     break
                 pairs = list(enumerate(zip(old_line.names, new_line.names, strict=True)))
                 other = {number: new for number, (old, new) in pairs if old != new}
-                if any(new in stored or names.setdefault(new, old) != old for _, (old, new) in pairs if old != new):
+                if any(
+                    new in stored or number in old_line.stores or names.setdefault(new, old) != old
+                    for number, (old, new) in pairs
+                    if old != new
+                ):
                     break
                 kept = [old for number, (old, new) in pairs if old == new and number not in old_line.stores]
                 if any(old in names and old not in stored for old in kept):
@@ -372,11 +377,12 @@ def _headed(
     if len(flags) < len(kinds):
         return None
     texts: dict[int, dict[int, str]] = {}
-    dear, used = 0.0, bool(kinds)
+    dear, used, conditions = 0.0, bool(kinds), list[str]()
     for (slot, number), column in columns.items():
         text, cost = _in_terms(column, values, index)
         dear += cost
         used |= text is not None
+        conditions += [text] if text is not None and " if " in text else []
         if text is None:
             full = _complete(column)
             if full not in listed:
@@ -384,7 +390,7 @@ def _headed(
                 items.append(called(full, "number"))
             text = items[listed.index(full)]
         texts.setdefault(slot, {})[number] = text
-    if len(listed) > LISTED:
+    if len(listed) > LISTED or len({*conditions}) > LISTED:
         return None
     bounds = f"{values.stop}" if (first, step) == (0, 1) else f"{first}, {values.stop}" + f", {step}" * (step != 1)
     head = f"for {index} in range({bounds})"

@@ -281,8 +281,11 @@ class Scope:
         how = written_node(node, not self.text.exact)
         self.text.simplified |= how.simplified
         if how.results[0] in how.given and not how.several:  # `clone`: the same value
-            place = how.given.index(how.results[0])
-            return self._alias(node, self.value(node.inputs[place]))
+            source = self.value(node.inputs[how.given.index(how.results[0])])
+            if node in self.text.copies and self.outer is None:
+                own = Step([source], lambda e: e[0], [self._wanted(node)], node.serial, node.where)
+                return self.add(own).outputs[0]
+            return self._alias(node, source)
         for each in how.definitions:
             self.text.imports.update(dict.fromkeys(each.imports))
             self.text.define(each.name, each.text)

@@ -30,6 +30,7 @@ from jaxvjp.explain.names import assigned
 from jaxvjp.explain.scope import NeedsWide, Scope, partial
 from jaxvjp.explain.story import Event, Story, hooks_before, released
 from jaxvjp.explain.text import Text, wide
+from jaxvjp.tensor.tensor import Tensor
 
 STYLES = ("vjp", "grad", "jacrev")
 
@@ -114,6 +115,7 @@ class Writer:
         self.results: list[tuple[Node, Node | None, Value]] = []
 
     def program(self) -> Program:
+        self.text.tabulate(self.nodes)
         for place, event in enumerate(self.story.events):
             if isinstance(event.what, Walked):
                 self.walk(place, event, event.what)
@@ -395,7 +397,11 @@ class Writer:
         if self.story.hypothetical or not walked.after:
             if gradient is not None:
                 self.top.values[gradient] = value
-            self.results.append((target, gradient, value))
+            later = [
+                each.where for each in self.story.events if isinstance(each.what, Walked) and each.order > event.order
+            ]
+            if event.where is None or event.where not in later:  # of a line that runs again the last ones can be read
+                self.results.append((target, gradient, value))
             return
         if before is not None or self.accumulates(walked, target, event):
             base = self.top.values[target].wanted or "x"
@@ -438,7 +444,10 @@ class Writer:
         intermediate values of what was differentiated."""
         if self.story.hypothetical:
             return [value for _, _, value in self.results]
+        gone = self.gone()
         for tensor, (target, value) in self.gradients.items():
+            if tensor in gone:
+                continue
             node = None if tensor._grad is None else tensor._grad.node
             if node is not None:
                 value = self.top.value(node)
@@ -446,7 +455,9 @@ class Writer:
                 value.wanted = f"{self.top.values[target].wanted or 'x'}_grad"
             self.results.append((target, node, value))
         gradients = {value.wanted: value for _, _, value in self.results}
-        owners = [tensor.node for tensor, first in self.text.first.items() if tensor.node is not first]
+        owners = [
+            tensor.node for tensor, first in self.text.first.items() if tensor.node is not first and tensor not in gone
+        ]
         back = [node for node in dict.fromkeys([*owners, *self.story.shown]) if not self.intermediate(node)]
         for node in back:
             value = self.top.value(node)
@@ -455,6 +466,16 @@ class Writer:
                 value.wanted = own  # `g = x.grad`, where x has another `grad` now
             self.state.append((node, value))
         return [*[value for _, value in self.state], *[value for _, _, value in self.results]]
+
+    def gone(self) -> set[Tensor]:
+        """The trained tensors that no variable shows, and in whose place the same line has made another since."""
+        lasting = {first.where: tensor for tensor, first in self.text.first.items()}
+        named = self.story.tensors
+        return {
+            tensor
+            for tensor, first in self.text.first.items()
+            if tensor not in named and lasting[first.where] in named and first.where is not None
+        }
 
     def intermediate(self, node: Node) -> bool:
         """Whether a value is known only inside a function: nobody wrote it in place, and no other round gives it

@@ -7,7 +7,7 @@ before the first round of each.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,12 @@ from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.core.record.observers import Walked
 from jaxvjp.explain.names import numbered
 from jaxvjp.explain.story import Story
+from jaxvjp.ops.op import Aval
+from jaxvjp.ops.view import select
+from jaxvjp.types.dtypes import int32
 
+ROUNDS = 3
+"""Of fewer rounds data is no table."""
 Chain = list[Node]
 """The nodes of one memory, in the order of its writes."""
 
@@ -29,11 +34,13 @@ class States(NamedTuple):
         names: for each of the later nodes of a state its name.
         twins: nodes in whose place others stand, of the same value: of the first momentum, which is the gradient, the
             sum 0.9 * 0 + gradient.
+        copies: copies that a line writes again and again: `average = w`, before the loop.
     """
 
     starts: dict[Node, tuple[str, float]]
     names: dict[Node, str]
     twins: dict[Node, Node]
+    copies: set[Node]
 
 
 def states_of(story: Story, nodes: Sequence[Node], unnamed: Any) -> States:
@@ -51,10 +58,12 @@ def states_of(story: Story, nodes: Sequence[Node], unnamed: Any) -> States:
         if key is not None and key.count and not node.requires_grad:
             keys[node] = key
             memories.setdefault(id(key), []).append(node)
-    found = States({}, {}, {})
+    found = States({}, {}, {}, set())
     sites: dict[Any, dict[int, list[tuple[Chain, Node]]]] = {}
     for chain in memories.values():
         start = chain[0] if chain[0].operation is None and chain[0].value is not None else _momentum(chain, found)
+        if chain[0].operation is not None and chain[0].operation.name == "clone" and _again(chain):
+            found.copies.add(chain[0])
         if start is not None and len(chain) > 1 and chain[0].where is not None and unnamed(chain[0]):
             round_ = bisect.bisect(walks, chain[0].serial)
             sites.setdefault(chain[0].where, {}).setdefault(round_, []).append((chain, start))
@@ -85,10 +94,14 @@ def _name(chain: Chain, story: Story, taken: set[Any]) -> str | None:
     """The name of a memory: that of the user's tensor; of one that only one line writes, again and again, `state`."""
     tensors = [each.tensor for each in chain if each.tensor is not None]
     known = next((story.tensors[each] for each in tensors if each in story.tensors), None)
-    again = sum(each.operation is chain[-1].operation for each in chain) > 1
-    if known is None and again and len({each.where for each in chain}) == 1:
+    if known is None and _again(chain) and len({each.where for each in chain}) == 1:
         return numbered("state", taken)
     return known
+
+
+def _again(chain: Chain) -> bool:
+    """Whether the line that writes a memory last has written it before."""
+    return sum((each.where, each.operation) == (chain[-1].where, chain[-1].operation) for each in chain) > 1
 
 
 def _begins(lines: dict[Any, list[int]], where: Any, walks: Sequence[float], start: Node) -> float:
@@ -122,3 +135,26 @@ def _momentum(chain: Chain, found: States) -> Node | None:
     zeros.serial, product.serial, total.serial = -1, first.serial, first.serial
     found.twins[first] = total
     return zeros
+
+
+def tabulated(nodes: Sequence[Node], named: Any) -> Iterator[tuple[Node, str | None, list[tuple[Node, Node]]]]:
+    """Data that a line makes anew in each round, such as noise, as rows of one array: the array, their name, and for
+    each of them the row that stands for it. `named` tells the name of a node."""
+    sites: dict[Any, list[Node]] = {}
+    for node in sorted(nodes, key=lambda node: node.serial):
+        written = node.requires_grad or (node.versions is not None and node.versions.count)
+        if node.operation is None and node.value is not None and node.where is not None and not written:
+            sites.setdefault((node.where, str(node.aval)), []).append(node)
+    for own in sites.values():
+        names = {named(each) for each in own}
+        if len(own) >= ROUNDS and len(names) == 1 and own[0].aval.shape:
+            values = np.stack([np.asarray(each.value) for each in own])
+            aval = own[0].aval
+            table = Node(None, (), (), Aval(values.shape, aval.dtype, False, aval.device), where=own[0].where)
+            table.value, table.serial = values, -1
+            rows = [
+                Node(select, (0,), (table, Number(place, int32)), aval, where=own[0].where) for place in range(len(own))
+            ]
+            for node, row in zip(own, rows, strict=True):
+                row.serial = node.serial
+            yield table, names.pop(), list(zip(own, rows, strict=True))

@@ -16,7 +16,7 @@ from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.program import Program
 from jaxvjp.explain.block import Value
 from jaxvjp.explain.names import assigned, numbered, safe, statement, within_builtin
-from jaxvjp.explain.states import states_of
+from jaxvjp.explain.states import states_of, tabulated
 from jaxvjp.explain.story import Story
 from jaxvjp.ops.identity import function_result, tuple_item, variable
 from jaxvjp.ops.op import Aval
@@ -42,6 +42,7 @@ class Text:
         for node, tensor in story.owners.items():
             self.first.setdefault(tensor, node)
         self.twins: dict[Node, Node] = {}
+        self.copies: set[Node] = set()
         self.changed = {node: found for node, each in story.unpacked.items() if (found := _changed(each))}
         self.inner: set[Node] = set()
         self.parts: set[Node] = set()
@@ -94,6 +95,17 @@ class Text:
         self.starts = states.starts
         self.rounds.update(states.names)
         self.twins.update(states.twins)
+        self.copies = states.copies
+
+    def tabulate(self, nodes: Sequence[Node]) -> None:
+        """Has data that a line makes in each round as rows of one array, for a loop over them."""
+        known = {*self.twins, *self.starts, *self.twins.values()}
+        for table, own, rows in tabulated([node for node in nodes if node not in known], self.name_of):
+            name = numbered(f"{own}s" if own else "data", self.taken)
+            self.taken.add(name)
+            self.starts[table] = name, -1
+            self.twins.update(rows)
+            self.rounds.update((row, own) for _, row in rows if own)
 
     def inputs(self, node: Node) -> Sequence[Any]:
         """The inputs of a node, as hooks replaced them; for a detached leaf, the node whose value it has."""
