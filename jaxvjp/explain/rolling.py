@@ -273,7 +273,7 @@ class _Lines:
                 other = before == tuple(not each for each in kind)
                 body.append(Repeat("else" if other else f"if {flags[kind]}", tuple(inner)))
             before = kind
-        repeat = Repeat(head, tuple(body))
+        repeat = _tidied(Repeat(head, tuple(body)), names)
         saved = covered - _size([repeat]) - dear
         differs = bool(columns) or several
         enough = saved >= ENOUGH if (differs and rounds < ROUNDS) or several else saved > 0
@@ -316,6 +316,27 @@ class _Lines:
                     line._replace(text=_renamed(line.text, other)) if other else line for line, other in first
                 ]
         return None
+
+
+def _tidied(line: Any, names: frozenset[str]) -> Any:
+    """A line with `i` in the place of `i + 0`, which is like `i + 1` until inner loops are found."""
+    if isinstance(line, Repeat):
+        return Repeat(line.head, tuple([_tidied(each, names) for each in line.lines]))
+    text = _Sums(names).visit(ast.parse(line.text)) if "+ 0" in line.text else None
+    return line if text is None else line._replace(text=_statement(text))
+
+
+class _Sums(ast.NodeTransformer):
+    """Rewrites `i + 0` for variables i."""
+
+    def __init__(self, names: frozenset[str]) -> None:
+        self.names = names
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        zero = isinstance(node.right, ast.Constant) and type(node.right.value) is int and node.right.value == 0
+        own = {each.id for each in ast.walk(node.left) if isinstance(each, ast.Name)}
+        return node.left if zero and isinstance(node.op, ast.Add) and own and own <= self.names else node
 
 
 def _longest(repeat: Repeat) -> int:
@@ -420,8 +441,9 @@ def _straight(column: Sequence[Any], values: Sequence[int]) -> tuple[int, int] |
     known = [(value, each) for value, each in zip(values, column, strict=True) if each is not None]
     if any(type(each) is not int for _, each in known):
         return None
-    (value, start), (other, after) = known[:2] if len(known) > 1 else (known[0], known[0])
-    factor = (after - start) // (other - value) if other != value else 0
+    value, start = known[0]
+    other, after = next(((other, each) for other, each in known if other != value), (value + 1, start))
+    factor = (after - start) // (other - value)
     rest = start - factor * value
     return (factor, rest) if all(each == factor * value + rest for value, each in known) else None
 
@@ -441,16 +463,11 @@ def _in_terms(column: Sequence[Any], values: range, index: str) -> tuple[str | N
     straight = _straight(column, values)
     if straight is not None:
         return _linear(index, *straight), 0
-    if all(type(each) is int for each in full) and (values.start, values.step) == (0, 1):
-        for period in range(2, len(full) // 2 + 1):
-            if all(full[k] == full[k % period] for k in range(len(full))):
-                found = _straight(full[:period], range(period))
-                return (None, 0) if found is None else (_linear(f"({index} % {period})", *found), 1.5)
-        period = next(k for k, each in enumerate(full) if each != full[0])
-        if all(full[k] == full[k // period * period] for k in range(len(full))):
-            found = _straight(full[::period], range(len(full[::period])))
+    for period in range(2, len(full) // 2 + 1 if (values.start, values.step) == (0, 1) else 0):
+        for sign, own in (("%", [each % period for each in values]), ("//", [each // period for each in values])):
+            found = _straight(column, own)
             if found is not None:
-                return _linear(f"({index} // {period})", *found), 1.5
+                return _linear(f"({index} {sign} {period})", *found), 1.5
     both = list({repr(each): each for each in full}.values())
     if len(both) == 2:
         condition = _condition([repr(each) == repr(both[0]) for each in full], values, index)
@@ -486,7 +503,7 @@ def _linear(index: str, factor: int, rest: int) -> str:
     text = index if factor == 1 else f"-{index}" if factor == -1 else f"{factor} * {index}"
     if factor < 0 < rest:
         return f"{rest} - {index}" if factor == -1 else f"{rest} - {-factor} * {index}"
-    return text if not rest else f"{text} {'+' if rest > 0 else '-'} {abs(rest)}"
+    return f"{text} {'+' if rest >= 0 else '-'} {abs(rest)}"
 
 
 class _Holes(ast.NodeTransformer):

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.core.record.observers import Walked
-from jaxvjp.explain.names import numbered
+from jaxvjp.explain.names import assigned, numbered
 from jaxvjp.explain.story import Story
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.view import select
@@ -67,6 +68,9 @@ def states_of(story: Story, nodes: Sequence[Node], unnamed: Any) -> States:
         if start is not None and len(chain) > 1 and chain[0].where is not None and unnamed(chain[0]):
             round_ = bisect.bisect(walks, chain[0].serial)
             sites.setdefault(chain[0].where, {}).setdefault(round_, []).append((chain, start))
+    again = {assigned(where) for where, own in lines.items() if len(own) > 1} - {None}
+    copied = (each for each in nodes if each.operation is not None and each.operation.name == "clone")
+    found.copies.update(each for each in copied if assigned(each.where) in again)
     taken = {*story.tensors.values()}
     for where, rounds in sites.items():
         *_, last = rounds.values()
@@ -75,9 +79,13 @@ def states_of(story: Story, nodes: Sequence[Node], unnamed: Any) -> States:
             names.append(_name(chain, story, {*taken, *names}))
         taken |= {each for each in names if each}
         alike = len({tuple([str(start.aval) for _, start in own]) for own in rounds.values()}) == 1
-        for round_, own in rounds.items() if alike else [(0, last)]:
-            order = -1.0 if len(rounds) == 1 or not alike else _begins(lines, where, walks[:round_], own[0][0][0])
-            order = order if round_ or not alike else float(own[0][0][0].serial)
+        counts = [*rounds] if alike else [0]
+        for round_, after in zip(counts, [*counts[1:], None], strict=True):
+            own, order = rounds[round_] if alike else last, -1.0
+            if len(rounds) > 1 and alike:
+                order = _begins(lines, where, own[0][0][0], walks[:round_], walks[:after])
+            elif alike and not round_:
+                order = float(own[0][0][0].serial)
             for (chain, start), name in zip(own, names, strict=True):
                 if name is not None:
                     found.starts[start] = name, order
@@ -104,14 +112,20 @@ def _again(chain: Chain) -> bool:
     return sum((each.where, each.operation) == (chain[-1].where, chain[-1].operation) for each in chain) > 1
 
 
-def _begins(lines: dict[Any, list[int]], where: Any, walks: Sequence[float], start: Node) -> float:
-    """The time before the first round in which a line makes its state: after the round before, as that line ends it,
-    or before the first line that is to run again."""
-    before = [each for each in lines[where] if walks and each < walks[-1]]
-    if before:
-        return before[-1] + 0.5
-    again = [own[0] for own in lines.values() if own[0] < start.serial < own[-1]]
-    return min(again, default=start.serial) - 0.5
+def _begins(
+    lines: dict[Any, list[int]], where: Any, start: Node, walks: Sequence[float], others: Sequence[float]
+) -> float:
+    """The time before the first round in which a line makes its state: before the first line after the epoch before
+    that runs again in this one. `walks` are the backward passes until then, `others` those until the next epoch."""
+    before = max([each for each in lines[where] if walks and each < walks[-1]], default=-1)
+    until = max([each for each in lines[where] if others and each < others[-1]], default=start.serial)
+    again = [
+        own[first]
+        for own in lines.values()
+        if (first := bisect.bisect(own, before)) < len(own) and own[first] < start.serial
+        if any(start.serial < each <= until for each in own[first:])
+    ]
+    return min(again, default=before + 1) - 0.5
 
 
 def _momentum(chain: Chain, found: States) -> Node | None:
@@ -147,7 +161,8 @@ def tabulated(nodes: Sequence[Node], named: Any) -> Iterator[tuple[Node, str | N
             sites.setdefault((node.where, str(node.aval)), []).append(node)
     for own in sites.values():
         names = {named(each) for each in own}
-        if len(own) >= ROUNDS and len(names) == 1 and own[0].aval.shape:
+        differ = len({np.asarray(each.value).tobytes() for each in own}) > 1
+        if len(own) >= ROUNDS and len(names) == 1 and own[0].aval.shape and differ:
             values = np.stack([np.asarray(each.value) for each in own])
             aval = own[0].aval
             table = Node(None, (), (), Aval(values.shape, aval.dtype, False, aval.device), where=own[0].where)
@@ -158,3 +173,26 @@ def tabulated(nodes: Sequence[Node], named: Any) -> Iterator[tuple[Node, str | N
             for node, row in zip(own, rows, strict=True):
                 row.serial = node.serial
             yield table, names.pop(), list(zip(own, rows, strict=True))
+
+
+def histories_of(story: Story, nodes: Sequence[Node]) -> dict[Node, tuple[str, int]]:
+    """The values that a line appends to a list of the user's in each round, `losses.append(loss)`, with the list's
+    name and their places; only those that nothing reads in a later round."""
+    lists: dict[str, dict[int, Node]] = {}
+    for node in story.shown:
+        for each in story.every.get(node, ()):
+            base, _, place = each.rpartition("_")
+            written = (node.requires_grad and node.is_leaf) or (node.versions is not None and node.versions.count)
+            if base and place.isdigit() and node.operation is not None and not written:
+                lists.setdefault(base, {})[int(place)] = node
+    read: dict[Any, int] = {}
+    for node in nodes:
+        read.update((each, max(read.get(each, 0), node.serial)) for each in node.inputs)
+    found = {}
+    for base, own in lists.items():
+        rounds = [own[place] for place in sorted(own)]
+        complete = len(own) >= ROUNDS and sorted(own) == [*range(len(own))] and base not in story.names.values()
+        in_time = all(one.serial < after.serial > read.get(one, 0) for one, after in pairwise(rounds))
+        if complete and in_time and len({each.where for each in rounds}) == 1:
+            found.update((node, (base, place)) for place, node in enumerate(rounds))
+    return found

@@ -18,7 +18,7 @@ from jaxvjp.explain.block import Value
 from jaxvjp.explain.names import assigned, numbered, safe, statement, within_builtin
 from jaxvjp.explain.states import states_of, tabulated
 from jaxvjp.explain.story import Story
-from jaxvjp.ops.identity import function_result, tuple_item, variable
+from jaxvjp.ops.identity import detach, function_result, tuple_item, variable
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.view import put, split_one, unbind_one
 from jaxvjp.tensor.tensor import Tensor
@@ -71,7 +71,8 @@ class Text:
                 last[node.where] = node
         rounds: dict[Any, list[Node]] = {}
         for node in sorted(nodes, key=lambda node: node.serial):
-            if node.operation is not None and node.where is not None and not node.requires_grad:
+            passive = not node.requires_grad or node.operation is detach
+            if node.operation is not None and node.where is not None and passive:
                 rows = node.inputs[0] if node.operation is unbind_one else None  # of `zip(xs, ys)` each has its name
                 rounds.setdefault((node.where, node.operation, node.aval, rows), []).append(node)
         for own in rounds.values():  # a value that has its name after the last round has it in each, as optimizers' do
