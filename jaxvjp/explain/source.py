@@ -124,7 +124,7 @@ class Writer:
         self.results: list[tuple[Node, Node | None, Value]] = []
 
     def program(self) -> Program:
-        self.text.tabulate(self.nodes)
+        self.text.look_for_rounds(self.nodes)
         for place, event in enumerate(self.story.events):
             if isinstance(event.what, Walked):
                 self.walk(place, event, event.what)

@@ -188,7 +188,7 @@ def histories_of(story: Story, nodes: Sequence[Node]) -> dict[Node, tuple[str, i
     read: dict[Any, int] = {}
     for node in nodes:
         read.update((each, max(read.get(each, 0), node.serial)) for each in node.inputs)
-    found = {}
+    found: dict[Node, tuple[str, int]] = {}
     for base, own in lists.items():
         rounds = [own[place] for place in sorted(own)]
         complete = len(own) >= ROUNDS and sorted(own) == [*range(len(own))] and base not in story.names.values()

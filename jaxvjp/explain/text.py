@@ -92,14 +92,15 @@ class Text:
             other = first.setdefault(id(node.value), node)
             if other is not node and node.operation is None and not node.requires_grad:
                 self.twins[node] = other
+
+    def look_for_rounds(self, nodes: Sequence[Node]) -> None:
+        """Has all rounds of a loop alike: what an optimizer makes in the first stands before it, and data that a line
+        makes in each is rows of one array."""
         states = states_of(self.story, nodes, lambda node: self.name_of(node) is None)
         self.starts = states.starts
         self.rounds.update(states.names)
         self.twins.update(states.twins)
         self.copies = states.copies
-
-    def tabulate(self, nodes: Sequence[Node]) -> None:
-        """Has data that a line makes in each round as rows of one array, for a loop over them."""
         within = reachable([each for own in self.story.pulled.values() for each in own], lambda node: node.inputs)
         known = {*self.twins, *self.starts, *self.twins.values(), *within}  # an inner function has its own
         for table, own, rows in tabulated([node for node in nodes if node not in known], self.name_of):
