@@ -285,7 +285,7 @@ def divided(functions: Sequence[Lifted], steps: Sequence[Step], varying: Collect
         if varying is not None and value in varying:
             return False
         if step is None or step.free:
-            return True
+            return step is None or all(settled(each, depth) for each in step.inputs)
         if value.wanted is None and uses.get(value) == 1 and len(step.outputs) == 1 and not step.stays:
             return depth > 0 and all(settled(each, depth - 1) for each in step.inputs)
         return varying is None and assigned[safe(value.wanted or "t")] == 1
