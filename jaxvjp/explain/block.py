@@ -47,6 +47,7 @@ class Step:
             `jax.grad` for `jax.value_and_grad`. A single output that is left, and is unnamed, may be nested then.
         late: whether it stands right before what reads it first, and not where it was recorded: `for row in x:` records
             all rows at its beginning, and `row = x[i]` is to stand in round i.
+        part: whether it is a part of its input at a place that is written out, `x[2]`.
     """
 
     __slots__ = (
@@ -58,6 +59,7 @@ class Step:
         "note",
         "order",
         "outputs",
+        "part",
         "recorded",
         "shorter",
         "stays",
@@ -89,7 +91,7 @@ class Step:
         self.unpacked = unpacked or len(self.outputs) > 1
         self.free = free
         self.note = note
-        self.late = False
+        self.late = self.part = False
         self.shorter: Writer | None = None
         self.form = "{targets} = {expression}"
         self.grouped: list[tuple[int, int]] = []  # ranges of outputs that form a nested tuple
@@ -259,12 +261,14 @@ def spelled(expression: Expression) -> str:
 
 
 class _Signs(ast.NodeTransformer):
-    """Rewrites `w + -0.1 * g` as `w - 0.1 * g`, which is the same number."""
+    """Rewrites `w + -0.1 * g` as `w - 0.1 * g`, and `w + 1 * g` as `w + g`, which is the same number."""
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
         if isinstance(node.op, ast.Add) and isinstance(node.right, ast.BinOp) and isinstance(node.right.op, ast.Mult):
             factor = node.right.left
+            if isinstance(factor, ast.Constant) and type(factor.value) is int and factor.value == 1:
+                return ast.BinOp(node.left, ast.Add(), node.right.right)
             if isinstance(factor, ast.UnaryOp) and isinstance(factor.op, ast.USub):
                 product = ast.BinOp(factor.operand, ast.Mult(), node.right.right)
                 return ast.BinOp(node.left, ast.Sub(), product)

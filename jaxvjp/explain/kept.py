@@ -17,6 +17,7 @@ from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.observers import Walked
 from jaxvjp.explain.block import Block, Expression, Step, Value, in_order, live
 from jaxvjp.explain.calls import FunctionCall
+from jaxvjp.explain.cuts import PART_OPS
 from jaxvjp.explain.lifting import placeholders
 from jaxvjp.explain.literals import call as call_of
 from jaxvjp.explain.literals import parsed
@@ -212,6 +213,7 @@ def _begun_outside(call: FunctionCall, given: Sequence[Value], scope: Scope) -> 
         type(node) is Node
         and call.first < node.serial < call.last
         and value in given
+        and node.operation not in PART_OPS
         and any(type(each) is Node for each in scope.text.inputs(node))
         for node, value in scope.values.items()
         if isinstance(value, Value)

@@ -80,7 +80,7 @@ def formatted(lines: Sequence[Line | Repeat], depth: int, file: str | None) -> l
     found: list[tuple[str, Any]] = []
     for each in lines:
         if isinstance(each, Repeat):
-            found.append((f"{'    ' * depth}{each.head}:", ()))
+            found += [(line, ()) for line in _broken(f"{'    ' * depth}{each.head}:")]
             found += formatted(each.lines, depth + 1, file)
             continue
         if each.note == "leaf" and len(each.text) > WIDTH and "array([" in each.text:
@@ -105,8 +105,10 @@ def formatted(lines: Sequence[Line | Repeat], depth: int, file: str | None) -> l
 
 
 def _broken(text: str) -> list[str]:
-    """A long array on several lines, as many rows on each as fit, or numbers of a long row."""
-    indent = " " * (text.index("[") + 1)
+    """A long array or a long list on several lines, as many rows on each as fit, or numbers of a long row."""
+    if len(text) <= WIDTH:
+        return [text]
+    indent = " " * (text.index("(" if text.lstrip().startswith("for ") else "[") + 1)
     whole = re.sub(r"\[[^\[\]]{,80}\]", lambda row: row[0].replace(" ", "\0"), text)
     lines = textwrap.wrap(whole, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
     return [each.replace("\0", " ") for each in lines]

@@ -53,10 +53,8 @@ class Lifted:
         self.members: list[str | None] = [None] * len(params)
         self.name = ""
         top.functions.append(self)
-
-    def gives(self, node: Node) -> bool:
-        """Whether a node is computed inside."""
-        return self.inner.inside is not None and node in self.inner.inside
+        for node in self.inner.inside or ():
+            top.owners.setdefault(node, self)
 
     def give(self, node: Node) -> Value | None:
         """The value outside of a node that is computed inside, which the function returns then; None if it cannot."""
@@ -163,10 +161,12 @@ def owners_of(top: Scope, wanted: Node) -> dict[Node, Lifted]:
     """The functions that compute `wanted` and what it is made of: those that have it inside, and those before whose
     backward pass it was recorded and on whose inside it depends, as a running mean does."""
     owners: dict[Node, Lifted] = {}
-    for node in reachable([wanted], lambda each: () if each in top.values else top.text.inputs(each)):
+    for node in reachable(
+        [wanted], lambda each: () if each in top.values or each in top.owners else top.text.inputs(each)
+    ):
         if node in top.values:
             continue
-        owner = next((each for each in top.functions if each.gives(node)), None)
+        owner = top.owners.get(node)
         if owner is None and not wanted.requires_grad:
             owner = next((each for each in top.functions if each.order > node.serial), None)
             if owner is not None and not any(owners.get(each) is owner for each in top.text.inputs(node)):
@@ -183,6 +183,7 @@ def given_back(top: Scope, wanted: Node) -> Value | None:
         return None
     for node, owner in owners.items():
         owner.inner.inside.add(node)  # type: ignore[union-attr]
+        top.owners.setdefault(node, owner)
     for node, owner in owners.items():  # a function may read what an earlier one gives back
         for each in top.text.inputs(node):
             if owners.get(each, owner) is not owner:
@@ -198,40 +199,57 @@ def _received(top: Scope, node: Node, owner: Lifted) -> Value | None:
 
 
 @contextmanager
-def placeholders(numbers: Sequence[Step]) -> Iterator[None]:
-    """A block in which steps that are Python numbers are written as others, so that texts with them can be compared."""
-    writers = [each.write for each in numbers]
-    for place, each in enumerate(numbers):
-        stands = ast.Constant(type(ast.literal_eval(each.write([])))(1000 + place)) if _plain(each) else None
-        each.write = each.write if stands is None else lambda _, stands=stands: stands  # type: ignore[misc]
+def placeholders(steps: Sequence[Step]) -> Iterator[None]:
+    """A block in which steps that are Python numbers, or parts `x[2]`, are written as others, so that texts with them
+    can be compared."""
+    writers = [each.write for each in steps]
+    for place, each in enumerate(steps):
+        if each.part:
+            each.write = lambda e: ast.Subscript(e[0], ast.Constant(...), ast.Load())
+        elif _plain(each):
+            stands = ast.Constant(type(ast.literal_eval(each.write([])))(1000 + place))
+            each.write = lambda _, stands=stands: stands  # type: ignore[misc]
     try:
         yield
     finally:
-        for each, writer in zip(numbers, writers, strict=True):
+        for each, writer in zip(steps, writers, strict=True):
             each.write = writer
 
 
-def numbers_given(functions: Sequence[Lifted]) -> None:
-    """Makes arguments of the numbers in which functions differ that are the same otherwise, as those of the rounds of
-    a loop over numbers."""
+def given_by_round(functions: Sequence[Lifted]) -> None:
+    """Makes arguments of the numbers and of the parts `x[2]` of given values in which functions differ that are the
+    same otherwise, as those of the rounds of a loop."""
     groups: dict[tuple[Any, ...], list[tuple[Lifted, list[Step]]]] = {}
     for made in functions:
-        numbers = [step for step in live(made.inner.steps, made.everything) if step.note == "number"]
-        with placeholders(numbers):
-            groups.setdefault(made.form(), []).append((made, numbers))
+        outer = {here: value for value, here in made.inner.reached.items()}
+        steps = live(made.inner.steps, made.everything)
+        found = [each for each in steps if each.note == "number" or (each.part and each.inputs[0] in outer)]
+        with placeholders(found):
+            groups.setdefault(made.form(), []).append((made, found))
     for group in groups.values():
-        for column in zip(*[numbers for _, numbers in group], strict=True):
-            if len({ast.unparse(each.write([])) for each in column}) == 1:
+        for column in zip(*[found for _, found in group], strict=True):
+            if len({ast.unparse(each.write([ast.Name("x")] * each.part)) for each in column}) == 1:
                 continue
-            sources = [step.where for step in group[0][0].inner.steps if column[0].outputs[0] in step.inputs]
-            source = statement(sources[0]) if sources else None
-            values = [ast.literal_eval(each.write([])) for each in column]
-            known = None if source is None else loop_variable(source.filename, source.line, 0, values)
             for (made, _), step in zip(group, column, strict=True):
-                given = made.top.add(Step([], step.write, [known or "number"], free=True)).outputs[0]
+                read = [value for value, here in made.inner.reached.items() if here in step.inputs]
+                wanted = step.outputs[0].wanted or (_part_name(read[0]) if read else _number_name(group[0][0], column))
+                given = made.top.add(Step(read, step.write, [wanted], free=True)).outputs[0]
                 made.inner.reached[given] = step.outputs[0]
                 made.inner.steps.remove(step)
                 step.outputs[0].step = None
+
+
+def _part_name(whole: Value) -> str:
+    """The name of a parameter that is a part of a value: `x` of `X`, and `row` of `rows`."""
+    return (whole.wanted or "x").lower().removesuffix("s") or "x"
+
+
+def _number_name(made: Lifted, column: Sequence[Step]) -> str:
+    """The name of a parameter for numbers: the user's loop variable that held them."""
+    sources = [step.where for step in made.inner.steps if column[0].outputs[0] in step.inputs]
+    source = statement(sources[0]) if sources else None
+    values = [ast.literal_eval(each.write([])) for each in column]
+    return (source and loop_variable(source.filename, source.line, 0, values)) or "number"
 
 
 def _plain(number: Step) -> bool:
@@ -247,7 +265,7 @@ def divided(functions: Sequence[Lifted], steps: Sequence[Step], varying: Collect
     """Decides what is an argument of each function, and which are one; `steps` are those of the program. If these are
     inside a function, its arguments are `varying`, and what it assigns cannot be read from outside."""
     if varying is None:
-        numbers_given(functions)
+        given_by_round(functions)
     assigned: dict[str, int] = {}
     uses: dict[Value, int] = {}
     for each in [value for step in steps if not step.free for value in step.outputs]:
@@ -267,7 +285,7 @@ def divided(functions: Sequence[Lifted], steps: Sequence[Step], varying: Collect
         if varying is not None and value in varying:
             return False
         if step is None or step.free:
-            return True
+            return step is None or all(settled(each, depth) for each in step.inputs)
         if value.wanted is None and uses.get(value) == 1 and len(step.outputs) == 1 and not step.stays:
             return depth > 0 and all(settled(each, depth - 1) for each in step.inputs)
         return varying is None and assigned[safe(value.wanted or "t")] == 1

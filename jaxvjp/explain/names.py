@@ -125,6 +125,8 @@ def loop_variable(filename: str, line: int, depth: int, values: Sequence[Any]) -
     inner_first: Any = sorted(loops, key=lambda each: -each.lineno)[depth:]
     for loop in inner_first:
         for name, known in _held(loop.target, loop.iter):
+            if len(known) == MOST and loop is not inner_first[0]:
+                continue  # to an unknown end: that these are its rounds is known of the innermost loop only
             rounds = range(len(known) - len(values) + 1)
             if name != "_" and any(known[each : each + len(values)] == list(values) for each in rounds):
                 return name

@@ -46,7 +46,7 @@ def transformed(scope: Scope, node: Node) -> Any:
     varied = () if operation in CALLS or operation is vmap else static[1]
     kept = [
         type(each) is Number
-        or (operation not in CALLS and axes[place] is None and place not in varied and _fixed(each))
+        or (operation not in CALLS and axes[place] is None and place not in varied and _fixed(each, node))
         for place, each in enumerate(node.inputs[:count])
     ]
     function = _function_of(scope, program, node, node.inputs[:count], kept=kept)
@@ -190,16 +190,18 @@ def _listed(texts: Iterable[str]) -> str:
     return f"({''.join(each + ', ' for each in texts).rstrip()})"
 
 
-def _fixed(node: Any) -> bool:
-    """Whether an operand is a constant that a transform made, such as the v of a gradient."""
+def _fixed(node: Any, transform: Node) -> bool:
+    """Whether an operand is a constant that a transform made, such as the v of a gradient, and no data of the user's,
+    which another line made."""
     made = reachable([node], lambda each: [source for source in each.inputs if type(source) is Node])
     known = all(each.operation is not None or each.value is not None for each in made)
+    known = known and all(each.operation or each.where in (transform.where, NOWHERE, None) for each in made)
     return known and not any(each.requires_grad or each.leaf is not None or each.tensor is not None for each in made)
 
 
-def _one_hots(node: Any) -> bool:
+def _one_hots(node: Any, transform: Node) -> bool:
     """Whether an operand has all one-hot vectors as its rows."""
-    if type(node) is not Node or not _fixed(node):
+    if type(node) is not Node or not _fixed(node, transform):
         return False
     evaluate([node])
     rows = np.asarray(node.value).reshape(node.aval.shape[0], -1)
@@ -216,13 +218,13 @@ def _jacobian(scope: Scope, node: Node) -> Value | None:
     inner, wrt = source.static[:2]
     *arguments, v = source.inputs
     mapped = [each for each, axis in zip(leaves, in_axes, strict=True) if axis is not None]
-    if len(inner.outputs) != 1 or len(wrt) != 1 or mapped != [v] or not _one_hots(node.inputs[leaves.index(v)]):
+    if len(inner.outputs) != 1 or len(wrt) != 1 or mapped != [v] or not _one_hots(node.inputs[leaves.index(v)], node):
         return None
     if v in arguments or not all(type(each) is Number or each in leaves for each in arguments):
         return None
     given = [each if type(each) is Number else node.inputs[leaves.index(each)] for each in arguments]
     varied, reverse = arguments[wrt[0]].aval.shape, source.operation is pullback
-    kept = [type(each) is Number or (place not in wrt and _fixed(each)) for place, each in enumerate(given)]
+    kept = [type(each) is Number or (place not in wrt and _fixed(each, node)) for place, each in enumerate(given)]
     places = [place for place in range(len(given)) if not kept[place]]
     number = places.index(wrt[0])
     argnums = {"argnums": literal(number)} if number else {}

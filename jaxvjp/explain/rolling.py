@@ -1,30 +1,33 @@
 """Rolls repeated lines into a `for` loop over what differs from round to round (`rolled`).
 
-Rounds may differ in numbers, as in a user's loop over `x[i]` or over a list; numbers that form no `range` are listed.
+Rounds may differ in numbers, as in a user's loop over `x[i]` or over a list: numbers that are no arithmetic of the
+round's number are listed. They may also be of a few kinds, as those of `if step % 10 == 0:`; then what not all have
+stands under an `if` on the round's number. Of all loops that begin at a line the one is taken that saves most lines.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Sequence
+from bisect import bisect
+from collections.abc import Callable, Iterator, Sequence
+from difflib import SequenceMatcher
 from functools import lru_cache
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 from jaxvjp.explain.block import Line
-from jaxvjp.explain.names import loop_variable, numbered, safe
+from jaxvjp.explain.rounds import LONG, Headed, headed_by, regular
 
-PERIOD = 64
-"""The longest round, in lines."""
 ROUNDS = 3
-"""At least this many rounds are needed if they differ in a number; 2 of rounds of at least as many lines."""
-LISTED, LONG = 32, 80
-"""Numbers of at most LONG characters are listed, and only for at most LISTED lines."""
+"""At least this many rounds are needed if they differ in a number; 2 if that saves as many lines as ENOUGH."""
+ENOUGH = 2
+KINDS, PERIOD = 4, 256
+"""At most so many kinds of rounds, and lines in a round of one, are in a loop with an `if`."""
 
 
 class Repeat(NamedTuple):
-    """The lines of one round, under the head of a loop."""
+    """The lines of one round, under the head of a loop; or those under an `if`."""
 
     head: str
     lines: tuple[Any, ...]
@@ -42,230 +45,301 @@ class _Pattern(NamedTuple):
 
 
 class _Loop(NamedTuple):
-    """Rounds of `period` lines, and for each number that differs between rounds its sequence of values."""
+    """Lines up to `end` as a loop after the lines `begins`, as `h = x`, and how many lines that saves."""
 
-    period: int
-    rounds: int
-    sequences: dict[tuple[int, int], list[Any]]
-    listed: list[list[Any]]
+    saved: float
+    end: int
+    begins: list[Line]
+    repeat: Repeat
 
     @property
-    def worth(self) -> tuple[int, bool, bool]:
-        """A key to compare loops: first the number of lines that they save, then simplicity."""
-        return (self.period * self.rounds, not self.sequences, not self.listed)
+    def worth(self) -> tuple[float, int]:
+        """A key to compare loops: of two that save as much the one that has each line once is better."""
+        return self.saved, -_longest(self.repeat)
+
+
+Rows = list[list[int | None]]
+"""For each line of a loop its places in the rounds, None where a round does not have it."""
 
 
 def rolled(lines: Sequence[Line], taken: frozenset[str] | None = None) -> list[Line | Repeat]:
     """The lines, with repeated ones replaced by a `Repeat`."""
     if taken is None:
         taken = frozenset(word for each in lines for word in re.findall(r"[^\W\d]\w*", each.text))
-    lines = list(lines)
-    patterns = [_pattern(each.text) for each in lines]
+    own = _Lines(lines, taken)
     result: list[Line | Repeat] = []
     place = 0
     while place < len(lines):
-        best = _best(lines, patterns, place)
-        begun = _begun(lines, patterns, place)
-        if begun is not None:
-            begins, first = begun
-            others = [*lines[:place], *first, *lines[place + len(first) :]]
-            own = [*patterns[:place], *[_pattern(each.text) for each in first], *patterns[place + len(first) :]]
-            found = _best(others, own, place)
-            if found is not None and (best is None or found.worth > best.worth):
-                best, lines, patterns = found, others, own
-                result += [first[0]._replace(text=f"{new} = {old}", sources=(), note="") for new, old in begins.items()]
-        if best is None:
+        best = own.best(place)
+        if best is None or own.later(place, best):
             result.append(lines[place])
             place += 1
             continue
-        plain = lines[place : place + best.period]
-        depth = _depth(rolled(plain, taken)) if best.sequences and best.period > 3 else 0
-        block, head, names = _headed(plain, best, depth, taken)
-        inner = rolled(block, taken | names) if best.period > 3 else block
-        result.append(Repeat(head, tuple(inner)))
-        place += best.period * best.rounds
+        result += [*best.begins, best.repeat]
+        place = best.end
     return result
+
+
+def _size(lines: Sequence[Line | Repeat]) -> float:
+    """How many lines are printed."""
+    return sum(
+        1 + len(each.head) // LONG + _size(each.lines) if isinstance(each, Repeat) else 1 + each.text.count("\n")
+        for each in lines
+    )
 
 
 def _depth(lines: Sequence[Line | Repeat]) -> int:
     """How deep loops are nested."""
-    return max([1 + _depth(each.lines) for each in lines if isinstance(each, Repeat)], default=0)
+    loops = [each for each in lines if isinstance(each, Repeat)]
+    return max([each.head.startswith("for ") + _depth(each.lines) for each in loops], default=0)
 
 
-def _best(lines: Sequence[Line], patterns: Sequence[_Pattern], place: int) -> _Loop | None:
-    """The loop from line `place` on that saves most lines."""
-    best: _Loop | None = None
-    for period in range(1, min(PERIOD, (len(lines) - place) // 2) + 1):
-        if patterns[place].template == patterns[place + period].template:
-            found = _same(patterns, place, period) or _differing(lines, patterns, place, period)
-            if found is not None and (best is None or found.worth > best.worth):
-                best = found
-    return best
+class _Lines:
+    """Lines, and the loops that they can be written as."""
 
+    def __init__(self, lines: Sequence[Line], taken: frozenset[str]) -> None:
+        self.lines, self.taken = list(lines), taken
+        self.patterns = [_pattern(each.text) for each in lines]
+        self.texts = [(pattern.template, line.sources) for pattern, line in zip(self.patterns, lines, strict=True)]
+        self.known: dict[int, _Loop | None] = {}
+        self.places: dict[str, list[int]] = {}
+        for place, each in enumerate(self.patterns):
+            self.places.setdefault(each.template, []).append(place)
+            self.places.setdefault(f"shape {each.shape}", []).append(place)
 
-def _begun(lines: Sequence[Line], patterns: Sequence[_Pattern], place: int) -> tuple[dict[str, str], list[Line]] | None:
-    """If the first round reads another variable, `h = x * 2` before `h = h * 2`: the start value of each such loop
-    variable (h = x), and the first round rewritten like the others. None if that does not apply."""
-    for period in range(1, min(PERIOD, (len(lines) - place) // 2) + 1):
-        here, there = patterns[place : place + period], patterns[place + period : place + 2 * period]
-        if here[0].shape != there[0].shape or here[-1].shape != there[-1].shape:
-            continue
-        if here[0].names == there[0].names and here[-1].names == there[-1].names:
-            continue  # such a variable is read in the first line of a round, or assigned in the last
-        names: dict[str, str] = {}
-        stored: set[str] = set()
-        first: list[Line] = []
-        for one in range(place, place + period):
-            old_line, new_line = patterns[one], patterns[one + period]
-            if old_line.shape != new_line.shape or lines[one].sources != lines[one + period].sources:
-                break
-            other = {}
-            for number, (old, new) in enumerate(zip(old_line.names, new_line.names, strict=True)):
-                if old != new:
-                    other[number] = new
-                    if new in stored or names.setdefault(new, old) != old:
-                        break
-                elif old in names and old not in stored and number not in old_line.stores:
-                    break
-            else:
-                stored |= {old_line.names[each] for each in old_line.stores}
-                first.append(lines[one]._replace(text=_renamed(lines[one].text, other)) if other else lines[one])
+    def periods(self, place: int, alike: str) -> list[int]:
+        """How far the lines are away that are alike, and begin a second round."""
+        places = self.places[alike]
+        return [each - place for each in places[bisect(places, place) : bisect(places, (place + len(self.lines)) // 2)]]
+
+    def best(self, place: int) -> _Loop | None:
+        """The loop from line `place` on that saves most lines."""
+        if place not in self.known:
+            best = self._best(place)
+            begun = self._begun(place)
+            if begun is not None:
+                begins, first = begun
+                other = _Lines([*first, *self.lines[place + len(first) :]], self.taken)
+                found = other._best(0)
+                if found is not None and found.saved - 0.25 * len(begins) > (0 if best is None else best.saved):
+                    start = [
+                        first[0]._replace(text=f"{new} = {old}", sources=(), note="") for new, old in begins.items()
+                    ]
+                    best = found._replace(saved=found.saved - 0.25 * len(start), end=place + found.end, begins=start)
+            self.known[place] = best
+        return self.known[place]
+
+    def later(self, place: int, best: _Loop) -> bool:
+        """Whether a loop that begins at a later line of the first round saves more, or as much and begins with the
+        user's first line of a round."""
+        for k in range(place + 1, min(place + _longest(best.repeat), best.end)):
+            other = self.best(k)
+            if other is not None and (
+                other.saved > best.saved
+                or (other.saved == best.saved and other.end > best.end and self._line(k) < self._line(place))
+            ):
+                return True
+        return False
+
+    def _line(self, place: int) -> int:
+        return min([line for _, line, _ in self.lines[place].sources], default=0)
+
+    def _best(self, place: int) -> _Loop | None:
+        best: _Loop | None = None
+        whole: list[tuple[int, int]] = []  # periods, and where loops of them end that need no more than a range
+        for period in self.periods(place, self.patterns[place].template):
+            if any(not period % known and self._end(place, period) <= end for known, end in whole):
                 continue
-            break
-        if len(first) == period and names and {*names} <= stored and not {*names} & {*names.values()}:
-            return names, first
-    return None
+            distinct = len({self.patterns[each].template for each in range(place, place + period)})
+            for rows in self._periodic(place, period):
+                if best is not None and period * len(rows[0]) - 1 - distinct <= best.saved:
+                    continue  # each of these lines is printed at least once
+                found, simple = self._loop(place, rows)
+                if found is not None and simple:
+                    whole.append((period, found.end))
+                if found is not None and (best is None or found.worth > best.worth):
+                    best = found
+        several = self._of_kinds(place)
+        found = None if several is None else self._loop(place, several)[0]
+        return best if found is None or (best is not None and found.worth <= best.worth) else found
 
+    def _end(self, place: int, period: int) -> int:
+        """Where lines end that are the same as `period` lines before, but for numbers."""
+        end = place + period
+        while end < len(self.lines) and self.patterns[end].template == self.patterns[end - period].template:
+            end += 1
+        return end - (end - place) % period
 
-def _same(patterns: Sequence[_Pattern], place: int, period: int) -> _Loop | None:
-    count, block = 1, patterns[place : place + period]
-    while patterns[place + count * period : place + (count + 1) * period] == block:
-        count += 1
-    return _Loop(period, count, {}, []) if count > 1 else None
+    def _periodic(self, place: int, period: int) -> Iterator[Rows]:
+        """Rounds of `period` lines: as many as there are with the same numbers; with any; in arithmetic sequences."""
+        end = self._end(place, period)
+        if end == place + period:
+            return
+        lines, patterns = self.lines, self.patterns
+        same = next((k for k in range(place + period, end) if patterns[k] != patterns[k - period]), end)
+        rows = [list(range(each, end, period)) for each in range(place, place + period)]
+        counts = [(same - place) // period]
+        if same < end and any(each.sources for each in lines[place : place + period]):
+            alike = next((k for k in range(place + period, end) if lines[k].sources != lines[k - period].sources), end)
+            count = (alike - place) // period
+            counts.append(count)
+            columns = [
+                [patterns[each].numbers[number] for each in row[:count]]
+                for row in rows
+                for number in range(len(patterns[row[0]].numbers))
+            ]
+            counts.append(min([regular(each) for each in columns], default=count))
+        for count in dict.fromkeys(counts):
+            if count > 1:
+                yield [list(row[:count]) for row in rows]
 
-
-def _differing(lines: Sequence[Line], patterns: Sequence[_Pattern], place: int, period: int) -> _Loop | None:
-    """A loop whose rounds differ in numbers: in arithmetic sequences, or in one that is listed."""
-    fewest = 2 if period >= ROUNDS else ROUNDS
-    begins = [patterns[each] for each in range(place, min(place + fewest * period, len(lines)), period)]
-    if len(begins) < fewest or any(each.template != begins[0].template for each in begins):
-        return None
-    if ROUNDS * period > LISTED and not _regular([each.numbers for each in begins]):
-        return None
-    rows: list[list[Any]] = []
-    while (end := place + (len(rows) + 1) * period) <= len(lines):
-        here = range(end - period, end)
-        if any(
-            patterns[each].template != patterns[each - len(rows) * period].template
-            or lines[each].sources != lines[each - len(rows) * period].sources
-            for each in here
-        ):
-            break
-        rows.append([number for each in here for number in patterns[each].numbers])
-        if len(rows) > 2 and len(rows) * period > LISTED and not _regular(rows[-3:]):
-            break
-    places = [(each, number) for each in range(period) for number in range(len(patterns[place + each].numbers))]
-    if not any(lines[place + each].sources for each in range(period)):
-        return None
-
-    def loop(rounds: int) -> _Loop | None:
-        columns = dict(zip(places, zip(*rows[:rounds], strict=True), strict=True))
-        sequences = {key: list(each) for key, each in columns.items() if len({*map(repr, each)}) > 1}
-        others = {repr(each): each for each in sequences.values() if not _regular([[number] for number in each])}
-        listed = list(others.values())
-        if listed and (len(listed) > 2 or rounds * period > LISTED or len(_row(listed)) > LONG):
+    def _of_kinds(self, place: int) -> Rows | None:
+        """Rounds of several kinds, which begin at the user's line of line `place`."""
+        lines, source = self.lines, self.lines[place].sources[:1]
+        begins = [k for k in range(place, len(lines)) if source and lines[k].sources[:1] == source]
+        texts = self.texts
+        rounds: list[range] = []
+        kinds: dict[tuple[Any, ...], None] = {}
+        for begin, after in pairwise([*begins, None]):
+            assert begin is not None
+            ends = [begin + len(kind) for kind in kinds] if after is None else [after]
+            fits = [end for end in ends if after is not None or tuple(texts[begin:end]) in kinds]
+            if not fits or max(fits) - begin > PERIOD:
+                break
+            known = {**kinds, tuple(texts[begin : max(fits)]): None}
+            if len(known) > KINDS:
+                break
+            kinds = known
+            rounds.append(range(begin, max(fits)))
+        if len(kinds) < 2 or len(rounds) <= len(kinds) + 1:
             return None
-        return _Loop(period, rounds, sequences, listed)
+        slots: list[Any] = []
+        for kind in kinds:  # each is aligned with those before
+            matcher = SequenceMatcher(None, slots, kind, autojunk=False)
+            merged: list[Any] = []
+            for _, first, last, begin, end in matcher.get_opcodes():
+                merged += (
+                    slots[first:last]
+                    if slots[first:last] == [*kind[begin:end]]
+                    else [*slots[first:last], *kind[begin:end]]
+                )
+            slots = merged
+        rows: Rows = [[] for _ in slots]
+        for own in rounds:
+            matcher = SequenceMatcher(None, slots, texts[own.start : own.stop], autojunk=False)
+            here = {a + k: own.start + b + k for a, b, size in matcher.get_matching_blocks() for k in range(size)}
+            if len(here) < len(own):
+                return None
+            for slot, row in enumerate(rows):
+                row.append(here.get(slot))
+        return [row for row in rows if any(each is not None for each in row)]
 
-    for rounds in (len(rows), _regular_rounds(rows)):
-        found = loop(rounds) if rounds >= fewest else None
-        if found is not None:
-            return found
-    return None
+    def _loop(self, place: int, rows: Rows) -> tuple[_Loop | None, bool]:
+        """Rounds as a loop, and whether it needs no more than a range; None if it cannot be written, or is longer."""
+        rounds = len(rows[0])
+        firsts = [next(each for each in row if each is not None) for row in rows]
+        plain = [self.lines[each] for each in firsts]
+        columns: dict[tuple[int, int], list[Any]] = {}
+        for slot, row in enumerate(rows):
+            for number in range(len(self.patterns[firsts[slot]].numbers)):
+                own = [None if each is None else self.patterns[each].numbers[number] for each in row]
+                if len({repr(each) for each in own if each is not None}) > 1:
+                    columns[slot, number] = own
+        kinds = [tuple(each is not None for each in row) for row in rows]
+        several = not all(map(all, kinds))
+        covered = sum(each is not None for row in rows for each in row)
+        if not columns and not several:
+            headed: Headed | None = Headed(f"for _ in range({rounds})", {}, {}, frozenset(), 0)
+        else:
+            depth = _depth(rolled(plain, self.taken)) if len(plain) > 3 and not several else 0
+            headed = headed_by(plain, rounds, columns, {each for each in kinds if not all(each)}, depth, self.taken)
+        if headed is None:
+            return None, False
+        head, texts, flags, names, dear = headed
+        written = [
+            line._replace(text=_filled(line.text, texts[slot])) if slot in texts else line
+            for slot, line in enumerate(plain)
+        ]
+        body: list[Line | Repeat] = []
+        before: tuple[bool, ...] = ()
+        for kind, group in groupby(range(len(rows)), key=lambda slot: kinds[slot]):
+            block = [written[slot] for slot in group]
+            inner = rolled(block, self.taken | names) if len(block) > 3 else block
+            if all(kind):
+                body += inner
+            else:
+                other = before == tuple(not each for each in kind)
+                body.append(Repeat("else" if other else f"if {flags[kind]}", tuple(inner)))
+            before = kind
+        repeat = _tidied(Repeat(head, tuple(body)), names)
+        saved = covered - _size([repeat]) - dear
+        differs = bool(columns) or several
+        enough = saved >= ENOUGH if (differs and rounds < ROUNDS) or several else saved > 0
+        end = max(each for row in rows for each in row if each is not None) + 1
+        return (_Loop(saved, end, [], repeat) if enough else None), not dear and not several
+
+    def _begun(self, place: int) -> tuple[dict[str, str], list[Line]] | None:
+        """If the first round reads another variable, `h = x * 2` before `h = h * 2`: the start value of each such loop
+        variable (h = x), and the first round rewritten like the others. None if that does not apply."""
+        lines, patterns = self.lines, self.patterns
+        for period in self.periods(place, f"shape {patterns[place].shape}"):
+            ends = (place, place + period - 1)
+            if any(patterns[each].shape != patterns[each + period].shape for each in ends):
+                continue
+            if all(patterns[each].names == patterns[each + period].names for each in ends):
+                continue  # such a variable is read in the first line of a round, or assigned in the last
+            names: dict[str, str] = {}
+            stored: set[str] = set()
+            others: list[dict[int, str]] = []
+            for one in range(place, place + period):
+                old_line, new_line = patterns[one], patterns[one + period]
+                if old_line.shape != new_line.shape or lines[one].sources != lines[one + period].sources:
+                    break
+                pairs = list(enumerate(zip(old_line.names, new_line.names, strict=True)))
+                other = {number: new for number, (old, new) in pairs if old != new}
+                if any(
+                    new in stored or number in old_line.stores or names.setdefault(new, old) != old
+                    for number, (old, new) in pairs
+                    if old != new
+                ):
+                    break
+                kept = [old for number, (old, new) in pairs if old == new and number not in old_line.stores]
+                if any(old in names and old not in stored for old in kept):
+                    break
+                stored |= {old_line.names[each] for each in old_line.stores}
+                others.append(other)
+            if len(others) == period and names and {*names} <= stored and not {*names} & {*names.values()}:
+                first = zip(lines[place : place + period], others, strict=True)
+                return names, [
+                    line._replace(text=_renamed(line.text, other)) if other else line for line, other in first
+                ]
+        return None
 
 
-def _regular(rows: Sequence[Sequence[Any]]) -> bool:
-    """Whether each number is an arithmetic sequence over the rows."""
-    for column in zip(*rows, strict=True):
-        if all(repr(each) == repr(column[0]) for each in column):
-            continue
-        if any(type(each) is not int for each in column):
-            return False
-        if len({after - before for before, after in pairwise(column)}) > 1:
-            return False
-    return True
+def _tidied(line: Any, names: frozenset[str]) -> Any:
+    """A line with `i` in the place of `i + 0`, which is like `i + 1` until inner loops are found."""
+    if isinstance(line, Repeat):
+        return Repeat(line.head, tuple([_tidied(each, names) for each in line.lines]))
+    text = _Sums(names).visit(ast.parse(line.text)) if "+ 0" in line.text else None
+    return line if text is None else line._replace(text=_statement(text))
 
 
-def _regular_rounds(rows: Sequence[Sequence[Any]]) -> int:
-    """How many rows, from the first on, are arithmetic sequences."""
-    count = min(2, len(rows))
-    while count < len(rows) and _regular(rows[count - 2 : count + 1]):
-        count += 1
-    return count
+class _Sums(ast.NodeTransformer):
+    """Rewrites `i + 0` for variables i."""
+
+    def __init__(self, names: frozenset[str]) -> None:
+        self.names = names
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        zero = isinstance(node.right, ast.Constant) and type(node.right.value) is int and node.right.value == 0
+        own = {each.id for each in ast.walk(node.left) if isinstance(each, ast.Name)}
+        return node.left if zero and isinstance(node.op, ast.Add) and own and own <= self.names else node
 
 
-def _headed(
-    lines: Sequence[Line], loop: _Loop, depth: int, taken: frozenset[str]
-) -> tuple[list[Line], str, frozenset[str]]:
-    """The lines of one round in terms of the loop variables; the loop's head; and these variables."""
-    if not loop.sequences:
-        return list(lines), f"for _ in range({loop.rounds})", frozenset()
-    sources = [source for each in lines for source in each.sources]
-    steps = [each for each in loop.sequences.values() if each not in loop.listed]
-    index, items = "", list[str]()
-
-    def called(values: Sequence[Any], otherwise: str) -> str:
-        known = loop_variable(*sources[0][:2], depth, values) if sources else None
-        return numbered(safe(known or otherwise), taken | {index, *items})
-
-    first, step = (0, 1) if loop.listed else _base(steps)
-    if steps:
-        index = called(range(first, first + step * loop.rounds, step), "i")
-    if loop.listed:
-        for each in loop.listed:
-            items.append(called(each, "number"))
-        names, values = ", ".join(items), f"({_row(loop.listed)})"
-        several = len(items) > 1
-        head = f"for {index}, {f'({names})' if several else names} in enumerate({values})"
-        head = head if index else f"for {names} in {values}"
-    else:
-        last = first + step * loop.rounds
-        bounds = f"{last}" if (first, step) == (0, 1) else f"{first}, {last}" + (f", {step}" if step != 1 else "")
-        head = f"for {index} in range({bounds})"
-    written: list[Line] = []
-    for place, line in enumerate(lines):
-        texts = {
-            number: items[loop.listed.index(each)] if each in loop.listed else _in_terms(index, first, step, each)
-            for (own, number), each in loop.sequences.items()
-            if own == place
-        }
-        written.append(line._replace(text=_filled(line.text, texts)) if texts else line)
-    return written, head, frozenset(each for each in (index, *items) if each)
-
-
-def _row(listed: Sequence[Sequence[Any]]) -> str:
-    """What a loop goes through: numbers, or pairs of them."""
-    rows = zip(*listed, strict=True)
-    return ", ".join(repr(each[0]) if len(each) == 1 else f"({', '.join(map(repr, each))})" for each in rows)
-
-
-def _base(sequences: Sequence[list[int]]) -> tuple[int, int]:
-    """Start and step of a range in which all sequences can be expressed: that of one of them, if possible."""
-    for each in sequences:
-        step = each[1] - each[0]
-        if all((other[1] - other[0]) % step == 0 for other in sequences):
-            return each[0], step
-    return 0, 1
-
-
-def _in_terms(index: str, first: int, step: int, sequence: list[int]) -> str:
-    """A sequence as an expression of the loop variable: `2 * i + 1`."""
-    factor = (sequence[1] - sequence[0]) // step
-    rest = sequence[0] - factor * first
-    text = index if factor == 1 else f"-{index}" if factor == -1 else f"{factor} * {index}"
-    if factor < 0 < rest:
-        return f"{rest} - {index}" if factor == -1 else f"{rest} - {-factor} * {index}"
-    return text if not rest else f"{text} {'+' if rest > 0 else '-'} {abs(rest)}"
+def _longest(repeat: Repeat) -> int:
+    """How many lines a round has at most."""
+    return sum(_longest(each) if isinstance(each, Repeat) else 1 for each in repeat.lines)
 
 
 class _Holes(ast.NodeTransformer):

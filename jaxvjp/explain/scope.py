@@ -66,8 +66,7 @@ def dependent(text: Text, outputs: Sequence[Node], given: Iterable[Any], top: Sc
             return node in params
         if node in top.values and not node.requires_grad:
             return True
-        given = any(each.gives(node) for each in top.functions)
-        return given and not any(each in flow for each in text.inputs(node))
+        return node in top.owners and not any(each in flow for each in text.inputs(node))
 
     order = reachable(outputs, lambda node: () if stops(node) else text.inputs(node))
     order = [node for node in order if not stops(node) and not (node.is_leaf and node.requires_grad)]
@@ -100,6 +99,7 @@ class Scope:
         differentiated: whether `jax.vjp` is taken of what is written here, so that `stop_gradient` is needed where
             torch stops.
         reached: values of the outer scope that are read here, each with the value that stands for it here.
+        functions, owners: the functions that are differentiated, and for each node the first one that computes it.
         calls: by backward step of a custom Function, the step that calls it, which may have several outputs.
         transform: the node of the transform of a function, such as `torch.vmap`, that is written here; None outside.
         called: the names of the functions that are called here.
@@ -118,6 +118,7 @@ class Scope:
         self.reached: dict[Value, Value] = {}
         self.calls: dict[Any, Step] = {}
         self.functions: list[Any] = []
+        self.owners: dict[Node, Any] = {}
         self.only_rows: dict[Value, Value] = {}  # values of one row, and that row
         self.transform: Node | None = None if outer is None else outer.transform
         self.called: set[str] = set()
@@ -233,9 +234,7 @@ class Scope:
         if node.value is None:
             raise Unwritable("a leaf without a value")
         values = np.asarray(node.value)
-        own, order = self.text.name_of(node), float(node.serial)
-        if own is None and self.outer is None and (own := self.text.state_begun(node)) is not None:
-            order = -1  # an optimizer makes its state in its first step: if it is an input, all steps are alike
+        own, order = self.text.starts.get(node) or (self.text.name_of(node), float(node.serial))
         wanted = own or ("x" if node.requires_grad else None)
         if wanted is None and values.size > SHORT:  # large: it is written once, above everything that reads it
             key = (node.where, values.dtype, values.shape, values.tobytes())
@@ -282,8 +281,11 @@ class Scope:
         how = written_node(node, not self.text.exact)
         self.text.simplified |= how.simplified
         if how.results[0] in how.given and not how.several:  # `clone`: the same value
-            place = how.given.index(how.results[0])
-            return self._alias(node, self.value(node.inputs[place]))
+            source = self.value(node.inputs[how.given.index(how.results[0])])
+            if node in self.text.copies and self.outer is None:
+                own = Step([source], lambda e: e[0], [self._wanted(node)], node.serial, node.where)
+                return self.add(own).outputs[0]
+            return self._alias(node, source)
         for each in how.definitions:
             self.text.imports.update(dict.fromkeys(each.imports))
             self.text.define(each.name, each.text)
@@ -332,7 +334,7 @@ class Scope:
                 return call("jax.lax.stop_gradient", inner(expressions))
 
         step = self.add(Step(inputs, write, names, node.serial, node.where, unpacked=several))
-        step.late = node.operation is unbind_one
+        step.late, step.part = node.operation is unbind_one, node.operation in PART_OPS
         return step.outputs if several else step.outputs[0]
 
     def _alias(self, node: Node, value: Value) -> Value:

@@ -25,11 +25,13 @@ from jaxvjp.explain.block import Block, Expression, Step, Value
 from jaxvjp.explain.kept import kept
 from jaxvjp.explain.layout import EXACT_PRODUCTS, WIDE_TYPES, laid_out
 from jaxvjp.explain.lifting import Lifted, divided, owners_of
-from jaxvjp.explain.literals import Unwritable, batched, call, literal, name
+from jaxvjp.explain.literals import Unwritable, batched, call, literal, name, parsed
 from jaxvjp.explain.names import assigned
 from jaxvjp.explain.scope import NeedsWide, Scope, partial
+from jaxvjp.explain.states import histories_of
 from jaxvjp.explain.story import Event, Story, hooks_before, released
 from jaxvjp.explain.text import Text, wide
+from jaxvjp.tensor.tensor import Tensor
 
 STYLES = ("vjp", "grad", "jacrev")
 
@@ -99,9 +101,16 @@ def configured(program: Program) -> Iterator[None]:
 
 class Writer:
     def __init__(self, story: Story, style: str, wide_types: bool = False, exact: bool = True) -> None:
+        self.nodes = _all_nodes(story)
+        self.histories = histories_of(story, self.nodes)
+        only = {node for node, (base, place) in self.histories.items() if story.names[node] == f"{base}_{place}"}
+        tensors = {node.tensor for node in only}
+        story = story._replace(
+            names={node: own for node, own in story.names.items() if node not in only},
+            tensors={tensor: own for tensor, own in story.tensors.items() if tensor not in tensors},
+        )
         self.story = story
         self.style = style
-        self.nodes = _all_nodes(story)
         self.text = Text(story, wide_types or any(wide(each.aval) for each in self.nodes), exact)
         self.text.look_over(self.nodes)
         self.top = Scope(self.text)
@@ -110,10 +119,12 @@ class Writer:
         self.inside: set[Node] = set()  # roots of backward passes that are written inside functions only
         self.calls: dict[str, tuple[list[str], int]] = {}
         self.state: list[tuple[Node, Value]] = []
+        self.appended: list[tuple[str, Node]] = []
         self.gradients: dict[Any, tuple[Node, Value]] = {}
         self.results: list[tuple[Node, Node | None, Value]] = []
 
     def program(self) -> Program:
+        self.text.look_for_rounds(self.nodes)
         for place, event in enumerate(self.story.events):
             if isinstance(event.what, Walked):
                 self.walk(place, event, event.what)
@@ -395,7 +406,11 @@ class Writer:
         if self.story.hypothetical or not walked.after:
             if gradient is not None:
                 self.top.values[gradient] = value
-            self.results.append((target, gradient, value))
+            later = [
+                each.where for each in self.story.events if isinstance(each.what, Walked) and each.order > event.order
+            ]
+            if event.where is None or event.where not in later:  # of a line that runs again the last ones can be read
+                self.results.append((target, gradient, value))
             return
         if before is not None or self.accumulates(walked, target, event):
             base = self.top.values[target].wanted or "x"
@@ -438,7 +453,14 @@ class Writer:
         intermediate values of what was differentiated."""
         if self.story.hypothetical:
             return [value for _, _, value in self.results]
+        gone = self.gone()
+        for tensor in gone:  # their last round is like the others, but nothing reads it
+            step = self.top.value(tensor.node).step
+            if step is not None:
+                step.stays = True
         for tensor, (target, value) in self.gradients.items():
+            if tensor in gone:
+                continue
             node = None if tensor._grad is None else tensor._grad.node
             if node is not None:
                 value = self.top.value(node)
@@ -446,15 +468,50 @@ class Writer:
                 value.wanted = f"{self.top.values[target].wanted or 'x'}_grad"
             self.results.append((target, node, value))
         gradients = {value.wanted: value for _, _, value in self.results}
-        owners = [tensor.node for tensor, first in self.text.first.items() if tensor.node is not first]
+        owners = [
+            tensor.node for tensor, first in self.text.first.items() if tensor.node is not first and tensor not in gone
+        ]
         back = [node for node in dict.fromkeys([*owners, *self.story.shown]) if not self.intermediate(node)]
+        lists: dict[str, Value] = {}
         for node in back:
             value = self.top.value(node)
+            if node in self.histories:
+                base, place = self.histories[node]
+                if base not in lists:
+                    empty = Step([], lambda _: parsed("[]"), [base], -0.5)
+                    lists[base] = self.top.add(empty).outputs[0]
+                self.append(lists[base], value, node)
+                self.appended.append((f"{base}[{place}]", node))
+                if node not in self.story.names:
+                    continue
             own = self.story.names.get(node)
             if value.wanted is None or (own is not None and gradients.get(value.wanted, value) is not value):
                 value.wanted = own  # `g = x.grad`, where x has another `grad` now
             self.state.append((node, value))
         return [*[value for _, value in self.state], *[value for _, _, value in self.results]]
+
+    def append(self, whole: Value, value: Value, node: Node) -> None:
+        """`losses.append(loss)`."""
+        written = Step(
+            [whole, value],
+            lambda e: call(ast.Attribute(e[0], "append", ast.Load()), e[1]),
+            [],
+            node.serial + 0.5,
+            node.where,
+            stays=True,
+        )
+        written.form, written.recorded = "{expression}", 1 << 62  # in none of the user's functions
+        self.top.add(written)
+
+    def gone(self) -> set[Tensor]:
+        """The trained tensors that no variable shows, and in whose place the same line has made another since."""
+        lasting = {first.where: tensor for tensor, first in self.text.first.items()}
+        named = self.story.tensors
+        return {
+            tensor
+            for tensor, first in self.text.first.items()
+            if tensor not in named and lasting[first.where] in named and first.where is not None
+        }
 
     def intermediate(self, node: Node) -> bool:
         """Whether a value is known only inside a function: nobody wrote it in place, and no other round gives it
@@ -476,7 +533,7 @@ class Writer:
             return block.names.get(value) or ast.unparse(block.expressions[value])
 
         results = [Result(written(value), target, node) for target, node, value in self.results]
-        state = [(written(value), node) for node, value in self.state]
+        state = [*[(written(value), node) for node, value in self.state], *self.appended]
         avals = [each.aval for each in self.nodes if type(each.aval) is not tuple]
         dtypes = frozenset(each.dtype.name for each in avals if each.dtype.differentiable)
         source = "\n".join(each for each, _ in flat) + "\n"
@@ -502,7 +559,8 @@ def _all_nodes(story: Story) -> list[Node]:
             roots += event.what.roots
             roots += [each for each in event.what.cotangents if each is not None]
             roots += [each for each in event.what.after.values() if each is not None]
-    roots += [tensor._grad.node for tensor in story.owners.values() if tensor._grad is not None]
+    tensors = dict.fromkeys(story.owners.values())
+    roots += [each.node for tensor in tensors for each in (tensor, tensor._grad) if each is not None]
     roots += [each for unpacked in story.unpacked.values() for each in unpacked.values()]
     return reachable(roots, lambda node: node.inputs)
 

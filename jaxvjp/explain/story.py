@@ -18,7 +18,7 @@ from jaxvjp.core.record.observers import GradSet, Hooked, Pulled, Released, Step
 from jaxvjp.core.record.user_lines import UserLine, user_line
 from jaxvjp.core.record.versions import next_serial
 from jaxvjp.explain.calls import Calls, FunctionCall
-from jaxvjp.explain.names import names_in, variables_of
+from jaxvjp.explain.names import all_names_in, names_in, variables_of
 from jaxvjp.explain.watching import Watch
 from jaxvjp.tensor.tensor import Tensor
 
@@ -55,6 +55,7 @@ class Story(NamedTuple):
         hypothetical: whether its backward pass has not run, but is the one that `backward` would do.
         watch: what the user's lines did one by one; None if they were not watched.
         calls: the calls of the user's functions that ended, in the order in which they began.
+        every: all names of the nodes that the user's variables show at the end, as of one in a list, too.
     """
 
     events: list[Event]
@@ -69,6 +70,7 @@ class Story(NamedTuple):
     hypothetical: bool = False
     watch: Watch | None = None
     calls: Sequence[FunctionCall] = ()
+    every: Mapping[Node, Sequence[str]] = {}
 
     def stepped(self) -> dict[Any, Stepped]:
         """By Python backward step, such as that of a custom Function, the first time that it ran."""
@@ -159,7 +161,8 @@ class Recorder:
         kept = [Kept(node, node.inputs, node.edges) for node in nodes if node.inputs]
         told = (self.owners, self.gradients, self.pulled, self.unpacked)
         calls = sorted(self.calls.ended, key=lambda each: each.first)
-        self.story = Story(self.events, names, tensors, shown, *told, kept, watch=self.watch, calls=calls)
+        every = {tensor.node: own for tensor, own in all_names_in(variables).items()}
+        self.story = Story(self.events, names, tensors, shown, *told, kept, False, self.watch, calls, every)
         return self.story
 
 

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.core.derive.pullback import pullback
-from jaxvjp.core.record.graph import Node, Number
+from jaxvjp.core.record.graph import Node, Number, reachable
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.program import Program
 from jaxvjp.explain.block import Value
 from jaxvjp.explain.names import assigned, numbered, safe, statement, within_builtin
+from jaxvjp.explain.states import states_of, tabulated
 from jaxvjp.explain.story import Story
-from jaxvjp.ops.identity import function_result, tuple_item, variable
+from jaxvjp.ops.identity import detach, function_result, tuple_item, variable
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.view import put, split_one, unbind_one
 from jaxvjp.tensor.tensor import Tensor
@@ -41,10 +42,12 @@ class Text:
         for node, tensor in story.owners.items():
             self.first.setdefault(tensor, node)
         self.twins: dict[Node, Node] = {}
+        self.copies: set[Node] = set()
         self.changed = {node: found for node, each in story.unpacked.items() if (found := _changed(each))}
         self.inner: set[Node] = set()
         self.parts: set[Node] = set()
         self.rounds: dict[Node, str] = {}
+        self.starts: dict[Node, tuple[str, float]] = {}
         self.begun: dict[Tensor, Node] = {}
         self.definitions: dict[str, str] = {}
         self.texts: dict[str, str] = {}
@@ -68,8 +71,11 @@ class Text:
                 last[node.where] = node
         rounds: dict[Any, list[Node]] = {}
         for node in sorted(nodes, key=lambda node: node.serial):
-            if node.operation is not None and node.where is not None and not node.requires_grad:
-                rows = node.inputs[0] if node.operation is unbind_one else None  # of `zip(xs, ys)` each has its name
+            passive = not node.requires_grad or node.operation is detach
+            if node.operation is not None and node.where is not None and passive:
+                rows = (
+                    node.inputs[0] if node.operation is unbind_one and node.inputs else None
+                )  # of `zip(xs, ys)` each has its name
                 rounds.setdefault((node.where, node.operation, node.aval, rows), []).append(node)
         for own in rounds.values():  # a value that has its name after the last round has it in each, as optimizers' do
             names = [self.story.names[node] for node in own if node in self.story.names]
@@ -88,6 +94,23 @@ class Text:
             other = first.setdefault(id(node.value), node)
             if other is not node and node.operation is None and not node.requires_grad:
                 self.twins[node] = other
+
+    def look_for_rounds(self, nodes: Sequence[Node]) -> None:
+        """Has all rounds of a loop alike: what an optimizer makes in the first stands before it, and data that a line
+        makes in each is rows of one array."""
+        states = states_of(self.story, nodes, lambda node: self.name_of(node) is None)
+        self.starts = states.starts
+        self.rounds.update(states.names)
+        self.twins.update(states.twins)
+        self.copies = states.copies
+        within = reachable([each for own in self.story.pulled.values() for each in own], lambda node: node.inputs)
+        known = {*self.twins, *self.starts, *self.twins.values(), *within}  # an inner function has its own
+        for table, own, rows in tabulated([node for node in nodes if node not in known], self.name_of):
+            name = numbered(f"{own}s" if own else "data", self.taken)
+            self.taken.add(name)
+            self.starts[table] = name, -1
+            self.twins.update(rows)
+            self.rounds.update((row, own) for _, row in rows if own)
 
     def inputs(self, node: Node) -> Sequence[Any]:
         """The inputs of a node, as hooks replaced them; for a detached leaf, the node whose value it has."""
@@ -138,13 +161,6 @@ class Text:
         if name is not None and written is not None and written.versions.count:
             return self._lasting(written, node) or name  # not `m`, where it is of `for m in momenta`
         return name or own
-
-    def state_begun(self, node: Node) -> str | None:
-        """The name of a tensor that is written later, and that begins as this node, which no line names."""
-        tensor = node.tensor
-        if tensor is None or self.begun.get(tensor) is not node or not tensor.versions.count:
-            return None
-        return self.story.tensors.get(tensor)
 
     def _lasting(self, tensor: Tensor, node: Node) -> str | None:
         """The name of a tensor that is written: a variable's, `x_grad` for a gradient, or that of its first node."""

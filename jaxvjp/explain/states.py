@@ -1,0 +1,198 @@
+"""The state that an optimizer makes in its first step: as what it begins, before the loop (`states_of`).
+
+So all rounds of the loop are alike, the first as well. Where an optimizer is made anew at each epoch, its state begins
+before the first round of each.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxvjp.core.record.graph import Node, Number
+from jaxvjp.core.record.observers import Walked
+from jaxvjp.explain.names import assigned, numbered
+from jaxvjp.explain.story import Story
+from jaxvjp.ops.op import Aval
+from jaxvjp.ops.view import select
+from jaxvjp.types.dtypes import int32
+
+ROUNDS = 3
+"""Of fewer rounds data is no table."""
+Chain = list[Node]
+"""The nodes of one memory, in the order of its writes."""
+
+
+class States(NamedTuple):
+    """What is known of the states that a line of the user's begins and writes.
+
+    Attributes:
+        starts: for each leaf that a state begins as, its name, and its place in time.
+        names: for each of the later nodes of a state its name.
+        twins: nodes in whose place others stand, of the same value: of the first momentum, which is the gradient, the
+            sum 0.9 * 0 + gradient.
+        copies: copies that a line writes again and again: `average = w`, before the loop.
+    """
+
+    starts: dict[Node, tuple[str, float]]
+    names: dict[Node, str]
+    twins: dict[Node, Node]
+    copies: set[Node]
+
+
+def states_of(story: Story, nodes: Sequence[Node], unnamed: Any) -> States:
+    """The states among `nodes`; `unnamed` tells whether no line of the user's names a node."""
+    nodes = sorted(nodes, key=lambda node: node.serial)
+    walks = [each.order for each in story.events if isinstance(each.what, Walked)]
+    memories: dict[int, Chain] = {}
+    keys: dict[Node, Any] = {}
+    lines: dict[Any, list[int]] = {}
+    for node in nodes:
+        lines.setdefault(node.where, []).append(node.serial)
+        key = node.versions
+        if key is None and node.in_place and type(node.inputs[0]) is Node:  # the count is noted at the next write
+            key = keys.get(node.inputs[0])
+        if key is not None and key.count and not node.requires_grad:
+            keys[node] = key
+            memories.setdefault(id(key), []).append(node)
+    found = States({}, {}, {}, set())
+    sites: dict[Any, dict[int, list[tuple[Chain, Node]]]] = {}
+    for chain in memories.values():
+        start = chain[0] if chain[0].operation is None and chain[0].value is not None else _momentum(chain, found)
+        if chain[0].operation is not None and chain[0].operation.name == "clone" and _again(chain):
+            found.copies.add(chain[0])
+        if start is not None and len(chain) > 1 and chain[0].where is not None and unnamed(chain[0]):
+            round_ = bisect.bisect(walks, chain[0].serial)
+            sites.setdefault(chain[0].where, {}).setdefault(round_, []).append((chain, start))
+    again = {assigned(where) for where, own in lines.items() if len(own) > 1} - {None}
+    copied = (each for each in nodes if each.operation is not None and each.operation.name == "clone")
+    found.copies.update(each for each in copied if assigned(each.where) in again)
+    taken = {*story.tensors.values()}
+    for where, rounds in sites.items():
+        *_, last = rounds.values()
+        names: list[str | None] = []
+        for chain, _ in last:
+            names.append(_name(chain, story, {*taken, *names}))
+        taken |= {each for each in names if each}
+        alike = len({tuple([str(start.aval) for _, start in own]) for own in rounds.values()}) == 1
+        counts = [*rounds] if alike else [0]
+        for round_, after in zip(counts, [*counts[1:], None], strict=True):
+            own, order = rounds[round_] if alike else last, -1.0
+            if len(rounds) > 1 and alike:
+                order = _begins(lines, where, own[0][0][0], walks[:round_], walks[:after])
+            elif alike and not round_:
+                order = float(own[0][0][0].serial)
+            for (chain, start), name in zip(own, names, strict=True):
+                if name is not None:
+                    found.starts[start] = name, order
+                    written = [node for node in chain if node.operation is chain[-1].operation]
+                    found.names.update(
+                        dict.fromkeys(
+                            [*written, *[found.twins[each] for each in chain[:1] if each in found.twins]], name
+                        )
+                    )
+    return found
+
+
+def _name(chain: Chain, story: Story, taken: set[Any]) -> str | None:
+    """The name of a memory: that of the user's tensor; of one that only one line writes, again and again, `state`."""
+    tensors = [each.tensor for each in chain if each.tensor is not None]
+    known = next((story.tensors[each] for each in tensors if each in story.tensors), None)
+    if known is None and _again(chain) and len({each.where for each in chain}) == 1:
+        return numbered("state", taken)
+    return known
+
+
+def _again(chain: Chain) -> bool:
+    """Whether the line that writes a memory last has written it before."""
+    return sum((each.where, each.operation) == (chain[-1].where, chain[-1].operation) for each in chain) > 1
+
+
+def _begins(
+    lines: dict[Any, list[int]], where: Any, start: Node, walks: Sequence[float], others: Sequence[float]
+) -> float:
+    """The time before the first round in which a line makes its state: before the first line after the epoch before
+    that runs again in this one. `walks` are the backward passes until then, `others` those until the next epoch."""
+    before = max([each for each in lines[where] if walks and each < walks[-1]], default=-1)
+    until = max([each for each in lines[where] if others and each < others[-1]], default=start.serial)
+    again = [
+        own[first]
+        for own in lines.values()
+        if (first := bisect.bisect(own, before)) < len(own) and own[first] < start.serial
+        if any(start.serial < each <= until for each in own[first:])
+    ]
+    return min(again, default=before + 1) - 0.5
+
+
+def _momentum(chain: Chain, found: States) -> Node | None:
+    """The zeros that a momentum may begin as, if its first value is the gradient and the second 0.9 * first + gradient:
+    then 0.9 * zeros + gradient is the first."""
+    if len(chain) < 3 or chain[0].operation is None or chain[0].operation.name != "clone":
+        return None
+    first, scaled, added = chain[:3]
+    names = [each.operation and each.operation.name for each in (scaled, added)]
+    if names != ["mul", "add.scaled"] or scaled.inputs[0] is not first or added.inputs[0] is not scaled:
+        return None
+    number, factor = scaled.inputs[1], added.inputs[2]
+    if type(number) is not Number or type(factor) is not Number or factor.value != 1:
+        return None
+    zeros = Node(None, (), (), first.aval, where=first.where)
+    zeros.value = np.zeros(first.aval.shape, first.aval.dtype.numpy)
+    product = Node(scaled.operation, scaled.static, (zeros, number.again()), first.aval, where=first.where)
+    total = Node(
+        added.operation, added.static, (product, first.inputs[0], factor.again()), first.aval, where=first.where
+    )
+    zeros.serial, product.serial, total.serial = -1, first.serial, first.serial
+    found.twins[first] = total
+    return zeros
+
+
+def tabulated(nodes: Sequence[Node], named: Any) -> Iterator[tuple[Node, str | None, list[tuple[Node, Node]]]]:
+    """Data that a line makes anew in each round, such as noise, as rows of one array: the array, their name, and for
+    each of them the row that stands for it. `named` tells the name of a node."""
+    sites: dict[Any, list[Node]] = {}
+    for node in sorted(nodes, key=lambda node: node.serial):
+        written = node.requires_grad or (node.versions is not None and node.versions.count)
+        if node.operation is None and node.value is not None and node.where is not None and not written:
+            sites.setdefault((node.where, str(node.aval)), []).append(node)
+    for own in sites.values():
+        names = {named(each) for each in own}
+        differ = len({np.asarray(each.value).tobytes() for each in own}) > 1
+        if len(own) >= ROUNDS and len(names) == 1 and own[0].aval.shape and differ:
+            values = np.stack([np.asarray(each.value) for each in own])
+            aval = own[0].aval
+            table = Node(None, (), (), Aval(values.shape, aval.dtype, False, aval.device), where=own[0].where)
+            table.value, table.serial = values, -1
+            rows = [
+                Node(select, (0,), (table, Number(place, int32)), aval, where=own[0].where) for place in range(len(own))
+            ]
+            for node, row in zip(own, rows, strict=True):
+                row.serial = node.serial
+            yield table, names.pop(), list(zip(own, rows, strict=True))
+
+
+def histories_of(story: Story, nodes: Sequence[Node]) -> dict[Node, tuple[str, int]]:
+    """The values that a line appends to a list of the user's in each round, `losses.append(loss)`, with the list's
+    name and their places; only those that nothing reads in a later round."""
+    lists: dict[str, dict[int, Node]] = {}
+    for node in story.shown:
+        for each in story.every.get(node, ()):
+            base, _, place = each.rpartition("_")
+            written = (node.requires_grad and node.is_leaf) or (node.versions is not None and node.versions.count)
+            if base and place.isdigit() and node.operation is not None and not written:
+                lists.setdefault(base, {})[int(place)] = node
+    read: dict[Any, int] = {}
+    for node in nodes:
+        read.update((each, max(read.get(each, 0), node.serial)) for each in node.inputs)
+    found: dict[Node, tuple[str, int]] = {}
+    for base, own in lists.items():
+        rounds = [own[place] for place in sorted(own)]
+        complete = len(own) >= ROUNDS and sorted(own) == [*range(len(own))] and base not in story.names.values()
+        in_time = all(one.serial < after.serial > read.get(one, 0) for one, after in pairwise(rounds))
+        if complete and in_time and len({each.where for each in rounds}) == 1:
+            found.update((node, (base, place)) for place, node in enumerate(rounds))
+    return found

@@ -1,0 +1,169 @@
+"""Loops of training are printed as one loop, whatever differs between their rounds."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+
+import pytest
+from test_source import run_lines
+
+HEAD = """
+X = torch.tensor([[1.0, 2.0], [0.5, -1.0], [2.0, 0.0], [-1.0, 0.3]])
+w = torch.tensor([0.5, -0.5], requires_grad=True)
+"""
+STEP = """
+    loss.backward()
+    with torch.no_grad():
+        w -= 0.1 * w.grad
+    w.grad = None
+"""
+
+
+def optimized(optimizer, *before, epochs=1):
+    """Lines that train with an optimizer; those `before` a step stand in the loop over steps."""
+    lines = [f"opt = torch.optim.{optimizer}", "for step in range(4):", *[f"    {each}" for each in before]]
+    lines += [
+        "    opt.zero_grad()",
+        "    loss = ((X[step] * w).sum() - 1) ** 2",
+        "    loss.backward()",
+        "    opt.step()",
+    ]
+    return "\n".join(lines if epochs == 1 else [f"for epoch in range({epochs}):", *[f"    {each}" for each in lines]])
+
+
+LOOPS = {
+    "momentum": (
+        optimized("SGD([w], lr=0.1, momentum=0.9)"),
+        "opt_0_momentum_buffer = jnp.array([0.0, 0.0])",
+        "for step in range(4):\n    loss, w_grad = jax.value_and_grad(f)(w, X[step])",
+        "    opt_0_momentum_buffer = opt_0_momentum_buffer * 0.9 + w_grad",
+    ),
+    "an optimizer for each epoch": (
+        optimized("Adam([w], lr=0.1)", epochs=3),
+        "for _ in range(3):\n    opt_0_step = jnp.array(0.0",
+        "    for step in range(4):\n        loss, w_grad = jax.value_and_grad(f)(w, X[step])",
+    ),
+    "momentum for each epoch": (
+        optimized("SGD([w], lr=0.1, momentum=0.9, nesterov=True)", epochs=2),
+        "for _ in range(2):\n    opt_0_momentum_buffer = jnp.array([0.0, 0.0])",
+    ),
+    "an optimizer that is gone": (
+        "def train(w):\n" + textwrap.indent(optimized("Adam([w], lr=0.1)"), "    ") + "\ntrain(w)",
+        "for step in range(4):\n    loss, w_grad = jax.value_and_grad(f)(w, X[step])",
+        "    state = state + 1",
+    ),
+    "a place that comes again": (
+        "for step in range(8):\n    i = step % 2\n    loss = ((X[i] * w).sum() - 1) ** 2" + STEP,
+        "for step in range(8):\n    loss, w_grad = jax.value_and_grad(f)(w, X[step % 2])",
+    ),
+    "a slice": (
+        "for k in range(4):\n    loss = ((X[k : k + 1] * w).sum() - 1) ** 2" + STEP,
+        "def f(w, x):\n    return (jnp.sum(x * w) - 1) ** 2",
+    ),
+    "a rate that changes once": (
+        "lr = 0.1\nfor step in range(9):\n    loss = ((X[step % 4] * w).sum() - 1) ** 2"
+        + STEP.replace("0.1", "lr")
+        + "    if step == 4:\n        lr = 0.01\n",
+        "    w = w - (0.1 if step < 5 else 0.01) * w_grad",
+    ),
+    "rates of a schedule": (
+        "opt = torch.optim.SGD([w], lr=0.1)\nplan = torch.optim.lr_scheduler.ExponentialLR(opt, 0.9)\n"
+        "for step in range(20):\n    opt.zero_grad()\n    loss = ((X * w).sum() - 1) ** 2\n    loss.backward()\n"
+        "    opt.step()\n    plan.step()\n",
+        "for number in (0.1, 0.09,",
+    ),
+    "rounds of two kinds": (
+        "for step in range(12):\n    loss = ((X[step % 4] * w).sum() - 1) ** 2\n"
+        "    if step % 5 == 0:\n        loss = loss + w.abs().sum()\n" + STEP,
+        "for step in range(12):\n    if step % 5 == 0:\n        loss, w_grad = jax.value_and_grad(f)(w, X[step % 4])",
+        "    else:\n        loss, w_grad = jax.value_and_grad(f_2)(w, X[step % 4])",
+    ),
+    "what only some rounds do": (
+        "kept = w.detach().clone()\nfor step in range(10):\n    loss = ((X[step % 4] * w).sum() - 1) ** 2"
+        + STEP
+        + "    if step in (2, 3, 7):\n        kept = kept + w.detach()\n",
+        "kept = w ",
+        "    if step in (2, 3, 7):\n        kept = kept + w",
+    ),
+    "noise": (
+        "torch.manual_seed(0)\nfor step in range(5):\n    noise = torch.randn(2)\n"
+        "    loss = (((X[0] + noise) * w).sum() - 1) ** 2" + STEP,
+        "noises = jnp.array([[",
+        "for step in range(5):\n    noise = noises[step]",
+    ),
+    "values in a list": (
+        "losses = []\nfor step in range(4):\n    loss = ((X[step] * w).sum() - 1) ** 2"
+        + STEP
+        + "    losses.append(loss.detach())\n",
+        "losses = []\n",
+        "    losses.append(loss) ",
+    ),
+    "gradients that are returned": (
+        "for step in range(4):\n    loss = ((X[step] * w).sum() - 1) ** 2\n"
+        "    (g,) = torch.autograd.grad(loss, w)\n    with torch.no_grad():\n        w -= 0.1 * g\n",
+        "for step in range(4):\n    loss, g = jax.value_and_grad(f)(w, X[step])",
+    ),
+    "parameters made anew": (
+        "for fold in range(3):\n    w = torch.zeros(2, requires_grad=True)\n    for step in range(4):\n"
+        + textwrap.indent("    loss = ((X[fold] * w).sum() - 1) ** 2" + STEP, "    "),
+        ":\n    w = jnp.array([0.0, 0.0])",
+        "    for _ in range(4):\n        loss, w_grad = jax.value_and_grad(f)(w, X[",
+    ),
+}
+"""Lines that train, and parts of what is printed of them."""
+
+
+def told(lines):
+    body = textwrap.indent(HEAD + lines, "    ")
+    return run_lines("with explain.recording() as story:\n" + body)["story"]
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_a_loop_is_printed_whole(name):
+    lines, *parts = LOOPS[name]
+    story = told(lines)
+    for part in parts:
+        assert part in story.source
+    assert story.source.count("for ") == 1 + ("epoch" in lines or "fold" in lines)
+    story.check()
+
+
+def test_a_first_momentum_that_is_no_sum_stays_apart():
+    story = told(optimized("SGD([w], lr=0.1, momentum=0.9, dampening=0.5)"))
+    assert "jnp.array([0.0, 0.0])" not in story.source
+    story.check()
+
+
+def test_values_of_a_list_that_are_read_later_have_their_names():
+    story = told("h = [torch.tanh(X[k] * w) for k in range(3)]\ny = (h[0] * h[1] + h[2]).sum()\ny.backward()")
+    assert ".append(" not in story.source
+    story.check()
+
+
+STRAIGHT = "".join(f"h = torch.tanh(h * X[{k % 4}]) + {k}.5 * w\n" for k in range(160))
+LOOP = "for step in range(SIZE):\n    loss = ((X[step % 4] * w).tanh().sum() - 1) ** 2" + STEP
+
+
+@pytest.mark.parametrize("kind", ["straight", "loop"])
+def test_the_work_grows_with_the_length_of_a_program(kind):
+    """Counted are the calls of Python functions, of a program and of one that is twice as long."""
+
+    def calls(size):
+        lines = "h = X[0]\n" + "".join(STRAIGHT.splitlines(True)[:size]) + "h.sum().backward()\n"
+        story = told(lines if kind == "straight" else LOOP.replace("SIZE", str(size)))
+        count = 0
+
+        def note(frame, event, given):
+            nonlocal count
+            count += event == "call"
+
+        sys.setprofile(note)
+        try:
+            assert story.source
+        finally:
+            sys.setprofile(None)
+        return count
+
+    calls(20)  # what is remembered of ops is not counted
+    assert calls(160) < 4 * calls(80)
