@@ -73,9 +73,8 @@ class Text:
         for node in sorted(nodes, key=lambda node: node.serial):
             passive = not node.requires_grad or node.operation is detach
             if node.operation is not None and node.where is not None and passive:
-                rows = (
-                    node.inputs[0] if node.operation is unbind_one and node.inputs else None
-                )  # of `zip(xs, ys)` each has its name
+                # Of `zip(xs, ys)` each has its name.
+                rows = node.inputs[0] if node.operation is unbind_one and node.inputs else None
                 rounds.setdefault((node.where, node.operation, node.aval, rows), []).append(node)
         for own in rounds.values():  # a value that has its name after the last round has it in each, as optimizers' do
             names = [self.story.names[node] for node in own if node in self.story.names]
