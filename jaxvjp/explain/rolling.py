@@ -24,6 +24,8 @@ ROUNDS = 3
 ENOUGH = 2
 KINDS, PERIOD = 4, 256
 """At most so many kinds of rounds, and lines in a round of one, are in a loop with an `if`."""
+PERIODS = 16
+"""So many lengths of a round are tried at a line."""
 
 
 class Repeat(NamedTuple):
@@ -146,10 +148,16 @@ class _Lines:
 
     def _best(self, place: int) -> _Loop | None:
         best: _Loop | None = None
-        whole: list[tuple[int, int]] = []  # periods, and where loops of them end that need no more than a range
+        tried: list[int] = []  # periods of lines that come again
+        whole: list[tuple[int, int]] = []  # those of loops that need no more than a range, and where they end
         for period in self.periods(place, self.patterns[place].template):
-            if any(not period % known and self._end(place, period) <= end for known, end in whole):
+            end = self._end(place, period)
+            if end == place + period or any(not period % known and end <= last for known, last in whole):
                 continue
+            shorter = next((each for each in tried if not period % each), None)
+            if len(tried) == PERIODS or (shorter is not None and not self._goes_on(place, period, shorter)):
+                continue
+            tried.append(period)
             distinct = len({self.patterns[each].template for each in range(place, place + period)})
             for rows in self._periodic(place, period):
                 if best is not None and period * len(rows[0]) - 1 - distinct <= best.saved:
@@ -162,6 +170,19 @@ class _Lines:
         several = self._of_kinds(place)
         found = None if several is None else self._loop(place, several)[0]
         return best if found is None or (best is not None and found.worth <= best.worth) else found
+
+    def _goes_on(self, place: int, period: int, count: int) -> bool:
+        """Whether the numbers of the first `count` lines are the same a period later, or go on as they went before.
+
+        If not, the lines are taken as rounds of `count` lines, and not as loops of loops of them: of 2,000 lines with
+        numbers that do not repeat there would be as many ways as numbers.
+        """
+        rounds = range(place, min(place + 3 * period, len(self.lines) - count + 1), period)
+        for at in range(count):
+            for column in zip(*[self.patterns[each + at].numbers for each in rounds], strict=True):
+                if regular(column) < len(column) or (len(column) < ROUNDS and len({*map(repr, column)}) > 1):
+                    return False
+        return True
 
     def _end(self, place: int, period: int) -> int:
         """Where lines end that are the same as `period` lines before, but for numbers."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 from test_source import run_lines
@@ -70,6 +72,10 @@ def test_ten_thousand_operations_are_a_loop_or_a_summary():
     z = x
     for number in range(2000):
         z = z * (1 + number / 10_000)
+    assert z.explain().source.count("for number") == 1  # over a list of them
+    z, order = x, random.Random(0)
+    for _ in range(2000):
+        z = order.choice([jaxvjp.sin, jaxvjp.cos, jaxvjp.tanh, jaxvjp.atan])(z)
     explanation = z.explain()
     assert "more lines: `.source` has them all" in str(explanation)
     assert explanation.source.count("\n") > 400
