@@ -82,7 +82,7 @@ for name in dir(jaxvjp.Tensor):
     getattr(jaxvjp.Tensor, name)  # made at its first use
 before = held()
 for each in pkgutil.walk_packages(jaxvjp.__path__, "jaxvjp."):
-    if not each.name.endswith("__main__"):
+    if not each.name.endswith("__main__") and ".tools." not in each.name:  # some of those import torch
         importlib.import_module(each.name)
 
 class Named(jaxvjp.Tensor):

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from jaxvjp.library.creation import empty
-from jaxvjp.tensor.overriding import disabled
+from jaxvjp.tensor.overriding import SILENT, disabled
 from jaxvjp.tensor.storage import of_class
 from jaxvjp.tensor.tensor import ORDINARY, Tensor
 
@@ -73,6 +73,7 @@ class Parameter(Tensor, metaclass=ParameterMeta):
 
 
 ORDINARY.add(Parameter)
+SILENT.add(Parameter)
 
 
 def as_parameter(tensor: Tensor, kind: type[Parameter] = Parameter) -> Parameter:

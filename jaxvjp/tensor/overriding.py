@@ -37,8 +37,8 @@ FUNCTIONS_NOT_ASKED = frozenset(
 )
 FUNCTIONS = (FunctionType, type(remembering))
 """What functions are of, also where they are compiled."""
-SILENT = frozenset([Tensor, bool, complex, device, dtype, float, int, str, type(None)])
-"""Common types of arguments, which say nothing."""
+SILENT: set[type] = {Tensor, bool, complex, device, dtype, float, int, str, type(None)}
+"""Common types of arguments, which say nothing; `nn.Parameter` adds itself."""
 SEVERAL = (list, tuple)
 
 
