@@ -148,6 +148,11 @@ class Op:
     not for all leaves. "" for all ops but one: the reentrant checkpoint, which as in torch takes only the latter."""
     begin: Any = None
     """Of the one op that can be computed in two parts, the first part (`derive.pullback`)."""
+    opened: Any = None
+    """Of an op that stands for several: adds those to an `Expansion` (`run.expansion`), if it can, and returns the
+    places of the results."""
+    jaxpr: Any = None
+    """Of an op that is a jaxpr: that, as a function of the static arguments."""
 
     def __init__(
         self,
@@ -265,8 +270,8 @@ class Op:
 
     @cached_property
     def carries_program(self) -> bool:
-        """Whether a static argument may be a whole program, as that of a pullback is."""
-        return any(each.kind is None for each in self.statics)
+        """Whether it has a static argument `program`, as a pullback has."""
+        return "program" in self.static_names
 
     @cached_property
     def torch_name(self) -> str:

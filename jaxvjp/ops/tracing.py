@@ -1,11 +1,12 @@
 """What an op gives for operands of given shapes and dtypes: found by `jax.make_jaxpr`, so that nothing is computed.
 
 `abstract(mul, (), (float32[3], float32[]))` is float32[3]; where shapes do not fit, the op's own check raises torch's
-error. `laid_out` adds the strides of torch's result. `jaxpr_of` keeps the jaxpr, which NumPy runs before XLA compiles.
+error. `laid_out` adds the strides of torch's result. `jaxpr_of` gives the jaxpr, which NumPy runs before XLA compiles.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any
@@ -28,17 +29,35 @@ def abstract(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) ->
     JAX takes 200 µs for it, so `record.signature_of` remembers the result.
     """
     place = static[0] if operation.moves else common_device(avals)
-    _, result = jaxpr_of(operation, static, avals)
+    result = jaxpr_of(operation, static, avals)[1]
     if type(place) is OnMesh and not operation.moves:
         place = place.anywhere if isinstance(result, tuple) else laid_over(operation, avals, result.shape, place)
+    return avals_like(result, place)
+
+
+def avals_like(result: Any, place: Any = None) -> Any:
+    """The aval, without strides, of what has that shape and dtype; a tuple of them for a tuple."""
     if isinstance(result, tuple):
-        return tuple(Aval(each.shape, from_numpy(each.dtype), place=place) for each in result)
+        return tuple([avals_like(each, place) for each in result])
     return Aval(result.shape, from_numpy(result.dtype), place=place)
 
 
-@lru_cache(maxsize=TRACES)
 def jaxpr_of(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) -> tuple[Any, Any]:
-    """The jaxpr of an op for such operands; and the shape and dtype of its result, a tuple of them for a tuple.
+    """The jaxpr of an op for such operands; and the shape and dtype of its result, a tuple of them for a tuple."""
+    if operation.jaxpr is not None:
+        closed = operation.jaxpr(static)
+        return closed, tuple([each.aval for each in closed.jaxpr.outvars])
+    find = _jaxpr_of.__wrapped__ if operation.carries_program else _jaxpr_of  # that of a program may be long
+    return find(operation, static, avals)
+
+
+@lru_cache(maxsize=TRACES)
+def _jaxpr_of(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) -> tuple[Any, Any]:
+    return trace(lambda *operands: operation.call(static, operands), [each.struct for each in avals], operation)
+
+
+def trace(function: Callable[..., Any], structs: Sequence[Any], operation: Op) -> tuple[Any, Any]:
+    """The jaxpr of a function that calls an op; and the shapes and dtypes of its results.
 
     64-bit types are enabled meanwhile, as torch's integers have 64 bits.
 
@@ -46,8 +65,7 @@ def jaxpr_of(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) ->
     So an op in whose first jaxpr there is no loop is traced with `disable_jit` from then on. That is faster, too: a
     step of shapes that were never seen takes three quarters of the time.
     """
-    make = jax.make_jaxpr(lambda *operands: operation.call(static, operands), return_shape=True)
-    structs = [each.struct for each in avals]
+    make = jax.make_jaxpr(function, return_shape=True)
     found: tuple[Any, Any]
     with jax.enable_x64(True):
         if operation in _without_loops:
@@ -55,7 +73,7 @@ def jaxpr_of(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) ->
                 found = make(*structs)
                 return found
         found = make(*structs)
-    if not _has_loop(found[0]):
+    if not has_any(found[0], LOOPS):
         _without_loops.add(operation)
     return found
 
@@ -65,11 +83,12 @@ LOOPS = frozenset(["cond", "scan", "while"])
 _without_loops: set[Op] = set()
 
 
-def _has_loop(jaxpr: Any) -> bool:
+def has_any(jaxpr: Any, primitives: Container[str]) -> bool:
+    """Whether one of these primitives, by their names, is in a jaxpr, or in one that it calls."""
     for equation in jaxpr.eqns:
-        if equation.primitive.name in LOOPS:
+        if equation.primitive.name in primitives:
             return True
-        if any(_has_loop(each) for each in equation.params.values() if hasattr(each, "eqns")):
+        if any(has_any(each, primitives) for each in equation.params.values() if hasattr(each, "eqns")):
             return True
     return False
 

@@ -13,14 +13,14 @@ from jaxvjp.ops import op, tracing
 def traced(monkeypatch):
     """What the lines of the test traced, by the name of the op, in order."""
     made = {}
-    trace = tracing.jaxpr_of.__wrapped__
+    trace = tracing._jaxpr_of.__wrapped__
 
     def noted(operation, static, avals):
         result = trace(operation, static, avals)
         made.setdefault(operation.name, []).append(result[0])
         return result
 
-    monkeypatch.setattr(tracing, "jaxpr_of", noted)
+    monkeypatch.setattr(tracing, "_jaxpr_of", noted)
     monkeypatch.setattr(tracing, "_without_loops", set())
     return made
 

@@ -16,8 +16,8 @@ from functools import lru_cache
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 
+from jaxvjp.core.derive.chain_rule import conjugated, opened
 from jaxvjp.core.derive.dependences import Positions, grouped, reads
 from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.core.record.modes import grad_mode
@@ -76,17 +76,14 @@ def begin(
         pull = jax.vmap(pull)
 
     def outputs_and_cotangents(cotangents: Sequence[Any]) -> tuple[Any, ...]:
-        results = pull(tuple(_conjugated(each) for each in cotangents))
-        return (*outputs, *[_conjugated(each) for each in results])
+        results = pull(tuple(conjugated(each) for each in cotangents))
+        return (*outputs, *[conjugated(each) for each in results])
 
     return shared, outputs_and_cotangents
 
 
 pullback.begin = begin
-
-
-def _conjugated(cotangent: Any) -> Any:
-    return jnp.conj(cotangent) if jnp.iscomplexobj(cotangent) else cotangent
+pullback.opened = opened
 
 
 def record_pullback(

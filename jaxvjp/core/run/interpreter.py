@@ -16,13 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from jaxvjp.core.run.expansion import Expansion
 from jaxvjp.core.run.primitives import numpys_function
 from jaxvjp.core.run.primitives.kinds import Array, Call
-from jaxvjp.core.run.program import Program, called
-from jaxvjp.ops.identity import UNCHANGED, tuple_item
-from jaxvjp.ops.op import Aval
-from jaxvjp.ops.tracing import jaxpr_of
-from jaxvjp.types.dtypes import from_numpy
+from jaxvjp.core.run.program import Program
+from jaxvjp.ops.identity import tuple_item
 from jaxvjp.types.forks import check
 
 FOLDED = 1 << 12
@@ -95,36 +93,21 @@ class Interpreter:
     def add_program(self, program: Program, arguments: Sequence[int]) -> list[int]:
         """Adds the operations of a program whose arguments are in the slots `arguments`; the slots of its outputs.
 
-        The jaxpr of each is known since it was recorded, so that the program need not be traced as a whole.
+        The jaxprs of most are known since they were recorded, so that the program need not be traced as a whole.
         """
-        return self._add(program, arguments)[0]
-
-    def _add(self, program: Program, arguments: Sequence[int]) -> tuple[list[int], tuple[Any, ...]]:
-        """Does that, and also returns the avals of the outputs."""
+        written = Expansion(program.arguments)
+        outputs = written.open(program, [-1 - each for each in range(len(arguments))])
         slots: list[Any] = []
-        avals: list[Any] = []
-        for operation, static, inputs in program.equations:
+        for (operation, static, inputs), aval, closed in zip(
+            written.equations, written.avals, written.jaxprs, strict=True
+        ):
             reads: list[Any] = [slots[each] if each >= 0 else arguments[-1 - each] for each in inputs]
-            of: list[Any] = [avals[each] if each >= 0 else program.arguments[-1 - each] for each in inputs]
-            if operation is tuple_item or operation in UNCHANGED:
+            if closed is None:
                 slots.append(reads[0][static[0]] if operation is tuple_item else reads[0])
-                avals.append(of[0][static[0]] if operation is tuple_item else of[0])
-                continue
-            if operation is called:
-                inner, results = self._add(static[0], reads)
-                slots.append(inner)
-                avals.append(results)
-                continue
-            trace: Any = jaxpr_of.__wrapped__ if operation.carries_program else jaxpr_of  # of a pullback it may be long
-            closed, result = trace(operation, static, tuple(of))
-            found = self._inline(closed.jaxpr, closed.consts, reads)
-            several = isinstance(result, tuple)
-            slots.append(found if several else found[0])
-            avals.append(tuple(map(_aval, result)) if several else _aval(result))
-        return (
-            [slots[each] if each >= 0 else arguments[-1 - each] for each in program.outputs],
-            tuple([avals[each] if each >= 0 else program.arguments[-1 - each] for each in program.outputs]),
-        )
+            else:
+                found = self._inline(closed.jaxpr, closed.consts, reads)
+                slots.append(found if type(aval) is tuple else found[0])
+        return [slots[each] if each >= 0 else arguments[-1 - each] for each in outputs]
 
     def add_entry(self, pack: int, index: int) -> int:
         """Adds the reading of one number of a pack; its slot."""
@@ -210,10 +193,6 @@ class Interpreter:
 def interpreter_of(closed: Any) -> Interpreter:
     """That of a closed jaxpr."""
     return Interpreter(len(closed.jaxpr.invars), lambda made, inputs: made._inline(closed.jaxpr, closed.consts, inputs))
-
-
-def _aval(struct: Any) -> Aval:
-    return Aval(struct.shape, from_numpy(struct.dtype))
 
 
 def _seconds_of(equation: Any, name: str, sizes: list[int]) -> float:

@@ -131,6 +131,9 @@ def called(*arguments: Any, program: Program) -> tuple[Any, ...]:
     return replay(program, arguments)
 
 
+called.opened = lambda made, static, reads: made.open(static[0], reads)
+
+
 results_of: WeakKeyDictionary[Node, list[ref[Node]]] = WeakKeyDictionary()
 """Of a node that calls a program, weakly, its results that are to be computed as soon as one of them is: the program
 would run again for each that is left out."""
