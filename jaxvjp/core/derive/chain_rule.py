@@ -14,12 +14,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxvjp.core.derive.dependences import Positions
+from jaxvjp.core.derive.vjp import begin
 from jaxvjp.core.run.expansion import Expansion, Place
+from jaxvjp.core.run.program import Equation, Program
 from jaxvjp.ops.abstract_values import Aval
 from jaxvjp.ops.identity import tuple_item
 from jaxvjp.ops.op import Op, op
@@ -104,11 +105,6 @@ def _part(closed: Any, arguments: Sequence[Any], equations: list[Any], outputs: 
     return closed.replace(jaxpr=part, consts=closed.consts)
 
 
-def conjugated(cotangent: Any) -> Any:
-    """torch's cotangent of a complex value is the conjugate of JAX's."""
-    return jnp.conj(cotangent) if jnp.iscomplexobj(cotangent) else cotangent
-
-
 @lru_cache(maxsize=STEPS)
 def step_of(
     operation: Op,
@@ -124,29 +120,22 @@ def step_of(
     A cotangent arrives at those of the results whose numbers are `reached`, and goes to the operands at `wrt`. Each has
     the dimensions `batch` in front of its own.
     """
-    several = isinstance(results, tuple)
-    all_results = results if isinstance(results, tuple) else (results,)
+    items: list[Equation] = []
+    if isinstance(results, tuple):
+        items = [(tuple_item, (each,), (0,)) for each in range(len(results))]
+    own: Equation = (operation, static, tuple([-1 - each for each in range(len(avals))]))
+    outputs = tuple(range(1, 1 + len(items))) or (0,)
+    arriving = [outputs[each] for each in reached]
+    program = Program(avals, (own, *items), tuple(arriving), 1)
 
     def run(*given: Any) -> tuple[Any, ...]:
-        operands, cotangents = given[: len(avals)], given[len(avals) :]
+        found, outputs_and_cotangents = begin((program, wrt, len(batch)), given[: len(avals)], outputs)
+        return (*found, *outputs_and_cotangents(given[len(avals) :])[len(arriving) :])
 
-        def primal(*differentiated: Any) -> tuple[list[Any], Any]:
-            operands_now = list(operands)
-            for position, each in zip(wrt, differentiated, strict=True):
-                operands_now[position] = each
-            found = operation.call(static, operands_now)
-            whole = tuple(found) if several else (found,)
-            return [whole[each] for each in reached], whole
-
-        _, pull, whole = jax.vjp(primal, *[operands[each] for each in wrt], has_aux=True)
-        for _ in batch:
-            pull = jax.vmap(pull)
-        return (*whole, *[conjugated(each) for each in pull([conjugated(each) for each in cotangents])])
-
-    cotangent_avals = [all_results[each] for each in reached]
-    structs = [each.struct for each in (*avals, *[each.shaped((*batch, *each.shape)) for each in cotangent_avals])]
+    with_cotangent = [results[each] for each in reached] if isinstance(results, tuple) else [results]
+    structs = [each.struct for each in (*avals, *[each.shaped((*batch, *each.shape)) for each in with_cotangent])]
     closed, _ = trace(run, structs, operation)
-    return Step(closed, len(avals), len(all_results), wrt)
+    return Step(closed, len(avals), len(outputs), wrt)
 
 
 @op(public="")

@@ -1,4 +1,4 @@
-"""Which results of an op depend on which operands, read off its jaxpr (`reads`).
+"""Which results of an op depend on which operands, read off jaxprs (`reads`).
 
 A pullback, or another transform, is recorded as one node for each group of results that depend on the same operands
 (`grouped`), so that no gradient flows to what a result does not depend on.
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import jax
-
 from jaxvjp.core.record.graph import Node, Number
+from jaxvjp.core.run.expansion import Expansion
+from jaxvjp.ops.abstract_values import Aval
 from jaxvjp.ops.op import Op
 
 Positions = tuple[int, ...]
@@ -31,12 +31,25 @@ def grouped(
     return groups
 
 
-def reads(operation: Op, static: tuple[Any, ...], structs: Sequence[jax.ShapeDtypeStruct]) -> tuple[Positions, ...]:
-    """For each array that `operation` returns: the numbers of the operands that it depends on, in its jaxpr."""
-    with jax.enable_x64(True):
-        traced = jax.make_jaxpr(lambda *operands: operation.call(static, operands))(*structs)
-    found = _reads(traced.jaxpr, [frozenset([position]) for position in range(len(traced.jaxpr.invars))])
-    return tuple(tuple(sorted(each)) for each in found)
+def reads(operation: Op, static: tuple[Any, ...], avals: Sequence[Aval]) -> tuple[Positions, ...]:
+    """For each array of the tuple that `operation` returns: the numbers of the operands that it depends on."""
+    made = Expansion(avals)
+    operands = [-1 - each for each in range(len(avals))]
+    results = made.opened(operation, static, operands)
+    found: list[Any] = []  # for each equation a set of numbers, or a list of them for a tuple
+
+    def of(place: int) -> Any:
+        return found[place] if place >= 0 else frozenset([-1 - place])
+
+    for (_, own, inputs), aval, closed in zip(made.equations, made.avals, made.jaxprs, strict=True):
+        given = [of(each) for each in inputs]
+        if closed is None:
+            found.append(given[0][own[0]] if own and isinstance(given[0], list) else given[0])
+        else:
+            each_of = _reads(closed.jaxpr, given)
+            found.append(each_of if type(aval) is tuple else each_of[0])
+    items = list(map(of, results)) if isinstance(results, list) else of(results)
+    return tuple(tuple(sorted(each)) for each in items)
 
 
 def _reads(jaxpr: Any, arguments: list[frozenset[int]]) -> list[frozenset[int]]:

@@ -1,4 +1,4 @@
-"""The one derivative: `jax.vjp` of a program, as an op like any other.
+"""`jax.vjp` of a program (`vjp`), as an op like any other.
 
 The op `pullback` runs a program forward and then back, so nothing is kept from an earlier forward run.
 `record_pullback` records it as a node, which can be differentiated again, by another pullback. Recording traces
@@ -15,27 +15,15 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-import jax
-
-from jaxvjp.core.derive.chain_rule import conjugated, opened
+from jaxvjp.core.derive.chain_rule import opened
 from jaxvjp.core.derive.dependences import Positions, grouped, reads
+from jaxvjp.core.derive.vjp import begin
 from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.core.record.modes import grad_mode
 from jaxvjp.core.record.record import items, tracks
-from jaxvjp.core.run.program import PROGRAM_CACHE, Program, replay
+from jaxvjp.core.run.expansion import Expansion
+from jaxvjp.core.run.program import PROGRAM_CACHE, Program
 from jaxvjp.ops.op import op
-
-
-def function_of(program: Program, arguments: Sequence[Any], wrt: Positions) -> tuple[Callable[..., Any], list[Any]]:
-    """`program` as a function of its arguments `wrt` alone, and the primals: the values of those arguments."""
-
-    def primal(*differentiated: Any) -> tuple[Any, ...]:
-        given = list(arguments)
-        for position, each in zip(wrt, differentiated, strict=True):
-            given[position] = each
-        return replay(program, given)
-
-    return primal, [arguments[position] for position in wrt]
 
 
 @op(saves="residuals", public="", grad_fn="PullbackBackward0")  # `saves`, as torch's steps do
@@ -43,8 +31,8 @@ def pullback(*operands: Any, program: Program, wrt: Positions, batched: int) -> 
     """The outputs of `program`, then the cotangents of its arguments `wrt`.
 
     The operands are the program's arguments and a cotangent for each output. Usually `batched` is 0, and this is
-    `outputs, pull = jax.vjp(primal, *primals)`, with `primal` and `primals` from `function_of`, and then
-    `(*outputs, *pull(cotangents))`.
+    `outputs, pull = jax.vjp(primal, *primals)`, with `primal` and `primals` from `vjp.function_of`, and then
+    `(*outputs, *pull(cotangents))`. NumPy computes the same by the `chain_rule`.
 
     If the cotangents are batches, those given and those returned have `batched` more dimensions in front. A complex
     cotangent is torch's: the conjugate of JAX's.
@@ -52,34 +40,6 @@ def pullback(*operands: Any, program: Program, wrt: Positions, batched: int) -> 
     count = len(program.arguments)
     _, outputs_and_cotangents = begin((program, wrt, batched), operands[:count], ())  # (): they alone are wanted
     return outputs_and_cotangents(operands[count:])
-
-
-def begin(
-    static: tuple[Program, Positions, int], arguments: Sequence[Any], equations: Sequence[int]
-) -> tuple[list[Any], Callable[[Sequence[Any]], tuple[Any, ...]]]:
-    """Runs the program of a pullback forward. Returns the results of `equations` of it; and a function, from the
-    cotangents to all results of the pullback, which is the rest.
-
-    It is split in two for a program that has some of the pullback's equations outside of it as well: it takes the
-    results of these `equations` from the forward run, so that none is computed twice (`program.in_pullbacks`).
-    """
-    program, wrt, batched = static
-    within = Program(program.arguments, program.equations, (*program.outputs, *equations), program.weight)
-    primal, primals = function_of(within, arguments, wrt)
-
-    def outputs_and_shared(*differentiated: Any) -> tuple[tuple[Any, ...], list[Any]]:
-        results = primal(*differentiated)
-        return results[: len(program.outputs)], list(results[len(program.outputs) :])
-
-    outputs, pull, shared = jax.vjp(outputs_and_shared, *primals, has_aux=True)
-    for _ in range(batched):
-        pull = jax.vmap(pull)
-
-    def outputs_and_cotangents(cotangents: Sequence[Any]) -> tuple[Any, ...]:
-        results = pull(tuple(conjugated(each) for each in cotangents))
-        return (*outputs, *[conjugated(each) for each in results])
-
-    return shared, outputs_and_cotangents
 
 
 pullback.begin = begin
@@ -144,11 +104,11 @@ def _with_own_edges(
 @lru_cache(maxsize=PROGRAM_CACHE)
 def dependences(program: Program, wrt: Positions) -> tuple[Positions, ...]:
     """For the cotangent of each argument `wrt`: the operands of the pullback that it depends on, by their numbers."""
-    structs = [each.struct for each in program.arguments]
-    with jax.enable_x64(True):
-        outputs = jax.eval_shape(lambda *arguments: replay(program, arguments), *structs)
-    made_from = reads(pullback, (program, wrt, 0), [*structs, *outputs])[len(outputs) :]
+    inner = Expansion(program.arguments)
+    outputs = inner.open(program, [-1 - each for each in range(len(program.arguments))])
+    avals = [*program.arguments, *[inner.aval(each) for each in outputs]]
+    made_from = reads(pullback, (program, wrt, 0), avals)[len(outputs) :]
     # JAX computes an array without elements from nothing; it is taken to depend on everything.
-    everything = tuple(range(len(structs) + len(outputs)))
+    everything = tuple(range(len(avals)))
     empty = [0 in program.arguments[position].shape for position in wrt]
     return tuple(each or (everything if none else ()) for each, none in zip(made_from, empty, strict=True))

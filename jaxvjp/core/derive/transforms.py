@@ -15,7 +15,7 @@ import jax.numpy as jnp
 
 from jaxvjp.core.derive.between import Onward, between, leads_on, refuse_python_steps, severed
 from jaxvjp.core.derive.dependences import Positions, grouped, reads
-from jaxvjp.core.derive.pullback import function_of
+from jaxvjp.core.derive.vjp import function_of
 from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.core.record.modes import grad_mode, tracking, transforming
 from jaxvjp.core.record.record import items
@@ -80,7 +80,7 @@ def transformed(
 
 @lru_cache(maxsize=PROGRAM_CACHE)
 def _sources(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) -> tuple[Positions, ...]:
-    return reads(operation, static, [each.struct for each in avals])
+    return reads(operation, static, avals)
 
 
 def pushforward(

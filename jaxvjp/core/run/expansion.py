@@ -63,14 +63,16 @@ class Expansion:
 
     def open(self, program: Program, arguments: Sequence[Place]) -> list[Place]:
         """Adds the equations of a program whose arguments are at those places; the places of its outputs."""
-        places: list[Any] = []  # of an operation that was opened a list: those of its items
+        places: list[Any] = []
         for operation, static, inputs in program.equations:
             reads = [places[each] if each >= 0 else arguments[-1 - each] for each in inputs]
-            opened = None if operation.opened is None else operation.opened(self, static, reads)
-            if opened is not None:
-                places.append(opened)
-            elif operation is tuple_item and isinstance(reads[0], list):
+            if operation is tuple_item and isinstance(reads[0], list):
                 places.append(reads[0][static[0]])
             else:
-                places.append(self.add(operation, static, reads))
+                places.append(self.opened(operation, static, reads))
         return [places[each] if each >= 0 else arguments[-1 - each] for each in program.outputs]
+
+    def opened(self, operation: Op, static: tuple[Any, ...], reads: list[Place]) -> Place | list[Place]:
+        """Adds what an operation stands for, or itself: the places of its items, or that of its result."""
+        items: list[Place] | None = None if operation.opened is None else operation.opened(self, static, reads)
+        return self.add(operation, static, reads) if items is None else items
