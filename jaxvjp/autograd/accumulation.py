@@ -122,7 +122,7 @@ def accumulated(
     if recalled is None:  # no equal graph was walked before. A walk calls hooks, so it does not hold the lock.
         return _walked(request, roots, cotangents, targets, create_graph)
     if waiting:
-        _receive_waiting(recalled, receivers, waiting)
+        _receive_waiting(roots, recalled, receivers, waiting)
         receivers = []  # their hooks after accumulation were called
     return receivers, recalled.walked, recalled.met
 
@@ -142,12 +142,12 @@ def _receivers(recalled: RecalledGradients) -> tuple[list[tuple[Tensor, Node]], 
 
 
 def _receive_waiting(
-    recalled: RecalledGradients, receivers: list[tuple[Tensor, Node]], waiting: dict[Node, Node]
+    roots: list[Node], recalled: RecalledGradients, receivers: list[tuple[Tensor, Node]], waiting: dict[Node, Node]
 ) -> None:
     """Has those that are `waiting` get their gradients; `receivers` have theirs."""
     order = [node for node, _ in recalled.gradients]
     received = dict(zip([node for node in order if node not in waiting], receivers, strict=True))
-    _receive_in_turn(order, received, waiting, recalled.met)
+    _receive_in_turn(order, received, waiting, FinishedWalk(roots, recalled.met.nodes))
 
 
 def _walked(
@@ -178,7 +178,7 @@ def _walked(
             _tell_walked(roots, cotangents, gradients, sums, create_graph)
         _receive_all([(receiver_of[node], sum_) for node, sum_ in sums.items()], create_graph)
     if waiting:
-        _receive_in_turn(order, received, waiting, found.met)
+        _receive_in_turn(order, received, waiting, FinishedWalk(roots, found.met.nodes))
         return [], found.operations, found.met
     return [received[node] for node in order if node in received], found.operations, found.met
 
@@ -195,11 +195,10 @@ def _tell_walked(
 
 
 def _receive_in_turn(
-    order: list[Node], received: dict[Node, tuple[Tensor, Node]], waiting: dict[Node, Node], met: NodesMet
+    order: list[Node], received: dict[Node, tuple[Tensor, Node]], waiting: dict[Node, Node], walk: FinishedWalk
 ) -> None:
     """Leaf by leaf, as torch: calls the hooks of each one that is `waiting` with its gradient, adds what they return to
     the `grad` of its tensor, and calls the hooks after accumulation, which others may have as well."""
-    walk = FinishedWalk(met.nodes)
     for node in order:
         if node in waiting:
             with tracking(False):

@@ -340,7 +340,8 @@ def register_multi_grad_hook(
     """Calls `fn` once in each backward, with the gradients of those `tensors` that take part in it.
 
     With `mode="all"` that is when the last of them is there, and `fn` gets a sequence, None for one that takes no
-    part; with "any" when the first is, and `fn` gets that. Returns a handle whose `remove()` undoes it.
+    part; with "any" when the first is, and `fn` gets that. Returns a handle whose `remove()` undoes it. As in torch,
+    "all" does not count the tensor of `y.backward()` itself: with the others it gets a call of its own, alone none.
 
     Counterpart of `torch.autograd.graph.register_multi_grad_hook`.
     """
@@ -363,13 +364,14 @@ def register_multi_grad_hook(
         walk = thread_modes().walk
         if walk not in arrived:
             arrived[walk] = [None] * len(nodes)
-            missing[walk] = sum(node_of(each) in walk.on_the_way for each in nodes)
+            alone = walk.roots[0] if len(walk.roots) == 1 else None  # which torch does not count
+            missing[walk] = sum(each in walk.on_the_way and each is not alone for each in map(node_of, nodes))
             if mode == "any":
                 fn(gradient)
         arrived[walk][place] = gradient
         missing[walk] -= 1
         if mode == "all" and not missing[walk]:
-            fn(arrived[walk])
+            fn(arrived.pop(walk))
 
     def hook_at(place: int) -> Callable[[Tensor], None]:
         return lambda gradient: seen(place, gradient)

@@ -241,6 +241,21 @@ def hooks_of_several_tensors(torch):
     return log
 
 
+def hooks_of_several_tensors_of_which_one_is_the_root(torch):
+    a, b, log = leaf(torch), leaf(torch), []
+    y = a * b
+    for tensors in ((y,), (y, a), (a, b), (a, a)):
+        graph(torch).register_multi_grad_hook(tensors, lambda gradients: log.append(list(gradients)))
+    v = torch.ones(y.shape)
+    y.backward(v, retain_graph=True)
+    log.append("two roots")
+    torch.autograd.backward([y, a], [v, v], retain_graph=True)
+    log.append("a leaf")
+    a.backward(v)
+    torch.autograd.grad(y, y, v)
+    return log
+
+
 @raises(ValueError)
 def a_mode_that_there_is_not(torch):
     graph(torch).register_multi_grad_hook((leaf(torch),), lambda gradients: None, mode="some")

@@ -202,7 +202,7 @@ def test_a_loop_is_compiled_at_once_if_it_goes_round_often(when, monkeypatch, ro
     before = jaxvjp.counters.compiles
     for _ in range(2):  # in short pieces, then with a loop
         monkeypatch.setattr(expected, "ratio", 0.003)
-        y = jaxvjp.tensor([0.5, -1.0, 2.0, 3.5, 0.25])
+        y = jaxvjp.tensor([0.5, -1.0, 2.0, 3.5, 0.25], requires_grad=True)
         for _ in range(rounds):
             y = (y * 1.25).sin() + y.cos() * 0.5
         y.tolist()

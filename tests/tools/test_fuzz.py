@@ -173,11 +173,6 @@ OPEN = {
         "c.grad_fn.register_hook(lambda to, of: ([note('c', grad) for grad in of if grad is not None], None)[1])\n"
         "c[0].mul_(2.)\nc.sum().backward()",
     ),
-    "hooks of several, with the one whose backward is called": (
-        LEAF,
-        "graph.register_multi_grad_hook((a, a), lambda all: [note('a', grad) for grad in all])\n"
-        "a.backward(torch.full((3, 2), 2.))",
-    ),
     "hooks of a leaf that was detached": (
         LEAF,
         "a.register_post_accumulate_grad_hook(lambda leaf: note('a', leaf.grad))\n"

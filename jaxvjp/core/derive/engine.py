@@ -200,7 +200,8 @@ def _needed(nodes: list[Node], targets: Sequence[Node] | None, current_of: Mappi
 class FinishedWalk:
     """A walk that is over, for hooks that are called with its results (`ThreadModes.walk`)."""
 
-    def __init__(self, nodes: Iterable[Any]) -> None:
+    def __init__(self, roots: Sequence[Node], nodes: Iterable[Any]) -> None:
+        self.roots = roots
         self.nodes = nodes
 
     @cached_property
@@ -240,6 +241,7 @@ class Walk:
     """One walk over `nodes`, the last recorded first.
 
     Attributes, besides the parameters of `walk_back`:
+        roots: the nodes that it begins at, for hooks.
         operations: those among `nodes` that are walked through; the others are leaves and targets.
         on_the_way: `nodes` as a set: a cotangent goes nowhere else.
         arrived: for each node the sum of its cotangents so far.
@@ -278,6 +280,7 @@ class Walk:
 
     def back_from(self, roots: Sequence[Node], cotangents: Sequence[Node]) -> WalkResult:
         """Walks, segment by segment, and calls the hooks of tensors on the way."""
+        self.roots = roots
         for root, cotangent in zip(roots, cotangents, strict=True):
             self.arrive(root, cotangent)
         root_set = set(roots)
