@@ -90,7 +90,7 @@ class BackwardRequest:
 
     def runs_in_short_pieces(self) -> bool:
         """Whether the graph is to run in short pieces; notes that it came (`plan.choose_short_pieces`)."""
-        return self.may_be_remembered and choose_short_pieces(self.survey)
+        return choose_short_pieces(self.survey)
 
     def recalled(self) -> RecalledGradients | None:
         """The computed gradients, if such a walk is remembered, and is to be run as it is; None if not. Where a

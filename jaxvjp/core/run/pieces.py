@@ -9,11 +9,9 @@ the user's source, for the texts of errors.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import pairwise
 from typing import Any
 
 from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.core.run.program import weight_of
 from jaxvjp.core.run.tiers import Compiling
 
@@ -88,73 +86,87 @@ def _stretches(nodes: Iterable[Node], ends_piece: Callable[[Node], bool] | None)
     return result
 
 
-def _short_pieces(nodes: list[Node]) -> list[list[Node]]:
-    """`nodes` in pieces of at most `SHORT_PIECE` operations (or twice as many): 16, 8, 4, 2 or 1 rounds of the same
-    lines, or any number of other rounds.
+class Part:
+    """Some nodes in a row.
 
-    An op that carries a program, such as a pullback, is a piece of its own: its program was a piece of the graph.
+    Attributes:
+        start, end: the first of them, and the one after the last.
+        weight: how many operations they are.
+        label: equal for parts that were recorded by the same lines.
+        alone: whether one carries a program, such as a pullback: that was a piece of the graph, and stays one.
     """
-    lines = [node.where for node in nodes]
-    weights = [weight_of(node) for node in nodes]
+
+    def __init__(self, start: int, end: int, weight: int, label: Any, alone: bool) -> None:
+        self.start = start
+        self.end = end
+        self.weight = weight
+        self.label = label
+        self.alone = alone
+
+
+def _joined(parts: list[Part]) -> Part:
+    if len(parts) == 1:
+        return parts[0]
+    label = tuple([each.label for each in parts])
+    weight = sum([each.weight for each in parts])
+    return Part(parts[0].start, parts[-1].end, weight, label, parts[0].alone)
+
+
+def _short_pieces(nodes: list[Node]) -> list[list[Node]]:
+    """`nodes` in pieces of at most `SHORT_PIECE` operations (or twice as many): of a loop 16, 8, 4, 2 or 1 rounds; of a
+    loop around others a whole round, as long as it is that short."""
     most = SHORT_PIECE if Compiling.waits() else 2 * SHORT_PIECE
-    starts = _round_starts(lines, weights, most)
-    rounds = list(pairwise([*starts, len(nodes)]))  # (first node, node after the last) of each
-    alike = _alike(lines, rounds)
-    carries_program = [node.operation is not None and node.operation.carries_program for node in nodes]
-    alone = [True in carries_program[start:end] for start, end in rounds]
-    weight_of_round = [sum(weights[start:end]) for start, end in rounds]
+    parts = []
+    node: Node
+    for at, node in enumerate(nodes):
+        where = node.where
+        # Not `where` itself: Python's hash of a code object reads all of the code.
+        label = None if where is None else (id(where[0]), where[1])
+        alone = node.operation is not None and node.operation.carries_program
+        parts.append(Part(at, at + 1, weight_of(node), label, alone))
+    parts = _in_twos(_rounds(parts, most), most)
+    parts = _in_twos(_rounds(parts, most), most)
+    return [nodes[each.start : each.end] for each in parts]
+
+
+def _rounds(parts: list[Part], most: int) -> list[Part]:
+    """The rounds of the user's loop: one begins at each part whose label has come already, or with which a round would
+    have more than `most` operations. What carries a program is in no round with others."""
+    rounds: list[list[Part]] = []
+    first: dict[Any, int] = {}  # for each label of the last round where it came first
+    total = 0
+    part: Part
+    for part in parts:
+        if part.weight or not rounds:
+            before = first.get(part.label)
+            ends = not rounds or part.alone or rounds[-1][0].alone or total + part.weight > most
+            if before is not None or ends:
+                if before and not ends:  # what is before the loop becomes a round of its own
+                    last = rounds.pop()
+                    rounds += [last[:before], last[before:]]
+                rounds.append([])
+                first, total = {}, 0
+            first[part.label] = len(rounds[-1])
+        rounds[-1].append(part)
+        total += part.weight
+    return list(map(_joined, rounds))
+
+
+def _in_twos(rounds: list[Part], most: int) -> list[Part]:
+    """The same with 2, 4, 8 or 16 equal ones in a row as one."""
     result = []
     at = 0
     while at < len(rounds):
-        weight = weight_of_round[at]
-        after = at + 1
-        if alone[at]:
-            pass
-        elif alike[at] > 1:
-            while 2 * (after - at) <= alike[at] and 2 * (after - at) * weight <= most:
+        alike, after = at, at + 1
+        label = rounds[at].label
+        while alike < len(rounds) and rounds[alike].label == label:
+            alike += 1
+        if not rounds[at].alone:
+            while 2 * after - at <= alike and 2 * (after - at) * rounds[at].weight <= most:
                 after += after - at
-        else:
-            while after < len(rounds) and not alone[after] and alike[after] == 1:
-                weight += weight_of_round[after]
-                if weight > most:
-                    break
-                after += 1
-        result.append(nodes[rounds[at][0] : rounds[after - 1][1]])
+        result.append(_joined(rounds[at:after]))
         at = after
     return result
-
-
-def _round_starts(lines: list[UserLine], weights: list[int], most: int) -> list[int]:
-    """Where the rounds of the user's loop begin: at each node whose line has come already, or with which a round would
-    have more than `most` operations."""
-    starts: list[int] = []
-    first: dict[Any, int] = {}  # for each line of the last round its first node
-    total = 0
-    for at, where in enumerate(lines):
-        weight = weights[at]
-        if weight or not starts:
-            # Not `where` itself: Python's hash of a code object reads all of the code.
-            line = None if where is None else (id(where[0]), where[1])
-            before = first.get(line)
-            if before is not None or not starts or total + weight > most:
-                if before is not None and before > starts[-1] and total + weight <= most:
-                    starts.append(before)  # the nodes before the loop become a round of their own
-                starts.append(at)
-                first, total = {}, 0
-            first[line] = at
-        total += weight
-    return starts
-
-
-def _alike(lines: list[UserLine], rounds: list[tuple[int, int]]) -> list[int]:
-    """For each round, how many rounds, from that one on, were recorded by the same lines."""
-    counts = [1] * len(rounds)
-    for at in range(len(rounds) - 2, -1, -1):
-        start, end = rounds[at]
-        next_start, next_end = rounds[at + 1]
-        if lines[start:end] == lines[next_start:next_end]:
-            counts[at] = counts[at + 1] + 1
-    return counts
 
 
 def read_across(cut: list[list[Node]]) -> set[Node]:
