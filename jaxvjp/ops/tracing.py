@@ -88,8 +88,10 @@ def has_any(jaxpr: Any, primitives: Container[str]) -> bool:
     for equation in jaxpr.eqns:
         if equation.primitive.name in primitives:
             return True
-        if any(has_any(each, primitives) for each in equation.params.values() if hasattr(each, "eqns")):
-            return True
+        for each in equation.params.values():
+            inside = each if isinstance(each, tuple | list) else (each,)  # `cond` has several
+            if any(has_any(inner, primitives) for inner in inside if hasattr(inner, "eqns")):
+                return True
     return False
 
 

@@ -1,4 +1,4 @@
-"""NumPy's pullbacks, operation by operation: that they are torch's gradients, and that each operation is traced once."""
+"""NumPy's pullbacks, operation by operation: they give torch's gradients, and each operation is traced once."""
 
 from __future__ import annotations
 

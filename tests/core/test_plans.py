@@ -15,7 +15,8 @@ from oracle import agreement_of, programs_of
 import jaxvjp
 from jaxvjp.autograd import accumulation
 from jaxvjp.core.derive import remembered_graphs
-from jaxvjp.core.run import plan, program
+from jaxvjp.core.run import evaluation, plan, program
+from jaxvjp.core.run.compilation import executable
 from jaxvjp.core.run.memory import ENTRIES, Memory
 from jaxvjp.core.run.survey import survey
 from jaxvjp.core.run.tiers import Compiling
@@ -239,6 +240,58 @@ def test_a_long_graph_runs_in_short_pieces_when_it_comes_first(monkeypatch):
         return [plan.choose_short_pieces(found) for _ in range(3)].count(True)
 
     assert [runs(length) for length in (3, 30, 40, 30)] == [0, 1, 1, 0]
+
+
+def a_solver(pattern):
+    """A gradient through steps that each have a loop inside. Where `pattern` says so a step was refused first."""
+    w, y = leaf(0.5, -0.25), jaxvjp.ones(2)
+    for refused in pattern:
+        slopes = 0.0
+        for weight in (0.25, 0.5, 0.25):
+            middle = (y * w).tanh()
+            slopes = slopes + middle * weight
+        if refused == "r":
+            y = y - 0.0 * slopes.sum()
+        y = y + 0.1 * slopes
+        y = y.clamp(-2, 2)
+    y.sum().backward()
+
+
+def test_the_steps_of_a_solver_are_the_same_pieces_wherever_it_refuses_one(monkeypatch):
+    monkeypatch.setattr(Compiling, "when", "never")
+    a_solver("aaraaaaaraaaa")
+    known = executable.cache_info().misses
+    a_solver("aaaaraaaaaaaraa")
+    assert executable.cache_info().misses - known <= 2  # where the pieces before and after the steps meet them
+
+
+def test_the_pieces_of_a_graph_with_a_function_of_the_user_are_short_when_it_comes_first(monkeypatch):
+    class Doubled(jaxvjp.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x * 2
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient * 2
+
+    monkeypatch.setattr(Compiling, "when", "never")
+    longest = []
+    take = plan.plan_of
+    monkeypatch.setattr(
+        evaluation,
+        "plan_of",
+        lambda found, *rest: longest.append(rest[0]) or take(found, *rest),
+    )
+    x = y = leaf(1.0)
+    for _ in range(41):
+        y = (y * 1.01).sin() + x
+    Doubled.apply(y).backward()
+    assert longest[-1]
 
 
 def test_a_memory_forgets_what_it_learned_first():
