@@ -4,6 +4,7 @@ from jaxvjp.core.run.program cimport weight_of
 
 cdef class Part:
     cdef public Py_ssize_t start, end
-    cdef public long weight
-    cdef public object label
+    cdef public long weight, label
     cdef public bint alone
+
+cpdef bint _repeats(list rounds, Py_ssize_t start, Py_ssize_t count, long label)

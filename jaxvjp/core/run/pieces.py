@@ -92,11 +92,11 @@ class Part:
     Attributes:
         start, end: the first of them, and the one after the last.
         weight: how many operations they are.
-        label: equal for parts that were recorded by the same lines.
+        label: a number, equal for parts that were recorded by the same lines.
         alone: whether one carries a program, such as a pullback: that was a piece of the graph, and stays one.
     """
 
-    def __init__(self, start: int, end: int, weight: int, label: Any, alone: bool) -> None:
+    def __init__(self, start: int, end: int, weight: int, label: int, alone: bool) -> None:
         self.start = start
         self.end = end
         self.weight = weight
@@ -104,69 +104,82 @@ class Part:
         self.alone = alone
 
 
-def _joined(parts: list[Part]) -> Part:
-    if len(parts) == 1:
-        return parts[0]
-    label = tuple([each.label for each in parts])
-    weight = sum([each.weight for each in parts])
-    return Part(parts[0].start, parts[-1].end, weight, label, parts[0].alone)
-
-
 def _short_pieces(nodes: list[Node]) -> list[list[Node]]:
     """`nodes` in pieces of at most `SHORT_PIECE` operations (or twice as many): of a loop 16, 8, 4, 2 or 1 rounds; of a
     loop around others a whole round, as long as it is that short."""
     most = SHORT_PIECE if Compiling.waits() else 2 * SHORT_PIECE
+    labels: dict[Any, int] = {}
     parts = []
     node: Node
     for at, node in enumerate(nodes):
         where = node.where
         # Not `where` itself: Python's hash of a code object reads all of the code.
-        label = None if where is None else (id(where[0]), where[1])
+        line = None if where is None else (id(where[0]), where[1])
         alone = node.operation is not None and node.operation.carries_program
-        parts.append(Part(at, at + 1, weight_of(node), label, alone))
-    parts = _in_twos(_rounds(parts, most), most)
-    parts = _in_twos(_rounds(parts, most), most)
+        parts.append(Part(at, at + 1, weight_of(node), labels.setdefault(line, len(labels)), alone))
+    for _ in range(2):  # rounds, and then rounds of the loop around them
+        parts = _in_twos(_rounds(parts, most, labels), most, labels)
     return [nodes[each.start : each.end] for each in parts]
 
 
-def _rounds(parts: list[Part], most: int) -> list[Part]:
+def _joined(parts: list[Part], labels: dict[Any, int]) -> Part:
+    if len(parts) == 1:
+        return parts[0]
+    label = labels.setdefault(tuple([each.label for each in parts]), len(labels))
+    weight = sum([each.weight for each in parts])
+    return Part(parts[0].start, parts[-1].end, weight, label, parts[0].alone)
+
+
+def _rounds(parts: list[Part], most: int, labels: dict[Any, int]) -> list[Part]:
     """The rounds of the user's loop: one begins at each part whose label has come already, or with which a round would
     have more than `most` operations. What carries a program is in no round with others."""
-    rounds: list[list[Part]] = []
-    first: dict[Any, int] = {}  # for each label of the last round where it came first
+    rounds: list[Part] = []
+    current: list[Part] = []
+    first: dict[int, int] = {}  # for each label of the current round where it came first
     total = 0
+    alone = False
     part: Part
     for part in parts:
-        if part.weight or not rounds:
-            before = first.get(part.label)
-            ends = not rounds or part.alone or rounds[-1][0].alone or total + part.weight > most
-            if before is not None or ends:
-                if before and not ends:  # what is before the loop becomes a round of its own
-                    last = rounds.pop()
-                    rounds += [last[:before], last[before:]]
-                rounds.append([])
-                first, total = {}, 0
-            first[part.label] = len(rounds[-1])
-        rounds[-1].append(part)
+        if part.weight or not current:
+            before = first.get(part.label, -1)
+            ends = alone or part.alone or total + part.weight > most
+            if current and (before >= 0 or ends):
+                if before > 0 and not ends:  # what is before the loop becomes a round of its own
+                    rounds.append(_joined(current[:before], labels))
+                    del current[:before]
+                rounds.append(_joined(current, labels))
+                current, first, total = [], {}, 0
+            alone = part.alone
+            first[part.label] = len(current)
+        current.append(part)
         total += part.weight
-    return list(map(_joined, rounds))
+    if current:
+        rounds.append(_joined(current, labels))
+    return rounds
 
 
-def _in_twos(rounds: list[Part], most: int) -> list[Part]:
+def _in_twos(rounds: list[Part], most: int, labels: dict[Any, int]) -> list[Part]:
     """The same with 2, 4, 8 or 16 equal ones in a row as one."""
     result = []
     at = 0
+    part: Part
     while at < len(rounds):
-        alike, after = at, at + 1
-        label = rounds[at].label
-        while alike < len(rounds) and rounds[alike].label == label:
-            alike += 1
-        if not rounds[at].alone:
-            while 2 * after - at <= alike and 2 * (after - at) * rounds[at].weight <= most:
-                after += after - at
-        result.append(_joined(rounds[at:after]))
-        at = after
+        part = rounds[at]
+        size = 1
+        while not part.alone and 2 * size * part.weight <= most and _repeats(rounds, at + size, size, part.label):
+            size *= 2
+        result.append(_joined(rounds[at : at + size], labels))
+        at += size
     return result
+
+
+def _repeats(rounds: list[Part], start: int, count: int, label: int) -> bool:
+    """Whether `count` rounds from `start` on have that label."""
+    part: Part
+    for part in rounds[start : start + count]:
+        if part.label != label:
+            return False
+    return start + count <= len(rounds)
 
 
 def read_across(cut: list[list[Node]]) -> set[Node]:
