@@ -6,5 +6,3 @@ cdef class Part:
     cdef public Py_ssize_t start, end
     cdef public long weight, label
     cdef public bint alone
-
-cpdef bint _repeats(list rounds, Py_ssize_t start, Py_ssize_t count, long label)
