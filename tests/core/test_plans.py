@@ -272,32 +272,14 @@ def test_the_steps_of_a_solver_are_a_few_pieces_each_and_the_same_ones(monkeypat
 
 
 def test_the_pieces_of_a_graph_with_a_function_of_the_user_are_short_when_it_comes_first(monkeypatch):
-    class Doubled(jaxvjp.autograd.Function):
-        @staticmethod
-        def forward(x):
-            return x * 2
-
-        @staticmethod
-        def setup_context(ctx, inputs, output):
-            pass
-
-        @staticmethod
-        def backward(ctx, gradient):
-            return gradient * 2
-
     monkeypatch.setattr(Compiling, "when", "never")
-    longest = []
-    take = plan.plan_of
-    monkeypatch.setattr(
-        evaluation,
-        "plan_of",
-        lambda found, *rest: longest.append(rest[0]) or take(found, *rest),
-    )
+    short, take = [], plan.plan_of
+    monkeypatch.setattr(evaluation, "plan_of", lambda found, *rest: short.append(rest[0]) or take(found, *rest))
     x = y = leaf(1.0)
     for _ in range(41):
         y = (y * 1.01).sin() + x
-    Doubled.apply(y).backward()
-    assert longest[-1]
+    functions.doubled(jaxvjp)(y).backward()
+    assert short[-1]
 
 
 def test_a_memory_forgets_what_it_learned_first():
