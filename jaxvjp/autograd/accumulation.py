@@ -311,7 +311,7 @@ def _compute(
             staging().journal.values.update(found.value_nodes)
         return
     held = {root: value for root, value in found.value_nodes.items() if root.held}
-    computed = evaluate([*results.values(), *retained, *held.values()], short_pieces)
+    computed = evaluate([*results.values(), *retained, *held.values()], short_pieces, found.short_pieces)
     for root, value in held.items():
         root.value = value.value
     request.learn(found, results, computed)

@@ -179,16 +179,13 @@ def test_runs_keep_a_tuple_with_its_items():
     (first,) = jaxvjp.autograd.grad((x**3).sum(), x, create_graph=True)
     nodes = [n for n in reachable([first.node], lambda n: [i for i in n.inputs if type(i) is Node]) if n.operation]
     for size, short_pieces in product((1, 2, 3, 100), (False, True)):
-
-        def ends_piece(node, size=size):
-            return node.serial % size == 0
-
-        pieces = in_pieces(nodes, ends_piece, short_pieces)
+        ends = {node for node in nodes if node.serial % size == 0}
+        pieces = in_pieces(nodes, ends, short_pieces)
         assert [each for piece in pieces for each in piece] == nodes
         for piece in pieces:
             assert piece[0].operation.name != "tuple_item"
             last = next(each for each in reversed(piece) if each.operation.name != "tuple_item")
-            assert not any(map(ends_piece, piece[: piece.index(last)]))
+            assert ends.isdisjoint(piece[: piece.index(last)])
 
 
 def test_a_freed_graph_lets_go_of_its_arrays():

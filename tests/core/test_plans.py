@@ -274,12 +274,36 @@ def test_the_steps_of_a_solver_are_a_few_pieces_each_and_the_same_ones(monkeypat
 def test_the_pieces_of_a_graph_with_a_function_of_the_user_are_short_when_it_comes_first(monkeypatch):
     monkeypatch.setattr(Compiling, "when", "never")
     short, take = [], plan.plan_of
-    monkeypatch.setattr(evaluation, "plan_of", lambda found, *rest: short.append(rest[0]) or take(found, *rest))
+    monkeypatch.setattr(evaluation, "plan_of", lambda found, *how: short.append(how[0]) or take(found, *how))
     x = y = leaf(1.0)
     for _ in range(41):
         y = (y * 1.01).sin() + x
     functions.doubled(jaxvjp)(y).backward()
     assert short[-1]
+
+
+def test_a_backward_pass_cuts_and_freezes_a_graph_once(monkeypatch):
+    frozen, take = [], plan.freeze
+    monkeypatch.setattr(plan, "freeze", lambda nodes, outputs: frozen.append(nodes) or take(nodes, outputs))
+    x = y = leaf(1.0)
+    for _ in range(37):
+        y = (y * 1.01).sin() + x
+    y.backward()
+    assert {piece[0].operation.name for piece in frozen} <= {"full", "pullback"}
+    frozen.clear()
+    y, unrelated = x, leaf(2.0).detach()
+    for _ in range(37):
+        unrelated = unrelated * 0.5  # no piece of the walk has it, so the rounds are cut again, with it
+        y = (y * 1.01).sin() + x * unrelated
+    x.grad = None
+    y.backward()
+    assert "mul" in {piece[0].operation.name for piece in frozen}
+    expected, derivative, factor = 1.0, 1.0, 2.0
+    for _ in range(37):
+        factor *= 0.5
+        derivative = 1.01 * np.cos(1.01 * expected) * derivative + factor
+        expected = np.sin(1.01 * expected) + factor
+    assert np.allclose([y.item(), x.grad.item()], [expected, derivative], rtol=1e-5)
 
 
 def test_a_memory_forgets_what_it_learned_first():

@@ -39,11 +39,11 @@ from jaxvjp.core.record.observers import Hooked, Pulled, observers, tell
 from jaxvjp.core.record.record import constant, record
 from jaxvjp.core.record.steps import PythonBackward
 from jaxvjp.core.run.pieces import PIECE, in_pieces
-from jaxvjp.core.run.program import Program, freeze
+from jaxvjp.core.run.program import Frozen, Program, freeze
 from jaxvjp.ops.identity import tuple_item
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.pointwise import add
-from jaxvjp.types.devices import program_place
+from jaxvjp.types.devices import Elsewhere, program_place
 
 
 class WalkResult(NamedTuple):
@@ -56,6 +56,7 @@ class WalkResult(NamedTuple):
             the loss comes from the same program as the gradients.
         operations: the nodes that the walk went through, for `release`.
         met: all nodes that the roots lead to.
+        short_pieces: the programs of its segments, if they were cut into short pieces and for no other reason.
     """
 
     gradients: dict[Node, Node]
@@ -63,6 +64,7 @@ class WalkResult(NamedTuple):
     value_nodes: dict[Node, Node]
     operations: list[Node]
     met: NodesMet = NodesMet([])
+    short_pieces: Sequence[Frozen] = ()
 
 
 def walk_back(
@@ -269,6 +271,7 @@ class Walk:
         self.leaf_hooks = leaf_hooks
         self.on_the_way = set(nodes)
         self.arrived: dict[Node, Node] = {}
+        self.frozen: list[Frozen] | None = None  # see `WalkResult.short_pieces`
         self.stopped = False  # whether a Python step gave None: nodes behind it alone then get None and not zeros
 
     def arrive(self, node: Node | Number, cotangent: Node | None) -> None:
@@ -317,17 +320,22 @@ class Walk:
         current = {node: self.current_of.get(node, node) for node in wanted}
         gradients = {node: before_hooks.get(at, self.arrived[at]) for node, at in current.items() if at in self.arrived}
         retained = {node: self.arrived[node] for node in self.nodes if node.retains and node in self.arrived}
-        return WalkResult(gradients, retained, value_nodes, self.operations)
+        return WalkResult(gradients, retained, value_nodes, self.operations, short_pieces=self.frozen or ())
 
     def ends(self) -> list[Node]:
         """The nodes where the walk ends, in torch's order: first those whose cotangent is complete first."""
         passed = set(self.operations)
-        complete: dict[Node, int] = {}
+        ends = {node: 1 for node in self.nodes if node not in passed}  # and the first operation that reads it, negated
+        unmet = len(ends)
         for at, node in enumerate(self.operations):
+            if not unmet:
+                break  # usually soon: the first round of a loop reads all the parameters
             for each in gradient_edges(node):
-                if each not in passed:
-                    complete.setdefault(self.current_of.get(each, each), -at)
-        return sorted((node for node in self.nodes if node not in passed), key=lambda node: complete.get(node, 1))
+                each = self.current_of.get(each, each)
+                if ends.get(each) == 1:
+                    ends[each] = -at
+                    unmet -= 1
+        return sorted(ends, key=ends.__getitem__)
 
     def segments(self) -> list[list[Node]]:
         """The operations, in the order of recording, cut into segments. A segment ends
@@ -342,10 +350,23 @@ class Walk:
         A hook or a `Function` that reads a value has everything computed that was recorded so far.
         """
         targets = set(self.targets or ())
-
-        def ends_piece(node: Node) -> bool:
-            wanted = node in targets or bool(hooks_of(node)) or (node.special and node.retains)
-            return wanted or anomaly.enabled or (self.create_graph and node.held)
+        ends = set()
+        alike = not Elsewhere.used  # whether no operation stands alone, and all are on one device
+        node: Node
+        for node in self.operations:
+            rare = node.special or node.leaf is not None
+            alike = alike and not rare
+            if (
+                node in targets
+                or (rare and (hooks_of(node) or node.retains))
+                or anomaly.enabled
+                or (self.create_graph and node.held)
+            ):
+                ends.add(node)
+        if self.short_pieces and not ends:
+            self.frozen = []
+            if alike:
+                return in_pieces(self.operations, short_pieces=True)
 
         def kind(node: Node) -> tuple[bool, Any]:
             first, device = whole(node), node.device
@@ -363,7 +384,7 @@ class Walk:
         several: dict[Node, list[Node]] = {}
         for (alone, _), group in groupby(nodes, kind):
             if not alone:
-                found = in_pieces(group, ends_piece, self.short_pieces)
+                found = in_pieces(group, ends, self.short_pieces)
                 segments += filter(None, [[node for node in each if node in inside] for each in found])
                 continue
             for node in group:
@@ -408,6 +429,8 @@ class Walk:
         segment = self._to_pull(segment, outputs)  # usually the segment as it is
         # Without saved-tensor hooks this is `freeze`, and `operands` are the `arguments`.
         program, arguments, operands = _frozen(segment, outputs, unpacked)
+        if self.frozen is not None:
+            self.frozen.append(Frozen(segment, outputs, program, arguments))
         wrt = [position for position, each in enumerate(arguments) if each in self.on_the_way]
         if not wrt:
             return ()  # rare: it ends at a node whose own cotangent was asked for

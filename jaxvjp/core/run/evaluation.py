@@ -8,7 +8,7 @@ gradients.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
@@ -20,6 +20,7 @@ from jaxvjp.core.record.modes import staging, transforming
 from jaxvjp.core.run.loop_search import roll_loops
 from jaxvjp.core.run.memory import Memory
 from jaxvjp.core.run.plan import Dispatch, Plan, ShortPiecesPlan, choose_short_pieces, plan_of
+from jaxvjp.core.run.program import Frozen
 from jaxvjp.core.run.survey import Survey, survey
 from jaxvjp.core.run.tiers import Compiling, Waiting
 from jaxvjp.core.run.values import operand_of
@@ -29,11 +30,13 @@ plans: Memory[Plan] = Memory()
 """Plans by the keys of surveys of what had no value: the key of the values, in docs/architecture.md."""
 
 
-def evaluate(wanted: Iterable[Node], short_pieces: bool | None = None) -> list[tuple[Survey, Plan]]:
+def evaluate(
+    wanted: Iterable[Node], short_pieces: bool | None = None, frozen: Sequence[Frozen] = ()
+) -> list[tuple[Survey, Plan]]:
     """Sets the `value` of every node of `wanted` that has none, by one call of one `Executable` if it can.
 
     Nodes on the way that the user still holds get their values, too. A long graph is several calls; in `short_pieces`
-    if none of this structure came before (None: `choose_short_pieces` decides).
+    if none of this structure came before (None: `choose_short_pieces` decides), of which a walk back has `frozen` some.
 
     Returns the survey of the graph, as it was before, and the plan that was run: one pair for each device, and none for
     a plan that is not to be remembered.
@@ -56,16 +59,16 @@ def evaluate(wanted: Iterable[Node], short_pieces: bool | None = None) -> list[t
         staging().journal.refuse("reads the value of a tensor")
     if transforming().pure:  # inside of a function that JAX traces: what does not depend on its arguments
         with jax.ensure_compile_time_eval():
-            return _evaluate(nodes, short_pieces)
+            return _evaluate(nodes, short_pieces, frozen)
     if Elsewhere.used:  # no program spans two devices, and a node without a value is computed on its own device
         ran = []
         for device in {program_place(node.device) for node in nodes}:
-            ran += _evaluate([node for node in nodes if program_place(node.device) == device], short_pieces)
+            ran += _evaluate([node for node in nodes if program_place(node.device) == device], short_pieces, frozen)
         return ran
-    return _evaluate(nodes, short_pieces)
+    return _evaluate(nodes, short_pieces, frozen)
 
 
-def _evaluate(nodes: list[Node], short_pieces: bool | None) -> list[tuple[Survey, Plan]]:
+def _evaluate(nodes: list[Node], short_pieces: bool | None, frozen: Sequence[Frozen]) -> list[tuple[Survey, Plan]]:
     """Sets their values. Returns the survey and the plan, for `remembered_walks`; nothing if they are not to be
     remembered: in short pieces a long graph runs that may never come again."""
     found = survey(start=nodes, wanted=nodes)  # it begins at these nodes, and their values are wanted
@@ -76,7 +79,7 @@ def _evaluate(nodes: list[Node], short_pieces: bool | None) -> list[tuple[Survey
     remembered = True
     if plan is None:  # no equal graph came before
         short_pieces = choose_short_pieces(found) if short_pieces is None else short_pieces
-        plan = plan_of(found, short_pieces)
+        plan = plan_of(found, short_pieces, frozen)
         remembered = not short_pieces or Compiling.when_it_pays()
         if remembered:
             # Equal calls in a row become one loop.

@@ -6,3 +6,5 @@ cdef class Part:
     cdef public Py_ssize_t start, end
     cdef public long weight, label
     cdef public bint alone
+
+cpdef Part _joined(list[Part] parts, dict labels)

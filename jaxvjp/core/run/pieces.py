@@ -8,11 +8,11 @@ the user's source, for the texts of errors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from jaxvjp.core.record.graph import Node
-from jaxvjp.core.run.program import weight_of
+from jaxvjp.core.run.program import Frozen, weight_of
 from jaxvjp.core.run.tiers import Compiling
 
 PIECE = 256
@@ -28,11 +28,11 @@ STAGED_PIECE = 1024
 
 def in_pieces(
     nodes: Iterable[Node],
-    ends_piece: Callable[[Node], bool] | None = None,
+    ends: Collection[Node] = (),
     short_pieces: bool = False,
     most: int | None = None,
 ) -> list[list[Node]]:
-    """`nodes` cut into pieces of at most `most` (`PIECE`) operations, and after each for which `ends_piece` is true.
+    """`nodes` cut into pieces of at most `most` (`PIECE`) operations, and after each that is among `ends`.
 
     A node without weight stays with the node before it: an op that returns a tuple is never cut off from its items.
     Where the user's code has a loop, a piece holds whole rounds of it. So the pieces of a long loop are equal programs,
@@ -40,7 +40,7 @@ def in_pieces(
     time has pieces of the same kinds.
     """
     if short_pieces:
-        return [piece for stretch in _stretches(nodes, ends_piece) for piece in _short_pieces(stretch)]
+        return [piece for stretch in _stretches(nodes, ends) for piece in _short_pieces(stretch)]
     most = most or PIECE
     result: list[list[Node]] = []
     total, ended = 0, True
@@ -57,7 +57,7 @@ def in_pieces(
             result.append(rest)
         result[-1].append(node)
         total += weight
-        ended = (ends_piece is not None and ends_piece(node)) or (ended and not weight)
+        ended = node in ends or (ended and not weight)
     return result
 
 
@@ -70,9 +70,26 @@ def _whole_rounds(piece: list[Node]) -> int:
     return len(piece)
 
 
-def _stretches(nodes: Iterable[Node], ends_piece: Callable[[Node], bool] | None) -> list[list[Node]]:
-    """`nodes` cut after each node for which `ends_piece` is true, and after the nodes without weight behind it."""
-    if ends_piece is None:
+def in_same_pieces(nodes: list[Node], frozen: Iterable[Frozen]) -> list[list[Node]]:
+    """`nodes` in short pieces: those that were frozen in short pieces before, for a walk back, as they were cut there,
+    and those recorded after them, such as the pullbacks, now. All are cut now if there are others in between.
+    """
+    piece_of = {node: piece for piece in frozen for node in piece.nodes}
+    pieces = [piece_of.get(node) for node in nodes]
+    known = len(nodes) - pieces.count(None)
+    if None in pieces[:known]:
+        return _short_pieces(nodes)
+    result: list[list[Node]] = []
+    for at in range(known):
+        if at == 0 or pieces[at] is not pieces[at - 1]:
+            result.append([])
+        result[-1].append(nodes[at])
+    return result + _short_pieces(nodes[known:])
+
+
+def _stretches(nodes: Iterable[Node], ends: Collection[Node]) -> list[list[Node]]:
+    """`nodes` cut after each that is among `ends`, and after the nodes without weight behind it."""
+    if not ends:
         return [list(nodes)]
     result: list[list[Node]] = []
     ended = True
@@ -82,7 +99,7 @@ def _stretches(nodes: Iterable[Node], ends_piece: Callable[[Node], bool] | None)
             result.append([])
             ended = False
         result[-1].append(node)
-        ended = ended or ends_piece(node)
+        ended = ended or node in ends
     return result
 
 
@@ -125,9 +142,14 @@ def _short_pieces(nodes: list[Node]) -> list[list[Node]]:
 def _joined(parts: list[Part], labels: dict[Any, int]) -> Part:
     if len(parts) == 1:
         return parts[0]
-    label = labels.setdefault(tuple([each.label for each in parts]), len(labels))
-    weight = sum([each.weight for each in parts])
-    return Part(parts[0].start, parts[-1].end, weight, label, parts[0].alone)
+    part: Part
+    weight = 0
+    of_each = []
+    for part in parts:
+        weight += part.weight
+        of_each.append(part.label)
+    label = labels.setdefault(tuple(of_each), len(labels))
+    return Part(parts[0].start, part.end, weight, label, parts[0].alone)
 
 
 def _rounds(parts: list[Part], most: int, labels: dict[Any, int]) -> list[Part]:

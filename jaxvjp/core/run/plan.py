@@ -16,8 +16,8 @@ import jax
 from jaxvjp.core.record.graph import recording_order
 from jaxvjp.core.run.compilation import Executable, counters, executable
 from jaxvjp.core.run.memory import Memory
-from jaxvjp.core.run.pieces import in_pieces, read_across
-from jaxvjp.core.run.program import freeze, weight_of
+from jaxvjp.core.run.pieces import in_pieces, in_same_pieces, read_across
+from jaxvjp.core.run.program import Frozen, freeze, weight_of
 from jaxvjp.core.run.survey import Survey
 from jaxvjp.core.run.tiers import Compiling
 
@@ -159,19 +159,29 @@ def with_last_reads(dispatches: Sequence[Dispatch], outputs: Iterable[int]) -> t
     return tuple(reversed(result))
 
 
-def plan_of(found: Survey, short_pieces: bool = False, most: int | None = None) -> Plan:
+def plan_of(found: Survey, short_pieces: bool = False, frozen: Sequence[Frozen] = (), most: int | None = None) -> Plan:
     """The plan that computes what a survey found without a value, pullbacks among it. For `short_pieces` see
-    `choose_short_pieces`, for `most` `in_pieces`. The survey must not have been made with `walks_behind_values`, as
-    that of a `BackwardRequest` is: it has operations that have their values already."""
+    `choose_short_pieces`, for `most` `in_pieces`. `frozen` are the short pieces that a walk back made of the graph,
+    which are not made again. The survey must not have been made with `walks_behind_values`, as that of a
+    `BackwardRequest` is: it has operations that have their values already."""
     place_of = found.place_of
     kept = {found.nodes[each] for each in found.kept}
-    pieces = in_pieces(sorted(found.operations, key=recording_order), short_pieces=short_pieces, most=most)
+    operations = sorted(found.operations, key=recording_order)
+    if frozen:
+        pieces = in_same_pieces(operations, frozen)
+    else:
+        pieces = in_pieces(operations, short_pieces=short_pieces, most=most)
+    frozen_to = {each.nodes[-1]: each for each in frozen}
     needed = read_across(pieces) | kept
     kind = ShortPiecesPlan if short_pieces else Plan
     dispatches: list[Dispatch] = []
     for piece in pieces:
         outputs = [node for node in piece if node in needed]
-        program, arguments = freeze(piece, outputs)
+        known = frozen_to.get(piece[-1])
+        if known is not None and known.nodes == piece and known.outputs == outputs:
+            program, arguments = known.program, known.arguments
+        else:
+            program, arguments = freeze(piece, outputs)
         to_call = executable(program)
         if short_pieces:
             to_call.may_run_eagerly()

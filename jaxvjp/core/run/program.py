@@ -101,6 +101,18 @@ def freeze(nodes: Iterable[Node], outputs: Sequence[Node]) -> tuple[Program, lis
     return intern(avals, tuple(equations), returned, weight), arguments
 
 
+class Frozen:
+    """What `freeze` made of `nodes` and `outputs`."""
+
+    def __init__(
+        self, nodes: Sequence[Node], outputs: list[Node], program: Program, arguments: list[Node | Number]
+    ) -> None:
+        self.nodes = nodes
+        self.outputs = outputs
+        self.program = program
+        self.arguments = arguments
+
+
 def weight_of(node: Node) -> int:
     """How many operations `node` counts as where a graph is cut: several, if its op carries a program.
 
