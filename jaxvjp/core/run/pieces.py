@@ -154,27 +154,28 @@ def _joined(parts: list[Part], labels: dict[Any, int]) -> Part:
 
 def _rounds(parts: list[Part], most: int, labels: dict[Any, int]) -> list[Part]:
     """The rounds of the user's loop: one begins at each part whose label has come already, or with which a round would
-    have more than `most` operations. What carries a program is in no round with others."""
+    have more than `most` operations. What carries a program, such as a pullback, is in no round with others but with
+    what its line recorded next: the sums of cotangents."""
     rounds: list[Part] = []
     current: list[Part] = []
     first: dict[int, int] = {}  # for each label of the current round where it came first
-    total = 0
+    total = 0  # without what carries a program
     alone = False
     part: Part
     for part in parts:
         if part.weight or not current:
             before = first.get(part.label, -1)
-            ends = alone or part.alone or total + part.weight > most
-            if current and (before >= 0 or ends):
+            ends = part.alone or (alone and before != 0) or total + part.weight > most
+            if current and (ends or (before >= 0 and not alone)):
                 if before > 0 and not ends:  # what is before the loop becomes a round of its own
                     rounds.append(_joined(current[:before], labels))
                     del current[:before]
                 rounds.append(_joined(current, labels))
                 current, first, total = [], {}, 0
-            alone = part.alone
-            first[part.label] = len(current)
+            alone = part.alone or (alone and bool(current))
+            first.setdefault(part.label, len(current))
         current.append(part)
-        total += part.weight
+        total += 0 if part.alone else part.weight
     if current:
         rounds.append(_joined(current, labels))
     return rounds
