@@ -291,6 +291,14 @@ def test_a_backward_pass_cuts_and_freezes_a_graph_once(monkeypatch):
     y.backward()
     assert {piece[0].operation.name for piece in frozen} <= {"full", "pullback"}
     frozen.clear()
+    y, seen = x, []
+    for _ in range(37):
+        y = (y * 1.01).sin() + x
+        seen.append(y)
+    y.backward()
+    assert "mul" in {piece[0].operation.name for piece in frozen}  # these programs give values that the walk's do not
+    assert np.allclose([each.item() for each in seen[1:]], [np.sin(1.01 * each.item()) + 1 for each in seen[:-1]])
+    frozen.clear()
     y, unrelated = x, leaf(2.0).detach()
     for _ in range(37):
         unrelated = unrelated * 0.5  # no piece of the walk has it, so the rounds are cut again, with it
