@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, ref
 
 from jaxvjp.core.record.graph import Node, Number
@@ -101,16 +101,13 @@ def freeze(nodes: Iterable[Node], outputs: Sequence[Node]) -> tuple[Program, lis
     return intern(avals, tuple(equations), returned, weight), arguments
 
 
-class Frozen:
+class Frozen(NamedTuple):
     """What `freeze` made of `nodes` and `outputs`."""
 
-    def __init__(
-        self, nodes: Sequence[Node], outputs: list[Node], program: Program, arguments: list[Node | Number]
-    ) -> None:
-        self.nodes = nodes
-        self.outputs = outputs
-        self.program = program
-        self.arguments = arguments
+    nodes: Sequence[Node]
+    outputs: list[Node]
+    program: Program
+    arguments: list[Node | Number]
 
 
 def weight_of(node: Node) -> int:
