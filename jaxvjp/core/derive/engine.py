@@ -351,7 +351,7 @@ class Walk:
         """
         targets = set(self.targets or ())
         ends = set()
-        alike = not Elsewhere.used  # whether no operation stands alone, and all are on one device
+        alike = not (Elsewhere.used or self.create_graph)  # whether all operations are of one kind, see `kind`
         node: Node
         for node in self.operations:
             rare = node.special or node.leaf is not None

@@ -9,6 +9,7 @@ the user's source, for the texts of errors.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from itertools import groupby
 from typing import Any
 
 from jaxvjp.core.record.graph import Node
@@ -74,17 +75,12 @@ def in_same_pieces(nodes: list[Node], frozen: Iterable[Frozen]) -> list[list[Nod
     """`nodes` in short pieces: those that were frozen in short pieces before, for a walk back, as they were cut there,
     and those recorded after them, such as the pullbacks, now. All are cut now if there are others in between.
     """
-    piece_of = {node: piece for piece in frozen for node in piece.nodes}
-    pieces = [piece_of.get(node) for node in nodes]
-    known = len(nodes) - pieces.count(None)
-    if None in pieces[:known]:
+    piece_of = {node: number for number, piece in enumerate(frozen) for node in piece.nodes}
+    known = len([node for node in nodes if node in piece_of])
+    if not all(node in piece_of for node in nodes[:known]):
         return _short_pieces(nodes)
-    result: list[list[Node]] = []
-    for at in range(known):
-        if at == 0 or pieces[at] is not pieces[at - 1]:
-            result.append([])
-        result[-1].append(nodes[at])
-    return result + _short_pieces(nodes[known:])
+    same = [list(piece) for _, piece in groupby(nodes[:known], piece_of.get)]
+    return same + _short_pieces(nodes[known:])
 
 
 def _stretches(nodes: Iterable[Node], ends: Collection[Node]) -> list[list[Node]]:
