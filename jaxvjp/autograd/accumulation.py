@@ -27,7 +27,7 @@ from jaxvjp.core.record.observers import Walked, observers, tell
 from jaxvjp.core.record.record import record
 from jaxvjp.core.record.steps import Cotangents, StepHooks
 from jaxvjp.core.run.evaluation import evaluate
-from jaxvjp.ops.identity import shaped
+from jaxvjp.ops.identity import clone, shaped
 from jaxvjp.ops.pointwise import add
 from jaxvjp.tensor.batches import Batch
 from jaxvjp.tensor.storage import Stored, holding, shown
@@ -89,6 +89,8 @@ def _call_after_accumulation(receiver: Stored, gradient: Node, hooks: StepHooks 
     taken: Stored | None = receiver._grad
     if taken is not None and shown(taken) is not gradient:
         taken = None
+    if grad_mode().enabled:  # as with `create_graph` in torch, where the `grad` is a copy
+        taken, gradient = None, record(clone, (gradient,))
     for hook in list((receiver._after_accumulation or {}).values()):
         returned: Any = hook(receiver)
         if returned is not None and returned is not receiver:
@@ -202,7 +204,7 @@ def _receive_in_turn(
     for node in order:
         if node in waiting:
             with tracking(False):
-                gradient = hooked(node, waiting[node], walk)
+                _, gradient = hooked(node, waiting[node], walk)
                 with accumulation_lock:
                     sum_ = _sum_of(node, gradient)
                     if sum_ is not None:

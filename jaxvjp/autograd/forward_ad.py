@@ -10,13 +10,12 @@ import contextlib
 import math
 from typing import NamedTuple
 
-from jaxvjp.autograd.graph import shown
 from jaxvjp.core.record.modes import transforming
 from jaxvjp.library.creation import zeros
 from jaxvjp.library.facts import is_conj, is_neg
 from jaxvjp.tensor.docstrings import complete_all
 from jaxvjp.tensor.duals import Duals, DualStep, NoTangents
-from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.tensor.tensor import Tensor, users_tensor
 
 UNDERNEATH = "`jax.jvp` of what was recorded in the level"
 
@@ -156,7 +155,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     (tangent,) = duals.tangents_of([node])
     if tangent is None:
         return UnpackedDualTensor(tensor, None)
-    return UnpackedDualTensor(duals.primal(tensor), shown(tangent))
+    return UnpackedDualTensor(duals.primal(tensor), users_tensor(tangent))
 
 
 complete_all(

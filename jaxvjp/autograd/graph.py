@@ -31,7 +31,7 @@ from jaxvjp.ops.arguments import KEPT, SCALAR
 from jaxvjp.ops.identity import rebind
 from jaxvjp.ops.op import KEEP, Aval
 from jaxvjp.tensor.docstrings import complete_all
-from jaxvjp.tensor.tensor import Tensor, checked_replacement, wrap, wrap_unlinked
+from jaxvjp.tensor.tensor import Tensor, checked_replacement, users_tensor, wrap, wrap_unlinked
 from jaxvjp.types.hooks import RemovableHandle
 
 UNDERNEATH = "no JAX: the recorded graph, whose steps `jax.vjp` differentiates"
@@ -179,7 +179,7 @@ class Node(metaclass=ABCMeta):  # noqa: B024 - for `register`
             if unpacked is not None:
                 return unpacked
             if position is not None:
-                return shown(saved)
+                return users_tensor(saved)
             return wrap_unlinked(node) if node.tensor is None else aliased(node.tensor, node)
         return None
 
@@ -213,12 +213,6 @@ def _differentiated(node: Recorded) -> list[int]:
     if operation.torch_name in ("add", "mul"):
         found.sort(key=lambda place: not isinstance(node.inputs[place], Recorded))
     return found
-
-
-def shown(node: Recorded) -> Tensor:
-    """The tensor that shows a node: the user's own, where there is one."""
-    held: Tensor = node.tensor if node.held else wrap(node)
-    return held
 
 
 _steps: WeakKeyDictionary[object, ReferenceType[Node]] = WeakKeyDictionary()  # a hook may hold the value
@@ -269,10 +263,12 @@ def _called(
         cotangents = [next(given) if each.requires_grad else unused.get(place) for place, each in enumerate(edges)]
     elif places:
         cotangents = [every[place] for place in places]
-    sides = [tuple(None if each is None else wrap(each) for each in side) for side in (cotangents, arrived or [])]
+    sides = [tuple([each and users_tensor(each) for each in side]) for side in (cotangents, arrived or [])]
     returned = hook(sides[0]) if arrived is None else hook(*sides)
-    if returned is None:
-        return every
+    if returned is None:  # it may have written to what it was given
+        returned = sides[0]
+    if arrived:
+        arrived[:] = [None if each is None else each.node for each in sides[1]]
     if not isinstance(returned, tuple):
         raise TypeError(f"expected tuple, but hook returned '{type(returned).__name__}'")
     if len(returned) != len(cotangents):

@@ -223,10 +223,7 @@ def frombuffer(buffer: Any, *, dtype: Dtype, count: int = -1, offset: int = 0, r
     array = np.frombuffer(data, dtype.numpy, count if count > 0 else (length - offset) // size, offset)
     if not array.flags.writeable or array.dtype.kind == "V":
         return tensor(array.copy(), dtype=dtype, requires_grad=requires_grad)
-    made = from_numpy(array)
-    if made.storage.shared is not None and made.storage.shared.kept is None:
-        made.storage.shared.kept = array
-    return made.requires_grad_(requires_grad)
+    return from_numpy(array).requires_grad_(requires_grad)
 
 
 @public("function")

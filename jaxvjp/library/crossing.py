@@ -276,7 +276,7 @@ def _deeply_copied(self: Tensor, memo: dict[int, Any]) -> Tensor:
         made = wrap_unlinked(node_of_value(self.value, self.node.aval, self.requires_grad))
         hold(made.node, made)
         if self._storage is not None:
-            memo.setdefault(id(self._storage), new_storage(detached(self._storage.contents)))
+            memo.setdefault(id(self._storage), new_storage(detached(self.contents)))
             made.place(memo[id(self._storage)], self.path)
         made.versions.count = 1  # torch fills the copy by `set_`, which counts
         made._count_for(made._node)

@@ -71,6 +71,4 @@ def from_file(
     memory = np.memmap(filename, np.uint8, "r+" if shared else "c", shape=(length,))
     known = own.numpy.kind != "V"
     made = from_numpy(memory.view(own.numpy) if known else memory)
-    if made.storage.shared is not None:
-        made.storage.shared.kept = memory
     return (made if known else made.view(own)).to(device=device)

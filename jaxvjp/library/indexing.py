@@ -21,6 +21,7 @@ import numpy as np
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.record import node_of_value, record
 from jaxvjp.core.run.transfer import on_device
+from jaxvjp.core.run.values import readonly_array_of
 from jaxvjp.library.splits import counted, cut, elements
 from jaxvjp.ops.indexing import index
 from jaxvjp.ops.op import SHORT, Aval, Op
@@ -98,24 +99,33 @@ def getitem(self: Tensor, key: Any) -> Tensor:
     """
     steps: tuple[Step, ...]
     if type(key) is int:  # the usual case in a loop; not remembered, as there are many
-        shape = shown(self).aval.shape
+        shape = self._node.aval.shape
         if shape and -shape[0] <= key < shape[0]:
             step = _steps(shape, FIRST)[0].anew()
             step.operands[0].value = key if key >= 0 else key + shape[0]
             return taken(self, (step,))
     marks = _marks(key if type(key) is tuple else (key,))
     if marks is not None:
-        steps = tuple([step.anew() for step in _steps(shown(self).aval.shape, marks)])
+        steps = tuple([step.anew() for step in _steps(self._node.aval.shape, marks)])
     else:
         parsed = _parse(self.shape, key)
         steps = tuple(parsed.steps)
         if parsed.picks:
             plain = view(self, *steps) if steps else self
             positions, pattern = parsed.positions(plain.ndim)
-            return wrap(record(index, (plain.node, *on_device(positions, plain.node.device)), (pattern,)))
+            node = _shown_at(plain, positions, pattern)
+            return wrap(record(index, (node, *on_device(positions, node.device)), (pattern,)))
     if isinstance(key, slice) and all(step.operation is alias for step in steps):
         return cut(self, slice_, 0, 0, self.shape[0])  # the whole tensor, but torch records a slice
     return taken(self, steps)
+
+
+def _shown_at(tensor: Tensor, positions: tuple[Node, ...], pattern: tuple[bool, ...]) -> Node:
+    """The node of a tensor of which these positions are read: of memory that NumPy has, too, only they are compared."""
+    if tensor._storage is None or tensor._storage.shared is None or any(each.value is None for each in positions):
+        return shown(tensor)
+    given = iter(positions)
+    return shown(tensor, (), tuple([readonly_array_of(next(given)) if each else slice(None) for each in pattern]))
 
 
 def taken(source: Tensor, steps: tuple[Step, ...]) -> Tensor:

@@ -166,7 +166,7 @@ class Memory:
     __copy__ = clone
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self._alike(memo.setdefault(id(self._storage), new_storage(detached(self._storage.contents))))
+        return self._alike(memo.setdefault(id(self._storage), new_storage(detached(self._storage.current()))))
 
     def cpu(self) -> Self:
         """It in the host's memory; itself where it is there."""
@@ -217,7 +217,7 @@ class UntypedStorage(Memory, Storage):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         made: Self = type(self).__new__(type(self))
-        Storage.__init__(made, detached(self.contents))
+        Storage.__init__(made, detached(self.current()))
         return made
 
     def __getitem__(self, index: int | slice) -> Any:
@@ -255,7 +255,7 @@ class UntypedStorage(Memory, Storage):
     def filename(self) -> str | None:
         """The file that it is mapped to; None if there is none."""
         shared = self._storage.shared
-        return None if shared is None else getattr(shared.kept, "filename", None)
+        return None if shared is None else getattr(shared.owner.array, "filename", None)
 
 
 def untyped(memory: Storage) -> UntypedStorage:

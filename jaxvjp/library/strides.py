@@ -305,7 +305,7 @@ def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: memory_for
 def grown(memory: Storage, further: int) -> Storage:
     """A storage with the contents of another one, and `further` elements, which are as `empty` has them."""
     whole = strided_step(memory.contents, (math.prod(memory.contents.aval.shape),), (1,), 0)
-    flat = wrap(whole.read(detached(memory.contents)))
+    flat = wrap(whole.read(detached(memory.current())))
     if settings.deterministic and settings.fills:
         more = empty(further, dtype=flat.dtype, device=flat.device)
     else:  # which nothing computes until it is read

@@ -38,6 +38,7 @@ from jaxvjp.staging.seen import Identity
 from jaxvjp.staging.surroundings import Surroundings
 from jaxvjp.staging.variant import Variant
 from jaxvjp.staging.warm import Form, Miss, cold, write_warm_path
+from jaxvjp.tensor.shared_memory import look_everywhere
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.tensor.trees import flattened, tensors_of
 from jaxvjp.types.devices import device
@@ -144,6 +145,7 @@ class Staged:
     def _stage(self, key: Any, arguments: list[Any], given: Any, named: Any) -> Any:
         """Runs the function as Python, and keeps what it recorded as one more program."""
         evaluate([each.node for each in arguments if isinstance(each, Tensor)])
+        look_everywhere()
         journal, profile, collects = Journal(self._fullgraph), sys.getprofile(), gc.isenabled()
         try:
             staging().journal = journal

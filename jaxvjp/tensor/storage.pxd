@@ -34,4 +34,4 @@ cdef class Stored(Holder):
 cpdef object holding(Node node, object kind)
 cpdef object view(Stored source, object steps, object kind)
 cpdef object view_by(Node node, Stored source, object steps, object kind)
-cpdef Node shown(Stored tensor)
+cpdef Node shown(Stored tensor, tuple steps=*, tuple picks=*)

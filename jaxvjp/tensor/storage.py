@@ -93,15 +93,23 @@ class Storage:
         """What `x.storage()` gives: torch's `TypedStorage`."""
         return typed(self)
 
-    def look(self) -> None:
-        """Takes over what NumPy has written to memory that is `shared`."""
-        if staging().journal is None and not transforming().depth:
-            contents = self.shared.renewed(self.contents)
-            if contents is None:
-                self.shared = None
-            elif contents is not self.contents:
+    def look(self, path: Steps, picks: tuple[Any, ...] = ()) -> None:
+        """Takes over what NumPy has written to memory that is `shared`, if it differs where `path` leads to, and there
+        where an index of NumPy's, `picks`, does."""
+        shared = self.shared
+        if staging().journal is None:
+            if shared.owner.alone(shared):
+                self.shared, path, picks = None, (), ()
+            contents = shared.renewed(self.contents, path, picks)
+            if contents is not self.contents:
                 self.contents = contents
                 self.version += 1
+
+    def current(self) -> Node:
+        """All its contents, after what NumPy has written."""
+        if self.shared is not None:
+            self.look(())
+        return self.contents
 
 
 typed: Any = None
@@ -269,7 +277,7 @@ class Stored(Holder):
         if self.follows_base:
             node, steps = self._base_tensor.node, self._steps
         else:
-            node, steps = self.storage.contents, self.path
+            node, steps = self.contents, self.path
         if not steps:
             return detached(node)
         with tracking(False):
@@ -330,7 +338,7 @@ class Stored(Holder):
     @property
     def contents(self) -> Node:
         """What is in the whole storage."""
-        return shown(self) if self._storage is None else self._storage.contents
+        return self._node if self._storage is None else self._storage.current()
 
     @property
     def path(self) -> Steps:
@@ -355,6 +363,8 @@ class Stored(Holder):
         """Replaces the contents by `new`, a node of the same shape and dtype, for this tensor and all its aliases."""
         for batch in transforming().batches:
             _check_batched(batch, self, new)
+        if self._storage is not None:
+            self._storage.current()
         base = self._base_tensor
         if base is not None and base._storage is self._storage:
             if new.requires_grad and self._marked:
@@ -385,13 +395,13 @@ class Stored(Holder):
     def contents_with(self, new: Node) -> Node:
         """The contents of the storage, with `new` where this tensor's elements are."""
         with tracking(False):
-            return put_back(self.storage.contents, self.path, new)
+            return put_back(self.contents, self.path, new)
 
     def differentiable_contents(self, new: Node) -> Node:
         """The same, but a gradient flows through `new` only, not through the other elements."""
         if not self.path:
             return new
-        contents = detached(self.storage.contents)
+        contents = detached(self.contents)
         if not (new.requires_grad or transforming().forward):
             return contents
         path = tuple([step.plain() for step in self.path])  # not to take the tangent off `new`
@@ -421,7 +431,7 @@ class Stored(Holder):
         storage.version += 1
         try:
             versions.written(new.where)
-            if storage.shared is not None and staging().journal is None and not transforming().depth:
+            if storage.shared is not None and staging().journal is None:
                 storage.shared.take(storage.contents)
             if path and contents is not None and expand in [step.operation for step in path]:
                 # Elements that share a place in memory are written together.
@@ -604,7 +614,7 @@ def view(source: Stored, steps: Steps, kind: type[Stored]) -> Any:
         if not layout.contiguous or layout.offset:
             for each in steps:
                 layout = each.layout(layout)
-    return view_by(read(shown(source), steps), source, steps, kind)
+    return view_by(read(shown(source, steps), steps), source, steps, kind)
 
 
 def _where_strides_allow(steps: Steps) -> bool:
@@ -661,12 +671,15 @@ def made_by(node: Node) -> Node:
     return node
 
 
-def shown(tensor: Stored) -> Node:
-    """`tensor.node`, as a function: faster where it is compiled."""
+def shown(tensor: Stored, steps: Steps = (), picks: tuple[Any, ...] = ()) -> Node:
+    """`tensor.node`, as a function: faster where it is compiled.
+
+    `steps` and `picks`: for who reads only the view by these steps, or what an index of NumPy's picks.
+    """
     storage = tensor._storage
     if storage is not None:
         if storage.shared is not None:
-            storage.look()
+            storage.look(tensor.path + steps, picks)
         if storage.version != tensor._seen:
             tensor._reread(storage)
     return tensor._node

@@ -453,10 +453,9 @@ class Tensor(Methods):
         if not (self.is_cpu and has_layout(self.path)) or values.dtype.kind == "V":
             return values
         memory = self.storage
-        owner = None if memory.shared is None else memory.shared.owner()
-        if owner is None:
-            owner = new_memory(memory)
-        shared: np.ndarray[Any, Any] = memory.shared.array(owner, self._layout(), values.dtype)
+        if memory.shared is None:
+            new_memory(memory)
+        shared: np.ndarray[Any, Any] = memory.shared.array(self._layout(), values.dtype)
         return shared
 
     def _conjugated(self) -> bool:
@@ -582,14 +581,18 @@ def _wrapped(node: Node, levels: list[Any], shown: Tensor | None = None) -> str:
         if peeled is not None:
             name, outer = peeled
             return f"{name}value=\n{indent(_wrapped(outer, levels), '    ')}\n)"
-    tensor: Tensor = shown if shown is not None else node.tensor if node.held else wrap(node)
-    return tensor._told()
+    return (users_tensor(node) if shown is None else shown)._told()
 
 
-def _called(hook: Callable[[Tensor | None], Any], cotangent: Node | None) -> Node | None:
-    """The result of a tensor hook for a cotangent: another cotangent, or None to keep it."""
-    replaced = hook(None if cotangent is None else wrap(cotangent))
-    return None if replaced is None or cotangent is None else checked_replacement(hook, replaced, cotangent)
+def _called(hook: Callable[[Tensor | None], Any], cotangent: Node | None) -> tuple[Node, Node] | None:
+    """Calls a hook of the user's as `core.record.steps.Hook` says."""
+    if cotangent is None:
+        hook(None)
+        return None
+    given = users_tensor(cotangent)
+    returned = hook(given)
+    written = given.node
+    return written, written if returned is None else checked_replacement(hook, returned, cotangent)
 
 
 def checked_replacement(hook: Callable[..., Any], replaced: Any, cotangent: Node) -> Node:
@@ -622,6 +625,12 @@ def wrap(node: Node) -> Tensor:
     """The tensor through which the user holds `node`."""
     tensor: Tensor = holding(node, Tensor)
     return tensor
+
+
+def users_tensor(node: Node) -> Tensor:
+    """The tensor that shows `node`: the user's own, where there is one."""
+    held: Tensor = node.tensor if node.held else wrap(node)
+    return held
 
 
 def view(source: Tensor, *steps: Step) -> Tensor:

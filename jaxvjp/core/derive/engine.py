@@ -222,21 +222,23 @@ def _is_there(node: Node | Number) -> bool:
     return not isinstance(node, Node) or node.operation is None or node.value is not None
 
 
-def hooked(node: Node, cotangent: Node, walk: Walk | FinishedWalk) -> Node:
-    """Calls the hooks of `node` with its cotangent; the cotangent that they return, or `cotangent` itself."""
+def hooked(node: Node, cotangent: Node, walk: Walk | FinishedWalk) -> tuple[Node, Node]:
+    """Calls the hooks of `node` with its cotangent. Returns that, as hooks that write to it in place have left it, and
+    the cotangent to go on with: the same, or what they return instead."""
     modes = thread_modes()
     outer, modes.walk = modes.walk, walk
+    arrived = cotangent
     try:
         for hook in list((hooks_of(node) or {}).values()):
             before = cotangent
-            replaced = hook(cotangent)
-            if replaced is not None:
-                cotangent = replaced
+            written, cotangent = hook(cotangent)
+            if before is arrived:
+                arrived = written
             if observers.listening:
                 tell(Hooked(node, before, cotangent))
     finally:
         modes.walk = outer
-    return cotangent
+    return arrived, cotangent
 
 
 class Walk:
@@ -293,7 +295,7 @@ class Walk:
             for node in segment:  # rare: hooks of tensors; a node with hooks is the last of its segment
                 if node in self.arrived:
                     before_hooks[node] = self.arrived[node]
-                self.call_hooks(node)
+                self.call_hooks(node, before_hooks)
             if anomaly.enabled:  # rare: `detect_anomaly`
                 watched_step(self, segment)
                 continue
@@ -312,7 +314,7 @@ class Walk:
         ends = [node for node in self.ends() if node not in self.current_of]
         if self.leaf_hooks:
             for node in ends:
-                self.call_hooks(node)
+                self.call_hooks(node, {})
         leaves = [node for node in ends if node.is_leaf]
         wanted = leaves if self.targets is None else self.targets
         # As in torch: a target that the walk goes on through gives its cotangent before hooks, others after hooks.
@@ -406,11 +408,11 @@ class Walk:
         operation = whole(node).operation
         return operation is not None and bool(operation.refuses_inputs_error)
 
-    def call_hooks(self, node: Node) -> None:
+    def call_hooks(self, node: Node, before_hooks: dict[Node, Node]) -> None:
         """Replaces what has arrived at a node by what its tensor hooks return for it."""
         hooks = hooks_of(node)
         if hooks and node in self.arrived:
-            self.arrived[node] = hooked(node, self.arrived[node], self)
+            before_hooks[node], self.arrived[node] = hooked(node, self.arrived[node], self)
         elif hooks and self.stopped:  # torch's hooks see a cotangent that a Python step left out
             for hook in list(hooks.values()):
                 hook(None)

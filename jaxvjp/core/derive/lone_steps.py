@@ -37,6 +37,7 @@ def take_step(walk: Walk, segment: list[Node]) -> None:
     given: list[Node | None] = [each and walk.arrived.get(each) for each in outputs]
     arrived = given
     if hooks is not None:
+        given = list(arrived)
         for prehook in list(hooks.before.values()):
             given = hooks.call(node, prehook, given, None)
     if step is not None:

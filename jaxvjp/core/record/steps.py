@@ -16,8 +16,9 @@ from jaxvjp.core.record.modes import transforming
 if TYPE_CHECKING:
     from jaxvjp.core.record.graph import Node
 
-Hook = Callable[["Node | None"], "Node | None"]
-"""What `Tensor.register_hook` keeps: it gets the node of a cotangent (None for none) and returns another, or None."""
+Hook = Callable[["Node | None"], Any]
+"""What `Tensor.register_hook` keeps. It gets the node of a cotangent (None for none), and returns two: that of the same
+cotangent, after what it has written to it in place, and that of the one to go on with."""
 Cotangents = list["Node | None"]
 """One cotangent for each output of a step, or for each input; None where there is none."""
 
