@@ -128,7 +128,8 @@ def mixes(program: list[Statement], theirs: Any) -> bool:
     writes, mixes old and new ones (docs/autograd.md). It is seen by writing through `.detach()`, which counts."""
     run = Run(theirs)
     for each in program:
-        text = re.sub(r"\.data \+= (.*)", r".detach().add_(\1)", each.text)
+        text = each.text.replace(".numpy()", "")
+        text = re.sub(r"\.data \+= (.*)", r".detach().add_(\1)", text)
         given = re.match(r"(\w+)\.data = (.*)", text)
         if given and not saved_as_result(run.names.get(given[1])):
             text = f"{given[1]}.detach().copy_({given[2]})"

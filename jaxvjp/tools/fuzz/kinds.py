@@ -249,6 +249,14 @@ KINDS = (
         {x}.data += {y}
         {x}.detach().mul_({number})
         {x}.detach().copy_({y})""") | each_of("{x}.data[0] = 7.\n{x}.detach()[0] = 7.\n{x}.data[0] = {row}", some)),
+    Kind("NumPy", 3, anything, nothing, each_of("""
+        {array} = {x}.detach().numpy()
+        {an_array} += 1.
+        {an_array}[...] = {number}
+        {x}.data.numpy()[...] = {number}
+        {x}.detach().numpy()[..., 1:] = {number}
+        note('{x}', {x}); {x}.detach().numpy()[...] = {number}""", some)),
+    Kind("array of NumPy", 1, None, plain_leaf, each_of("{new} = loaded((2, 3))", given(2, 3))),
     Kind("step", 4, filled, nothing, each_of("""
         with torch.no_grad(): {x} -= 0.5 * {x}.grad
         with torch.no_grad(): {x}.sub_({x}.grad)
@@ -293,6 +301,12 @@ KINDS = (
         with graph.saved_tensors_hooks(lambda x: x.detach().clone(), lambda x: x): {new} = {x} * {y}
         with graph.saved_tensors_hooks(lambda x: (note('{x}', x), x.clone())[1], lambda x: x): {new} = {x}.tanh()
         with graph.saved_tensors_hooks(lambda x: x.tolist(), torch.tensor): {new} = {x} * {x}""")),
+    Kind("hook that writes", 2, tracked, computed, each_of("""
+        {new} = hooked({x}, lambda grad: (grad.mul_(2.), None)[1])
+        {new} = hooked({x}, lambda grad: grad.__setitem__(..., 0.5))
+        {new} = hooked({x}, lambda grad: (grad.data.clamp_(-1., 1.), None)[1])
+        {new} = hooked({x}, lambda grad: grad.detach().numpy().fill(3.))
+        {new} = hooked({x}, lambda grad: (grad.add_(1.), note('{x}', grad), grad * 2.)[2])""")),
     Kind("hook removed", 6, anything, nothing, each_of("{a_handle}.remove()")),
     Kind("retain_grad", 2, inner, nothing, each_of("{x}.retain_grad()")),
     Kind("backward", 7, unspent, freed, each_of("""
@@ -350,6 +364,31 @@ KINDS = (
         {new} = torch.zeros_like({x})""") | each_of("{new} = {x}.argmax()", lambda s: () if math.prod(s) else None)),
     Kind("empty", 1, anything, viewed, each_of(
         "{new} = {x}[:0]\n{new} = {x}[3:]", lambda s: (0, *s[1:]) if s else None)),
+    Kind("keywords", 3, anything, computed, {
+        **each_of("""
+            {new} = torch.add(input={x}, other={y})
+            {new} = torch.mul(input={x}, other={x})
+            {new} = torch.sub(input={x}, other={y}, alpha=2.)
+            {new} = torch.clamp(input={x}, min=-1., max=1.)
+            {new} = torch.where(condition={x} > 0., input={x}, other={y})
+            {new} = torch.nn.functional.relu(input={x}, inplace=False)"""),
+        **each_of("""
+            {new} = torch.softmax(input={x}, dim=0)
+            {new} = torch.cumsum(input={x}, dim=0)
+            {new} = torch.flip(input={x}, dims=(0,))""", some),
+        "{new} = torch.mean(input={x}, dim=0)": rest,
+        "{new} = torch.sum(input={x})": given(),
+    }),
+    Kind("views by keywords", 1, anything, viewed, {
+        **each_of("{new} = torch.transpose(input={x}, dim0=0, dim1=1)", turned),
+        **each_of("{new} = torch.select(input={x}, dim=0, index=0)\n{new} = torch.unbind(input={x}, dim=0)[0]", rest),
+        **each_of("""
+            {new} = torch.narrow(input={x}, dim=0, start=0, length=1)
+            {new} = torch.split(tensor={x}, split_size_or_sections=1, dim=0)[0]""", lambda s: (1, *s[1:]) if s else None),
+    }),
+    Kind("in place by keywords", 1, writable, written, each_of("""
+        torch.relu_(input={x})
+        torch.clamp_(input={x}, min=-1., max=1.)""")),
     Kind("control flow", 2, anything, computed, each_of("""
         {new} = {x} * 2. if {x}.sum() > 0. else {x} - 1.
         {new} = sum([each.sum() * {x} for each in {x}.view(-1)])
@@ -399,7 +438,14 @@ KINDS = (
     Kind("other modes", 1, anything, plain_leaf, each_of("""
         with torch.inference_mode(): {new} = {x} * 2.
         with torch.no_grad(): {new} = {x}.tanh()
-        with torch.set_grad_enabled(False): {new} = {x} + {y}""")),
+        with torch.set_grad_enabled(False): {new} = {x} + {y}
+        with torch.inference_mode(): {new} = torch.func.grad(lambda x: (x * x).sum())({x})""")),
+    Kind("inference inside", 1, anything, computed, each_of("""
+        {new} = stopped({x})
+        {new} = torch.func.jvp(stopped, ({x},), ({x},))[1]
+        {new} = torch.func.grad(lambda x: stopped(x).sum())({x})
+        {new} = tangent_of(stopped, {x}.clone(), torch.ones({shape}))""") | each_of(
+        "{new} = torch.func.jacfwd(stopped)({x}).sum(-1)", lambda s: s if len(s) == 1 else None)),
     Kind("dual number", 1, anything, computed, each_of(
         "{new} = tangent_of(torch.sin, {x}.clone(), torch.ones({shape}))")),
     Kind("collect", 1, None, nothing, each_of("gc.collect()")),

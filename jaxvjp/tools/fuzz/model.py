@@ -75,13 +75,16 @@ class Holes(dict[str, str]):
         return str(other.text)
 
     def handle(self) -> str:
-        self.model.handles += 1
-        return f"handle{self.model.handles}"
+        return self.model.another("handle")
 
     def a_handle(self) -> str:
-        if not self.model.handles:
-            raise NotThereError
-        return f"handle{self.model.random.randint(1, self.model.handles)}"
+        return self.model.one_of("handle")
+
+    def array(self) -> str:
+        return self.model.another("array")
+
+    def an_array(self) -> str:
+        return self.model.one_of("array")
 
 
 class NotThereError(Exception):
@@ -94,9 +97,19 @@ class Model:
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
         self.names: dict[str, Name] = {}
-        self.handles = 0
+        self.counts: dict[str, int] = {}
         self.fresh = iter([*"abcdefghijklmnopqrstu", *(f"a{number}" for number in range(1000))])
 
     def bind(self, new: Name) -> Name:
         self.names[new.text] = new
         return new
+
+    def another(self, kind: str) -> str:
+        """A variable for what is no tensor: `handle1`, `handle2` and so on."""
+        self.counts[kind] = self.counts.get(kind, 0) + 1
+        return f"{kind}{self.counts[kind]}"
+
+    def one_of(self, kind: str) -> str:
+        if kind not in self.counts:
+            raise NotThereError
+        return f"{kind}{self.random.randint(1, self.counts[kind])}"

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
+
 import jaxvjp
 from jaxvjp.tools.fuzz.outcomes import Outcome
 from jaxvjp.tools.fuzz.programs import Statement
@@ -83,7 +85,25 @@ def words(torch: Any) -> dict[str, Any]:
         with forward.dual_level():
             return forward.unpack_dual(function(forward.make_dual(x, tangent))).tangent
 
+    def hooked(x: Any, hook: Callable[[Any], Any]) -> Any:
+        """x, through a step whose gradient nothing else shares memory with."""
+        y = x * 1.0
+        y.register_hook(hook)
+        return y * 1.0
+
+    def loaded(shape: tuple[int, ...]) -> Any:
+        array = np.empty(shape, np.float32)
+        x = torch.from_numpy(array)
+        array[...] = 3.0
+        return x
+
+    def stopped(x: Any) -> Any:
+        with torch.inference_mode():
+            constant = x.tanh()
+        return x + constant
+
     functions = {"squared": Squared.apply, "both": Both.apply, "doubled": Doubled.apply}
+    functions |= {"hooked": hooked, "loaded": loaded, "stopped": stopped}
     return {**functions, "checkpoint": checkpoint, "tangent_of": tangent_of, "graph": torch.autograd.graph}
 
 

@@ -28,6 +28,7 @@ STAGED, UNSTAGED = 12, 2
 LEFT_OUT = frozenset(
     [
         *("hook", "hook of grad_fn", "hook after accumulation", "hook removed", "retain_grad", "del", "collect"),
+        *("hook that writes", "NumPy", "array of NumPy"),
         *("leaf of a tensor", "deepcopy", "set_", "resize_", "other modes"),
     ]
 )
