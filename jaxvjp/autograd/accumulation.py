@@ -89,8 +89,6 @@ def _call_after_accumulation(receiver: Stored, gradient: Node, hooks: StepHooks 
     taken: Stored | None = receiver._grad
     if taken is not None and shown(taken) is not gradient:
         taken = None
-    if grad_mode().enabled:  # as with `create_graph` in torch, where the `grad` is a copy
-        taken, gradient = None, record(clone, (gradient,))
     for hook in list((receiver._after_accumulation or {}).values()):
         returned: Any = hook(receiver)
         if returned is not None and returned is not receiver:
@@ -98,6 +96,8 @@ def _call_after_accumulation(receiver: Stored, gradient: Node, hooks: StepHooks 
                 raise TypeError(f"expected Variable, but hook returned '{type(returned).__name__}'")
             raise RuntimeError("Tensor post accumulate grad hooks should return None.")
     if hooks is not None:
+        if grad_mode().enabled:  # with `create_graph`, as in torch, the `grad` is a copy
+            taken, gradient = None, record(clone, (gradient,))
         for step_hook in list(hooks.after.values()):  # a gradient that became the `grad` is that tensor, as in torch
             hooks.call(None, step_hook, [], [gradient if taken is None else shown(taken)])
 

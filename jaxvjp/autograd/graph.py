@@ -263,7 +263,9 @@ def _called(
         cotangents = [next(given) if each.requires_grad else unused.get(place) for place, each in enumerate(edges)]
     elif places:
         cotangents = [every[place] for place in places]
-    sides = [tuple([each and users_tensor(each) for each in side]) for side in (cotangents, arrived or [])]
+    sides = [
+        tuple([None if each is None else users_tensor(each) for each in side]) for side in (cotangents, arrived or [])
+    ]
     returned = hook(sides[0]) if arrived is None else hook(*sides)
     if returned is None:  # it may have written to what it was given
         returned = sides[0]

@@ -8,6 +8,7 @@ taken over at the next read, and the sharing ends.
 
 from __future__ import annotations
 
+from bisect import bisect
 from sys import getrefcount
 from types import SimpleNamespace
 from typing import Any
@@ -32,6 +33,7 @@ class Owner:
     Attributes:
         array: the array. Nobody else here holds it for longer than a call.
         storages: those that share some of its memory; `latest` is the last one that began to.
+        parts: where these parts begin and end, sorted; None once two of them have met.
         asked: whether somebody has asked for its address, and may write there.
     """
 
@@ -39,18 +41,30 @@ class Owner:
         self.array = array
         self.storages: WeakValueDictionary[int, Any] = WeakValueDictionary()
         self.latest = 0
+        self.parts: list[tuple[int, int]] | None = []
         self.asked = False
 
-    def alone(self, memory: SharedMemory) -> bool:
-        """Whether nobody else can write to that part: no array, view or buffer is left, and no other storage has it."""
-        if self.asked or _references(self) != UNSHARED or not _own(self.array):
-            return False
-        return not any(each is not memory and each.meets(memory) for each in self.memories())
+    def alone(self) -> bool:
+        """Whether nobody else can write to a storage's part: no array, view or buffer is left, nor another storage."""
+        apart = self.parts is not None or len(self.storages) < 2
+        return apart and not self.asked and _references(self) == UNSHARED and _own(self.array)
 
-    def memories(self) -> list[SharedMemory]:
-        """The parts that storages share."""
-        shared = [each.shared for each in list(self.storages.values())]
-        return [each for each in shared if each is not None and each.owner is self]
+    def add(self, storage: Any, begins: int) -> None:
+        """Has a storage share the part that begins there."""
+        storage.shared = shared = SharedMemory(storage.contents, self, begins)
+        self.latest = id(storage)
+        self.storages[self.latest] = storage
+        if self.parts is not None:
+            ends = begins + shared.nbytes
+            place = bisect(self.parts, (begins, ends))
+            meets = any(first < ends and begins < last for first, last in self.parts[max(place - 1, 0) : place + 1])
+            self.parts.insert(place, (begins, ends))
+            self.parts = None if meets else self.parts
+
+    def end(self, storage: Any) -> None:
+        """Ends the sharing with a storage."""
+        storage.shared = None
+        self.storages.pop(id(storage), None)
 
 
 def _references(holder: Any) -> int:
@@ -84,10 +98,6 @@ class SharedMemory:
         self.nbytes = contents.aval.nbytes
         self.contents = contents
         self.known = self._bytes_of(contents)
-
-    def meets(self, other: SharedMemory) -> bool:
-        """Whether another part of the owner's memory has bytes of this one."""
-        return self.begins < other.begins + other.nbytes and other.begins < self.begins + self.nbytes
 
     def bytes(self) -> Array:
         """The memory as it is now."""
@@ -156,13 +166,11 @@ def share(storage: Any, array: Array, begins: int = 0) -> None:
     owner = _owners.get(address(array))
     if owner is None or owner.array is not array:
         owner = _owners[address(array)] = Owner(array)
-    storage.shared = SharedMemory(storage.contents, owner, begins)
-    owner.latest = id(storage)
-    owner.storages[owner.latest] = storage
+    owner.add(storage, begins)
     _shared.bytes += storage.shared.nbytes + 1024
     if _shared.bytes > _shared.limit:
         look_everywhere()
-        used = sum(memory.nbytes for each in list(_owners.values()) for memory in each.memories())
+        used = sum(each.shared.nbytes for owner in list(_owners.values()) for each in list(owner.storages.values()))
         _shared.bytes, _shared.limit = 0, max(SWEPT, used)
 
 
@@ -178,7 +186,7 @@ def storage_of(array: Array) -> tuple[Any, int] | None:
     """The storage that shares an array's memory already, and at which element the array begins there; else None."""
     owner = _owners.get(address(owner_of(array)))
     storage = None if owner is None else owner.storages.get(owner.latest)
-    if storage is None or storage.shared is None or storage.shared.owner is not owner:
+    if owner is None or storage is None:
         return None
     begins = address(array) - address(owner.array) - storage.shared.begins
     size = array.itemsize

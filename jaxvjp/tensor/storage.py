@@ -98,8 +98,9 @@ class Storage:
         where an index of NumPy's, `picks`, does."""
         shared = self.shared
         if staging().journal is None:
-            if shared.owner.alone(shared):
-                self.shared, path, picks = None, (), ()
+            if shared.owner.alone():
+                shared.owner.end(self)
+                path = picks = ()
             contents = shared.renewed(self.contents, path, picks)
             if contents is not self.contents:
                 self.contents = contents
@@ -363,8 +364,8 @@ class Stored(Holder):
         """Replaces the contents by `new`, a node of the same shape and dtype, for this tensor and all its aliases."""
         for batch in transforming().batches:
             _check_batched(batch, self, new)
-        if self._storage is not None:
-            self._storage.current()
+        if self._storage is not None and self._storage.shared is not None:
+            self._storage.look(())
         base = self._base_tensor
         if base is not None and base._storage is self._storage:
             if new.requires_grad and self._marked:

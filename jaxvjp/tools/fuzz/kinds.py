@@ -384,7 +384,8 @@ KINDS = (
         **each_of("{new} = torch.select(input={x}, dim=0, index=0)\n{new} = torch.unbind(input={x}, dim=0)[0]", rest),
         **each_of("""
             {new} = torch.narrow(input={x}, dim=0, start=0, length=1)
-            {new} = torch.split(tensor={x}, split_size_or_sections=1, dim=0)[0]""", lambda s: (1, *s[1:]) if s else None),
+            {new} = torch.split(tensor={x}, split_size_or_sections=1, dim=0)[0]
+            """, lambda s: (1, *s[1:]) if s else None),
     }),
     Kind("in place by keywords", 1, writable, written, each_of("""
         torch.relu_(input={x})
