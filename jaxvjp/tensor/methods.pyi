@@ -288,7 +288,7 @@ class Methods(Stored):
         """The number whose hyperbolic tangent is `input`."""
     def atanh_(self) -> Self:
         """In place: The number whose hyperbolic tangent is `input`."""
-    def backward(self, gradient: Tensor | None = None, retain_graph: builtins.bool | None = None, create_graph: builtins.bool = False, inputs: Tensor | GradientEdge | Sequence[Tensor | GradientEdge] | None = None, *, broadcast: builtins.bool = False) -> None:
+    def backward(self, gradient: Tensor | None = None, retain_graph: builtins.bool | None = None, create_graph: builtins.bool = False, inputs: Tensor | GradientEdge | Sequence[Tensor | GradientEdge] | dict[str, Tensor] | None = None, *, broadcast: builtins.bool = False) -> None:
         """Adds vᵀJ to the `.grad` of every leaf that this tensor was computed from: J its Jacobian, v the `gradient`."""
     def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Tensor:
         """`beta * input + alpha * bmm(batch1, batch2)`."""
