@@ -199,7 +199,8 @@ def _power_jvp(primals, tangents):
     tangent = jnp.zeros_like(result)
     if type(tangents[0]) is not SymbolicZero:
         varies = exponent != 0
-        slope = jnp.where(varies, exponent * _power(input, exponent - 1), 0)
+        # The branch that is not taken, for exponent 0, has exponent 0 as well: x ** -1 would give NaN to later orders.
+        slope = jnp.where(varies, exponent * _power(input, jnp.where(varies, exponent - 1, 0)), 0)
         tangent += slope * jnp.where(varies, tangents[0], 0)
     if type(tangents[1]) is not SymbolicZero:
         tangent += jnp.where((input == 0) & (exponent >= 0), 0, result * jnp.log(input)) * tangents[1]
