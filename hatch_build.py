@@ -89,7 +89,9 @@ class CompiledModules(BuildHookInterface):  # type: ignore[type-arg]
     """What hatchling calls before it builds a wheel."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        wish = os.environ.get("JAXVJP_COMPILE", "")
+        wish = os.environ.get("JAXVJP_COMPILE", "").strip()
+        if wish not in ("", "0", "1"):
+            raise ValueError(f"JAXVJP_COMPILE={wish} in the environment: 0 or 1 expected")
         if wish == "0" or (version == "editable" and wish != "1"):
             return
         root = Path(self.root)

@@ -194,6 +194,10 @@ def all(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None,
     """Whether all elements are true."""
 def allclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> builtins.bool:
     """Whether all elements are close, as `isclose` says; counterpart of `torch.allclose`."""
+def alpha_dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+    """`nn.functional.alpha_dropout` without defaults. Counterpart of `torch.alpha_dropout`."""
+def alpha_dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+    """`nn.functional.alpha_dropout` without defaults, in place. Counterpart of `torch.alpha_dropout_`."""
 def amax(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = (), keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """The largest elements over `dim`; elements that are equally so share the gradient."""
 def amin(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = (), keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -506,7 +510,9 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inner product of two vectors."""
 double: dtype
 def dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
-    """`nn.functional.dropout`. Counterpart of `torch.dropout`."""
+    """`nn.functional.dropout` without defaults. Counterpart of `torch.dropout`."""
+def dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+    """`nn.functional.dropout` without defaults, in place. Counterpart of `torch.dropout_`."""
 def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """`tensor_split` along a fixed dimension, into equal pieces. Counterpart of `torch.dsplit`."""
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
@@ -558,6 +564,14 @@ def expm1_(self: Tensor) -> Tensor:
     """In place: `exp(input) - 1`, precise near 0."""
 def eye(n: builtins.int, m: builtins.int | None = None, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """Ones on the diagonal of `n` rows and `m` (as many) columns, zeros elsewhere."""
+def feature_alpha_dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+    """`nn.functional.feature_alpha_dropout` without defaults. Counterpart of `torch.feature_alpha_dropout`."""
+def feature_alpha_dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+    """`nn.functional.feature_alpha_dropout` without defaults, in place. Counterpart of `torch.feature_alpha_dropout_`."""
+def feature_dropout(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+    """`nn.functional.feature_dropout` without defaults. Counterpart of `torch.feature_dropout`."""
+def feature_dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> Tensor:
+    """`nn.functional.feature_dropout` without defaults, in place. Counterpart of `torch.feature_dropout_`."""
 def fill(input: Tensor, value: Tensor | builtins.complex) -> Tensor:
     """One number in place of all elements of `input`."""
 def fill_(self: Tensor, value: Tensor | builtins.complex) -> Tensor:

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from operator import index
-from typing import Any
+from typing import Any, overload
 
 from jaxvjp.autograd.accumulation import accumulated, backward_of_one, end, gradients_of
 from jaxvjp.autograd.graph import GradientEdge
 from jaxvjp.autograd.roots import (
+    Inputs,
     Tensors,
     check_tracked,
     checked_gradients,
     checked_inputs,
     checked_roots,
+    given,
     listed,
     roots_and_cotangents,
     targets_of,
@@ -46,7 +48,7 @@ def backward(
     retain_graph: bool | None = None,
     create_graph: bool = False,
     grad_variables: Tensor | Sequence[Tensor | None] | None = None,
-    inputs: Tensors | None = None,
+    inputs: Inputs | None = None,
     *,
     broadcast: bool = False,
 ) -> None:
@@ -58,7 +60,7 @@ def backward(
         retain_graph: whether the graph may be walked again; by default as `create_graph`.
         create_graph: whether the gradients shall be differentiable in turn.
         grad_variables: the older name of `grad_tensors`.
-        inputs: the tensors to accumulate into, instead of all leaves; they need not be leaves.
+        inputs: the tensors to accumulate into, instead of all leaves; they need not be leaves. One, several, or a dict.
         broadcast: lets a root of one element stand for as many as its `grad_tensor` has, as torch did before 0.4:
             v is summed.
 
@@ -82,7 +84,7 @@ def backward(
         grad_tensors = grad_variables
     roots = checked_roots(tensors)
     if inputs is not None:
-        inputs = checked_inputs(inputs, "backward")
+        inputs = checked_inputs(given(inputs, "backward"), "backward")
     create_graph = bool(index(create_graph))
     retain_graph = create_graph if retain_graph is None else bool(index(retain_graph))
     if create_graph:
@@ -96,6 +98,11 @@ def backward(
     end(receivers, walked, met, retain_graph, create_graph)
 
 
+@overload
+def grad(outputs: Tensors, inputs: dict[str, Tensor], *rest: Any, **options: Any) -> dict[str, Tensor]: ...
+
+
+@overload
 def grad(
     outputs: Tensors,
     inputs: Tensors,
@@ -106,12 +113,26 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Tensor, ...]:
+) -> tuple[Tensor, ...]: ...
+
+
+def grad(
+    outputs: Tensors,
+    inputs: Inputs,
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> Any:
     """vᵀJ for each of `inputs`, returned and not accumulated: J the Jacobian of `outputs`, v `grad_outputs`.
 
     Args:
         outputs, grad_outputs, retain_graph, create_graph: as for `backward`.
-        inputs: what to differentiate with respect to: leaves or intermediate tensors.
+        inputs: what to differentiate with respect to: leaves or intermediate tensors. For a dict of them the result is
+            a dict, too.
         only_inputs: accepted, as in torch; False has no effect but a FutureWarning.
         allow_unused: gives None for an input that no output depends on, instead of a RuntimeError.
         is_grads_batched: each of `grad_outputs` holds several v, one per index of a leading dimension, and each result
@@ -131,7 +152,8 @@ def grad(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
     allow_unused = bool(materialize_grads) if allow_unused is None else bool(index(allow_unused))
-    roots, wanted = checked_roots(outputs), checked_inputs(inputs, "grad")
+    roots, chosen = checked_roots(outputs), given(inputs, "grad")
+    wanted = checked_inputs(chosen, "grad")
     create_graph = bool(index(create_graph))
     retain_graph = create_graph if retain_graph is None else bool(index(retain_graph))
     gradients = checked_gradients(grad_outputs, roots)
@@ -152,15 +174,16 @@ def grad(
             )
     if not retain_graph:
         release(walked, met)
-    given = [inputs] if isinstance(inputs, Tensor | GradientEdge) else inputs
     if materialize_grads and not pulled.keys() >= {*targets}:
-        for each, node in zip(given, targets, strict=True):
+        for each, node in zip(chosen, targets, strict=True):
             if node not in pulled and isinstance(each, GradientEdge):
                 raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
         for each, node in zip(wanted, targets, strict=True):
             if node not in pulled:
                 pulled[node] = zeros_like(each, requires_grad=create_graph).node
     found: tuple[Any, ...] = tuple(wrap(pulled[node]) if node in pulled else None for node in targets)
+    if isinstance(inputs, dict):
+        return dict(zip(inputs, found, strict=True))
     return found  # typed as tensors, as in torch: None comes only with `allow_unused`
 
 
@@ -211,7 +234,7 @@ def _method(
     gradient: Tensor | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    inputs: Tensors | None = None,
+    inputs: Inputs | None = None,
     *,
     broadcast: bool = False,
 ) -> None:

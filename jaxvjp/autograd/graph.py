@@ -10,6 +10,7 @@ from weakref import ReferenceType, WeakKeyDictionary, ref
 
 from jaxvjp.autograd.context import BackwardCFunction, aliased
 from jaxvjp.autograd.function_step import FunctionStep
+from jaxvjp.autograd.other_steps import other_step
 from jaxvjp.autograd.saving import (
     SavedTensor,
     allow_mutation_on_saved_tensors,
@@ -125,7 +126,9 @@ class Node(metaclass=ABCMeta):  # noqa: B024 - for `register`
 
         After an `AccumulateGrad` step there are no `grad_inputs`, and the leaf has its new `grad`.
         """
-        return RemovableHandle(self._hooks().after, hook_of_level(self._node, hook))
+        before, hook = other_step(whole(self._node), hook)
+        hooks = self._hooks()
+        return RemovableHandle(hooks.before if before else hooks.after, hook_of_level(self._node, hook))
 
     def _hooks(self) -> StepHooks:
         known = whole(self._node).step_hooks

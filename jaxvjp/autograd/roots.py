@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jaxvjp.autograd.graph import GradientEdge
@@ -22,11 +22,25 @@ from jaxvjp.types.devices import meet
 from jaxvjp.types.size import Size
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
+Inputs = Tensors | dict[str, Tensor]
+
+
+def given(tensors: Inputs, function: str = "") -> list[Tensor | GradientEdge]:
+    """One, several, or as the inputs of a `function` the values of a dict, as a list."""
+    if isinstance(tensors, Tensor | GradientEdge):
+        return [tensors]
+    if function and isinstance(tensors, Mapping):
+        if type(tensors) is not dict:
+            raise TypeError(
+                f"`inputs` argument to `{function}()` must be a dict, not {type(tensors).__name__}. Other Mapping "
+                "types are not supported."
+            )
+        return list(tensors.values())
+    return list(tensors)
 
 
 def listed(tensors: Tensors) -> list[Tensor]:
-    given = [tensors] if isinstance(tensors, Tensor | GradientEdge) else list(tensors)
-    return [each.tensor() if isinstance(each, GradientEdge) else each for each in given]
+    return [each.tensor() if isinstance(each, GradientEdge) else each for each in given(tensors)]
 
 
 def checked_roots(tensors: Tensors) -> list[Tensor]:
@@ -37,7 +51,7 @@ def checked_roots(tensors: Tensors) -> list[Tensor]:
     return roots
 
 
-def checked_inputs(tensors: Tensors, function: str) -> list[Tensor]:
+def checked_inputs(tensors: Sequence[Tensor | GradientEdge], function: str) -> list[Tensor]:
     inputs = listed(tensors)
     if not inputs:
         raise RuntimeError(f"`inputs` argument to `{function}()` cannot be empty.")

@@ -1,8 +1,8 @@
 """torch's `backends`: settings that scripts make and ask back, and whether a backend is there. JAX compiles by XLA."""
 
-from jaxvjp.backends import cuda, cudnn, mkl, mkldnn, mps, openmp
+from jaxvjp.backends import cuda, cudnn, mha, mkl, mkldnn, mps, openmp
 
-__all__ = ["cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp"]
+__all__ = ["cuda", "cudnn", "mha", "mkl", "mkldnn", "mps", "openmp"]
 
 
 def __dir__() -> list[str]:

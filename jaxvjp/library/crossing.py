@@ -233,20 +233,22 @@ def _rebuilt(
     requires_grad: bool,
     kind: type[Tensor] | None = None,
     strides: tuple[int, ...] | None = None,
+    state: Any = None,
 ) -> Tensor:
     tensor = tensor_of(array, dtype=own, requires_grad=requires_grad)
     if strides is not None:
         laid(tensor, strides)
     tensor.versions.count = 1  # as in torch, which fills it by `set_`
     tensor._count_for(tensor.node)
-    rebuilt: Tensor = of_class(tensor, kind or Tensor)
+    rebuilt: Tensor = with_state(of_class(tensor, kind or Tensor), state)
     return rebuilt
 
 
 def _reduced(self: Tensor, _protocol: Any) -> tuple[Any, ...]:
-    """What `pickle` writes: type, value, dtype and `requires_grad`, neither graph nor `.grad`, as in torch."""
-    layout = self._layout()
-    rest = () if type(self) is Tensor and layout.contiguous else (type(self), like(layout))
+    """What `pickle` writes: type, value, dtype, `requires_grad` and the user's attributes, neither graph nor `.grad`,
+    as in torch."""
+    layout, state = self._layout(), state_of(self)
+    rest = () if type(self) is Tensor and layout.contiguous and not state else (type(self), like(layout), state)
     return _rebuilt, (np.asarray(self.value), self.dtype, self.requires_grad, *rest)
 
 
@@ -254,12 +256,41 @@ OWN = frozenset([name for each in Tensor.__mro__ for name in getattr(each, "__an
 """The attributes of a tensor that its classes declare; others are the user's."""
 
 
+def _attributes(tensor: Tensor) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The user's attributes of a tensor, and those in `__slots__`."""
+    slots = {name: getattr(tensor, name) for name in _slotnames(type(tensor)) if hasattr(tensor, name)}
+    return {name: each for name, each in vars(tensor).items() if name not in OWN}, slots
+
+
+def state_of(tensor: Tensor) -> Any:
+    """What a pickle and a copy keep of the user's attributes, as `object.__getstate__` has it; None for nothing."""
+    own: Any = type(tensor).__getstate__
+    if own is not object.__getstate__:
+        return own(tensor)
+    given, slots = _attributes(tensor)
+    return (given, slots) if slots else given or None
+
+
+def with_state(made: Any, state: Any) -> Any:
+    """A tensor with the attributes of such a state. TypeError for one that a tensor keeps for itself."""
+    own = getattr(type(made), "__setstate__", None)
+    if own is not None:
+        own(made, state)
+        return made
+    for each in state if isinstance(state, tuple) else (state,):
+        for name, value in (each or {}).items():
+            if name in OWN:
+                raise TypeError(f"a tensor keeps {name} for itself")
+            setattr(made, name, value)
+    return made
+
+
 def _copied(self: Tensor) -> Tensor:
-    """What `copy.copy` gives: another tensor on the same storage."""
+    """What `copy.copy` gives: another tensor on the same storage, with the same attributes."""
     alias = self.data.requires_grad_(self.requires_grad)
     alias.versions.count = 1
     alias._count_for(alias.node)
-    copied: Tensor = of_class(alias, type(self))
+    copied: Tensor = with_state(of_class(alias, type(self)), state_of(self))
     return copied
 
 
@@ -281,11 +312,10 @@ def _deeply_copied(self: Tensor, memo: dict[int, Any]) -> Tensor:
         made.versions.count = 1  # torch fills the copy by `set_`, which counts
         made._count_for(made._node)
         made = of_class(made, type(self))
-        given = {name: each for name, each in vars(self).items() if name not in OWN}
+        given, slots = _attributes(self)
         made.__dict__.update(deepcopy(given, memo))
-        for slot in _slotnames(type(self)):
-            if hasattr(self, slot):
-                setattr(made, slot, deepcopy(getattr(self, slot), memo))
+        for name, each in slots.items():
+            setattr(made, name, deepcopy(each, memo))
         made.grad = None if self.grad is None else _deeply_copied(self.grad, memo)
         memo[id(self)] = made
     copied: Tensor = memo[id(self)]

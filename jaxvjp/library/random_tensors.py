@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from operator import index
 from typing import Any, overload
 
 import ml_dtypes
@@ -262,6 +263,7 @@ def randperm(
 ) -> Tensor:
     """The integers below `n`, shuffled. Counterpart of `torch.randperm`."""
     refuse_out(out)
+    n = index(n)
     if n < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
     own = taken("randperm", dtype) or (int64 if out is None else out.dtype)

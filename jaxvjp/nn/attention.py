@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum
+from typing import Any
 
-import numpy as np
-
+from jaxvjp.library.creation import zeros
 from jaxvjp.nn.dropout import kept_with
 from jaxvjp.ops.neural import attention
 from jaxvjp.tensor.apply import apply
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import bool_
+from jaxvjp.types.user_code import warn_user
 
 UNDERNEATH = "ops of `jaxvjp.ops.neural.attention`, and `jax.vjp` of them; dropout is drawn on the host"
 
@@ -47,6 +49,15 @@ def sdpa_kernel(backends: Sequence[SDPBackend] | SDPBackend, set_priority: bool 
         yield
 
 
+def _kept(shape: tuple[int, ...], p: float, refusal: type[Exception], device: Any) -> Any:
+    """Which weights dropout keeps; None for all of them. Where it keeps none nothing is drawn, as in torch."""
+    if p > 1:
+        raise refusal(f"dropout probability has to be between 0 and 1, but got {p}")
+    if p == 1:
+        return zeros((), dtype=bool_, device=device)
+    return kept_with(shape, p, bool_, device) if p > 0 else None
+
+
 @public("nn.functional")
 def scaled_dot_product_attention(
     query: Tensor,
@@ -72,9 +83,9 @@ def scaled_dot_product_attention(
     Counterpart of `torch.nn.functional.scaled_dot_product_attention`.
     """
     kept = None
-    if dropout_p > 0:
-        lead = np.broadcast_shapes(query.shape[:-2], () if enable_gqa else key.shape[:-2])
-        kept = kept_with((*lead, query.shape[-2], key.shape[-2]), dropout_p, bool_, query.device)
+    if dropout_p:
+        scores = attention.check_attention(query, key, value, attn_mask, is_causal, dropout_p, enable_gqa)
+        kept = _kept(scores, dropout_p, RuntimeError, query.device)
     static = (is_causal, None if scale is None else float(scale), enable_gqa, float(dropout_p))
     result: Tensor = apply(attention.scaled_dot_product_attention, (query, key, value, attn_mask, kept), static)
     return result
@@ -132,22 +143,12 @@ def multi_head_attention_forward(
             f"For {kind} `query`, expected `key` and `value` to be {query.ndim}-D but found {key.ndim}-D and "
             f"{value.ndim}-D tensors respectively"
         )
-    if is_causal and attn_mask is None:
-        raise RuntimeError(
-            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
-            "`generate_square_subsequent_mask` to create this mask."
+    if key_padding_mask is not None and key_padding_mask.ndim != query.ndim - 1:
+        kind, dims = ("batched (3-D)", "2-D") if batched else ("unbatched (2-D)", "1-D")
+        raise AssertionError(
+            f"For {kind} `query`, expected `key_padding_mask` to be `None` or {dims} but found "
+            f"{key_padding_mask.ndim}-D tensor instead"
         )
-    if query.shape[-1] != embed_dim_to_check:
-        raise AssertionError(f"was expecting embedding dimension of {embed_dim_to_check}, but got {query.shape[-1]}")
-    if query.shape[-1] % num_heads:
-        raise AssertionError(f"embed_dim {query.shape[-1]} not divisible by num_heads {num_heads}")
-    if not use_separate_proj_weight and key.shape != value.shape:
-        raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
-    for name, mask in (("key_padding_mask", key_padding_mask), ("attn_mask", attn_mask)):
-        if mask is not None and mask.dtype is not bool_ and not mask.dtype.is_floating_point:
-            raise AssertionError(f"only bool and floating types of {name} are supported")
-    if key_padding_mask is not None:
-        _check_padding(query, key, key_padding_mask)
     if attn_mask is not None and attn_mask.ndim not in (2, 3):
         kind = "batched (3-D)" if batched else "unbatched (2-D)"
         raise AssertionError(
@@ -158,6 +159,20 @@ def multi_head_attention_forward(
         wanted = (num_heads, query.shape[0], key.shape[0])
         if attn_mask.shape != wanted:
             raise AssertionError(f"Expected `attn_mask` shape to be {wanted} but got {attn_mask.shape}")
+    key_padding_mask, attn_mask = matched_masks(query, key_padding_mask=key_padding_mask, attn_mask=attn_mask)
+    if is_causal and attn_mask is None:
+        raise RuntimeError(
+            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
+            "`generate_square_subsequent_mask` to create this mask."
+        )
+    causal = is_causal and key_padding_mask is None and not need_weights
+    attn_mask = None if causal else attn_mask  # the hint stands for it
+    if query.shape[-1] != embed_dim_to_check:
+        raise AssertionError(f"was expecting embedding dimension of {embed_dim_to_check}, but got {query.shape[-1]}")
+    if query.shape[-1] % num_heads:
+        raise AssertionError(f"embed_dim {query.shape[-1]} not divisible by num_heads {num_heads}")
+    if not use_separate_proj_weight and key.shape != value.shape:
+        raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
     if not batched:
         query, key, value = (each.unsqueeze(1) for each in (query, key, value))
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
@@ -169,11 +184,14 @@ def multi_head_attention_forward(
             f"The shape of the {attn_mask.ndim}D attn_mask is {attn_mask.shape}, but should be {expected}."
         )
     _check_further_keys(bias_k, bias_v, (heads, query.shape[-1] // num_heads), static_k=static_k, static_v=static_v)
-    causal = is_causal and key_padding_mask is None and not need_weights
+    if key_padding_mask is not None:
+        for place, (wanted, got) in enumerate(zip((batch, key.shape[0]), key_padding_mask.shape, strict=True)):
+            if wanted != got:
+                raise AssertionError(f"Expected key_padded_mask.shape[{place}] to be {wanted}, but got {got}")
     kept = None
     if training and dropout_p > 0:
         keys = (key.shape[0] if static_k is None else static_k.shape[1]) + (bias_k is not None) + add_zero_attn
-        kept = kept_with((heads, length, keys), dropout_p, bool_, query.device)
+        kept = _kept((heads, length, keys), dropout_p, ValueError if need_weights else RuntimeError, query.device)
     if (
         in_proj_bias is not None
         and in_proj_bias.dtype is not query.dtype
@@ -183,7 +201,7 @@ def multi_head_attention_forward(
     separate = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else (None,) * 3
     operands = (
         *(query, key, value, None if use_separate_proj_weight else in_proj_weight, in_proj_bias, bias_k, bias_v),
-        *(out_proj_weight, out_proj_bias, None if causal else attn_mask, key_padding_mask),
+        *(out_proj_weight, out_proj_bias, attn_mask, key_padding_mask),
         *(*separate, static_k, static_v, kept),
     )
     static = (num_heads, add_zero_attn, float(dropout_p), causal, not need_weights)
@@ -193,6 +211,25 @@ def multi_head_attention_forward(
     if not batched:
         result, weights = result.squeeze(1), weights.squeeze(0)
     return result, weights if need_weights else None
+
+
+def matched_masks(query: Tensor, **masks: Tensor | None) -> list[Tensor | None]:
+    """The two masks, both bool or both to be added; AssertionError for another type, a warning for unequal ones."""
+    (padding_name, padding), (name, mask) = masks.items()
+    for which, each in masks.items():
+        if each is not None and each.dtype is not bool_ and not each.dtype.is_floating_point:
+            raise AssertionError(f"only bool and floating types of {which} are supported")
+    if padding is None or mask is None or padding.dtype is mask.dtype:
+        return [padding, mask]
+    warn_user(f"Support for mismatched {padding_name} and {name} is deprecated. Use same type for both instead.")
+    return [added_mask(padding, query), added_mask(mask, query)]
+
+
+def added_mask(mask: Tensor | None, query: Tensor) -> Tensor | None:
+    """A mask as numbers to be added to scores."""
+    if mask is None or mask.dtype is not bool_:
+        return mask
+    return zeros(mask.shape, dtype=query.dtype, device=mask.device).masked_fill(mask, -math.inf)
 
 
 def _check_further_keys(
@@ -208,17 +245,3 @@ def _check_further_keys(
         for dim, wanted in zip((0, 2), sizes, strict=True):
             if given is not None and given.shape[dim] != wanted:
                 raise AssertionError(f"expecting {name}.size({dim}) of {wanted}, but got {given.shape[dim]}")
-
-
-def _check_padding(query: Tensor, key: Tensor, mask: Tensor) -> None:
-    """AssertionError for a `key_padding_mask` that is not (batch, S), or (S,) without a batch."""
-    if mask.ndim != query.ndim - 1:
-        kind, dims = ("batched (3-D)", "2-D") if query.ndim == 3 else ("unbatched (2-D)", "1-D")
-        raise AssertionError(
-            f"For {kind} `query`, expected `key_padding_mask` to be `None` or {dims} but found {mask.ndim}-D tensor "
-            "instead"
-        )
-    expected = (query.shape[1], key.shape[0]) if query.ndim == 3 else (key.shape[0],)
-    for place, (wanted, got) in enumerate(zip(expected, mask.shape, strict=True), 3 - query.ndim):
-        if wanted != got:
-            raise AssertionError(f"Expected key_padded_mask.shape[{place}] to be {wanted}, but got {got}")

@@ -58,8 +58,14 @@ def kept_with(shape: tuple[int, ...], p: float, own: dtype, device: Any = None) 
 
 
 def check_probability(p: float) -> None:
-    if not 0 <= p <= 1:
+    if p < 0 or p > 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _check_kernel(p: float) -> None:
+    """What torch's kernels say of a probability, that of NaN, too."""
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
 def _result(row: Any, inplace: bool, input: Tensor, *operands: Any) -> Tensor:
@@ -69,6 +75,7 @@ def _result(row: Any, inplace: bool, input: Tensor, *operands: Any) -> Tensor:
 
 def _dropped(input: Tensor, shape: Shape, p: float, training: bool, inplace: bool) -> Tensor:
     """`input` times a random mask of shape `shape(input.shape)`, divided by the probability to be kept."""
+    _check_kernel(p)
     if p == 0 or not training or not input.numel():
         return input
     if p == 1:
@@ -178,6 +185,7 @@ def _warn_of_dims(name: str, input: Tensor, dims: int) -> None:
 
 def _alpha_dropped(input: Tensor, shape: Shape, p: float, training: bool, inplace: bool) -> Tensor:
     """`input` with dropped elements set to the limit of `selu`, and then rescaled to its mean and variance."""
+    _check_kernel(p)
     if p == 0 or not training or not input.numel():
         return input
     if p == 1:
@@ -203,6 +211,26 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
     """`alpha_dropout` of whole channels. Counterpart of `torch.nn.functional.feature_alpha_dropout`."""
     check_probability(p)
     return _alpha_dropped(input, _channels, p, training, inplace)
+
+
+def _kernels(name: str, drop: Callable[..., Tensor], shape: Shape) -> None:
+    """torch's kernel of that name, and the one that writes into its input."""
+
+    def kernel(input: Tensor, p: float, train: bool) -> Tensor:
+        return drop(input, shape, p, train, False)
+
+    def in_place(input: Tensor, p: float, train: bool) -> Tensor:
+        return drop(input, shape, p, train, True)
+
+    for made, own, told in ((kernel, name, ""), (in_place, f"{name}_", ", in place")):
+        made.__name__ = made.__qualname__ = own
+        made.__doc__ = f"""`nn.functional.{name}` without defaults{told}. Counterpart of `torch.{own}`."""
+        public("function")(made)
+
+
+for _name, _drop in (("dropout", _dropped), ("alpha_dropout", _alpha_dropped)):
+    _kernels(_name, _drop, _whole)
+    _kernels(f"feature_{_name}", _drop, _channels)
 
 
 @public("function nn.functional")

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from jaxvjp.library.creation import empty
+from jaxvjp.library.crossing import state_of, with_state
 from jaxvjp.tensor.overriding import SILENT, disabled
 from jaxvjp.tensor.storage import of_class
 from jaxvjp.tensor.tensor import ORDINARY, Tensor
@@ -68,8 +69,22 @@ class Parameter(Tensor, metaclass=ParameterMeta):
         copied: Parameter = memo[id(self)]
         return copied
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Data and attributes; one of a subclass becomes a `Parameter`, as in torch."""
+        return rebuilt_parameter, (self.data, self.requires_grad, None, state_of(self))
+
+    def __copy__(self) -> Any:
+        function, arguments = self.__reduce_ex__(2)
+        return function(*arguments)
+
     def __repr__(self) -> str:
         return f"Parameter containing:\n{super().__repr__()}"
+
+
+def rebuilt_parameter(data: Tensor, requires_grad: bool, hooks: Any = None, state: Any = None) -> Parameter:
+    """What pickles and torch's files call for a parameter."""
+    made: Parameter = with_state(Parameter(data, requires_grad), state)
+    return made
 
 
 ORDINARY.add(Parameter)

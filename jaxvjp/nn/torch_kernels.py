@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jaxvjp.nn.batch_norm import batch_norm, instance_norm, update
-from jaxvjp.nn.dropout import dropout, kept_with
+from jaxvjp.nn.dropout import kept_with
 from jaxvjp.nn.embedding import embedding
 from jaxvjp.ops.neural.normalization import standardized_batch, standardized_groups, standardized_layer
 from jaxvjp.ops.neural.resampling import affine_grid, grid_sample
@@ -119,6 +119,8 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
         return input.clone(), input.new_ones(input.shape, dtype=bool_)
     if not input.numel():
         return input.clone(), input.new_empty(input.shape)
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={1 - p}")
     kept = kept_with(tuple(input.shape), p, input.dtype)
     return native_dropout_backward(input, kept, 1 / (1 - p) if p < 1 else 0.0), kept.bool()
 
@@ -168,12 +170,6 @@ def instance_norm_kernel(
 ) -> Tensor:
     """`nn.functional.instance_norm` with its arguments in another order. Counterpart of `torch.instance_norm`."""
     return instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
-
-
-@public("function", name="dropout")
-def dropout_kernel(input: Tensor, p: float, train: bool) -> Tensor:
-    """`nn.functional.dropout`. Counterpart of `torch.dropout`."""
-    return dropout(input, p, train)
 
 
 @public("function", name="embedding")

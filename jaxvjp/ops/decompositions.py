@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxvjp.ops.arguments import Flag, Text
-from jaxvjp.ops.identity import refused
+from jaxvjp.ops.identity import rebind, refused
 from jaxvjp.ops.layouts import COLUMNS
 from jaxvjp.ops.matrices import adjoint, floating, legacy, matrices, refusing, singular_values, square, transposed
 from jaxvjp.ops.op import SHORT, op
@@ -354,8 +354,9 @@ def linalg_eigh(A, UPLO: Text = "L"):
     square(floating(A, "linalg.eigh"), "linalg.eigh")
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
-    lower = jax.lax.stop_gradient(A if UPLO.upper() == "L" else adjoint(A))
-    A = A + (jnp.tril(lower) + adjoint(jnp.tril(lower, -1)) - jax.lax.stop_gradient(A))
+    lower = A if UPLO.upper() == "L" else adjoint(A)
+    # As torch has it, the gradient is Hermitian, that of both triangles, though one is read.
+    A = rebind.function((A + adjoint(A)) / 2, jnp.tril(lower) + adjoint(jnp.tril(lower, -1)))
     vectors, values = jax.lax.linalg.eigh(A, symmetrize_input=False)
     return values, vectors
 

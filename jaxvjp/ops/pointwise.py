@@ -28,7 +28,12 @@ def not_implemented(name, array, device="_cpu"):
 
 def broadcast(input, other):
     """Both operands unchanged; torch's RuntimeError if their shapes do not broadcast."""
-    a, b = input.shape, other.shape
+    check_broadcast(input.shape, other.shape)
+    return input, other
+
+
+def check_broadcast(a, b):
+    """torch's RuntimeError if these shapes do not broadcast."""
     for dim in range(1, min(len(a), len(b)) + 1):
         if a[-dim] != b[-dim] and 1 not in (a[-dim], b[-dim]):
             raise RuntimeError(
@@ -37,7 +42,6 @@ def broadcast(input, other):
                 f"The shapes are {list(a)} and {list(b)}. They broadcast where, counted from the last dimension, each "
                 f"pair of sizes is equal or one of them is 1; `x.reshape(...)` or `x[:, None]` makes room."
             )
-    return input, other
 
 
 @op(promotion=ARITHMETIC, operator="+", inplace=True, arities=())
@@ -195,7 +199,8 @@ def _power_jvp(primals, tangents):
     tangent = jnp.zeros_like(result)
     if type(tangents[0]) is not SymbolicZero:
         varies = exponent != 0
-        slope = jnp.where(varies, exponent * _power(input, exponent - 1), 0)
+        # The branch that is not taken, for exponent 0, has exponent 0 as well: x ** -1 would give NaN to later orders.
+        slope = jnp.where(varies, exponent * _power(input, jnp.where(varies, exponent - 1, 0)), 0)
         tangent += slope * jnp.where(varies, tangents[0], 0)
     if type(tangents[1]) is not SymbolicZero:
         tangent += jnp.where((input == 0) & (exponent >= 0), 0, result * jnp.log(input)) * tangents[1]

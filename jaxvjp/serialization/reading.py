@@ -19,12 +19,14 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.library.creation import empty
+from jaxvjp.library.crossing import with_state
 from jaxvjp.library.factories import new_leaf
 from jaxvjp.library.memory import set_
 from jaxvjp.library.storages import UntypedStorage, untyped
-from jaxvjp.nn.parameter import Parameter
+from jaxvjp.nn.parameter import Parameter, rebuilt_parameter
 from jaxvjp.ops.layouts import contiguous_strides, strided
 from jaxvjp.serialization.restricted import LEGACY_VERSION, MAGIC, Machine
+from jaxvjp.tensor.storage import of_class
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.devices import count_of
 from jaxvjp.types.devices import device as Device  # noqa: N812 - `device` is what it makes
@@ -132,14 +134,12 @@ def _rebuilt_first(stored: Stored, offset: int, size: Any, stride: Any) -> Tenso
     return _rebuilt(stored, offset, size, stride, False, None)
 
 
-def _parameter(data: Tensor, requires_grad: bool, hooks: Any, state: Any = None) -> Parameter:
-    return Parameter(data, requires_grad)
-
-
 def _of_type(function: Callable[..., Any], kind: Any, arguments: tuple[Any, ...], state: Any) -> Any:
-    if function not in (_rebuilt, _parameter):
+    """What files call for a tensor that has attributes, or is of a subclass."""
+    if function not in (_rebuilt, rebuilt_parameter):
         raise pickle.UnpicklingError(f"Trying to call reduce for unrecognized function {function}")
-    return function(*arguments)
+    made = function(*arguments)
+    return with_state(made if type(made) is kind else of_class(made, kind), state)
 
 
 def _bytes(text: str, encoding: str = "latin1") -> bytes:
@@ -162,8 +162,8 @@ TABLE: dict[str, Any] = {
     "torch.Size": Size,
     "torch.Tensor": Tensor,
     "torch._tensor._rebuild_from_type_v2": _of_type,
-    "torch._utils._rebuild_parameter": _parameter,
-    "torch._utils._rebuild_parameter_with_state": _parameter,
+    "torch._utils._rebuild_parameter": rebuilt_parameter,
+    "torch._utils._rebuild_parameter_with_state": rebuilt_parameter,
     "torch._utils._rebuild_tensor": _rebuilt_first,
     "torch._utils._rebuild_tensor_v2": _rebuilt,
     "torch._utils._rebuild_tensor_v3": _rebuilt,

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.library.creation import empty
+from jaxvjp.library.crossing import state_of
 from jaxvjp.library.memory import set_
 from jaxvjp.library.storages import untyped
 from jaxvjp.nn.parameter import Parameter
@@ -40,6 +41,8 @@ class _Name:
 TENSOR = _Name("torch._utils", "_rebuild_tensor_v2")
 TENSOR_OF_BYTES = _Name("torch._utils", "_rebuild_tensor_v3")
 PARAMETER = _Name("torch._utils", "_rebuild_parameter")
+PARAMETER_WITH_STATE = _Name("torch._utils", "_rebuild_parameter_with_state")
+OF_TYPE, PLAIN = _Name("torch._tensor", "_rebuild_from_type_v2"), _Name("torch", "Tensor")
 SIZE, DEVICE = _Name("torch", "Size"), _Name("torch", "device")
 BYTES = _Name("torch.storage", "UntypedStorage")
 STORAGES = {each: _Name("torch", f"{each.legacy}Storage") for each in ALL}
@@ -68,9 +71,12 @@ class _Pickler(pickle._Pickler):
         if isinstance(obj, _Name | dtype):
             return "by its name"
         if isinstance(obj, Parameter):
-            return PARAMETER, (obj.data, obj.requires_grad, OrderedDict())
+            state, parts = state_of(obj), (obj.data, obj.requires_grad, OrderedDict())
+            return (PARAMETER_WITH_STATE, (*parts, state)) if state else (PARAMETER, parts)
         if isinstance(obj, Tensor):
-            return self._reduced(obj)
+            state, (function, parts) = state_of(obj), self._reduced(obj)
+            kind: Any = PLAIN if type(obj) is Tensor else type(obj)
+            return (function, parts) if kind is PLAIN and not state else (OF_TYPE, (function, kind, parts, state))
         if isinstance(obj, Size):
             return SIZE, (tuple(obj),)
         if isinstance(obj, device):

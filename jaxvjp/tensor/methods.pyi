@@ -37,7 +37,7 @@ class Methods(Stored):
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: builtins.bool = False) -> Tensor:
         """What NumPy makes of the result of its functions on tensors, `np.sin(x)`: a tensor, of truth values as uint8."""
     def __copy__(self) -> Tensor:
-        """What `copy.copy` gives: another tensor on the same storage."""
+        """What `copy.copy` gives: another tensor on the same storage, with the same attributes."""
     def __deepcopy__(self, memo: dict[builtins.int, Any]) -> Tensor:
         """What `copy.deepcopy` gives: a leaf of its own with the same value, and the same `.grad`."""
     def __delitem__(self, key: Any) -> None: ...
@@ -118,7 +118,7 @@ class Methods(Stored):
     def __rdiv__(self, other: Tensor | complex) -> Tensor:
         """`other / input`, for a number on the left of the sign; computed by the reciprocal, as in torch."""
     def __reduce_ex__(self, _protocol: Any) -> tuple[Any, ...]:
-        """What `pickle` writes: type, value, dtype and `requires_grad`, neither graph nor `.grad`, as in torch."""
+        """What `pickle` writes: type, value, dtype, `requires_grad` and the user's attributes, neither graph nor `.grad`, as in torch."""
     def __reversed__(self) -> Tensor:
         """`reversed(x)`: the tensor with its first dimension turned around; itself without dimensions."""
     def __rfloordiv__(self, other: Tensor | complex) -> Tensor:
@@ -288,7 +288,7 @@ class Methods(Stored):
         """The number whose hyperbolic tangent is `input`."""
     def atanh_(self) -> Self:
         """In place: The number whose hyperbolic tangent is `input`."""
-    def backward(self, gradient: Tensor | None = None, retain_graph: builtins.bool | None = None, create_graph: builtins.bool = False, inputs: Tensor | GradientEdge | Sequence[Tensor | GradientEdge] | None = None, *, broadcast: builtins.bool = False) -> None:
+    def backward(self, gradient: Tensor | None = None, retain_graph: builtins.bool | None = None, create_graph: builtins.bool = False, inputs: Tensor | GradientEdge | Sequence[Tensor | GradientEdge] | dict[str, Tensor] | None = None, *, broadcast: builtins.bool = False) -> None:
         """Adds vᵀJ to the `.grad` of every leaf that this tensor was computed from: J its Jacobian, v the `gradient`."""
     def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Tensor:
         """`beta * input + alpha * bmm(batch1, batch2)`."""

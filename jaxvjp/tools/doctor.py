@@ -29,7 +29,10 @@ from jaxvjp.tools.examples import examples as all_examples
 from jaxvjp.types.compiled import CYTHONIZED
 
 PACKAGES = ("jaxvjp", "jax", "jaxlib", "numpy", "torch")
-VARIABLES = ("JAX_PLATFORMS", "XLA_FLAGS", "CUDA_VISIBLE_DEVICES", "JAXVJP_XLA", "JAXVJP_CACHE", "JAXVJP_CHOOSE")
+VARIABLES = (
+    *("JAX_PLATFORMS", "XLA_FLAGS", "CUDA_VISIBLE_DEVICES"),
+    *[f"JAXVJP_{each}" for each in ("XLA", "CACHE", "CHOOSE", "LOG")],
+)
 WORKLOADS = ("61 tiny operations", "network's training step", "elementwise, 2,000,000")
 TOLERANCE = 1e-4
 """How far float32 may be from float64, relative to the largest number. A product in TF32, which has 10 bits instead of

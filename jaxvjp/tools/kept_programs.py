@@ -19,13 +19,15 @@ from pathlib import Path
 
 import jax
 
+from jaxvjp.types.environment import from_environment
+
 MOST = 1 << 29
 """Bytes that are kept at the most. Beyond, those go that were written first."""
 
 
 def folder() -> Path | None:
     """Where programs are kept: `$JAXVJP_CACHE`, by default `jaxvjp` in the user's folder for caches; None for "0"."""
-    named = os.environ.get("JAXVJP_CACHE", "")
+    named = from_environment("JAXVJP_CACHE", "", str)
     if named == "0":
         return None
     return Path(named or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "jaxvjp")

@@ -10,7 +10,6 @@ arrays of that call.
 from __future__ import annotations
 
 import math
-import os
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
@@ -24,6 +23,7 @@ from jaxvjp.core.run.kept_choices import file_of, read, write
 from jaxvjp.core.run.program import Program
 from jaxvjp.core.run.tiers import Compiled, Compiling
 from jaxvjp.ops.identity import tuple_item
+from jaxvjp.types.environment import from_environment, one_of
 
 Compiler = Callable[..., Compiled]
 """`jax.jit`, or a function with the same arguments that adds options."""
@@ -52,7 +52,7 @@ PASSES = "xla_disable_hlo_passes"
 class Choosing:
     """Whether hot programs are timed in several ways. True, unless `JAXVJP_CHOOSE=0` is in the environment."""
 
-    enabled = os.environ.get("JAXVJP_CHOOSE", "1") != "0"
+    enabled = from_environment("JAXVJP_CHOOSE", "1", one_of("0", "1")) == "1"
 
 
 def set_choosing(enabled: bool) -> None:

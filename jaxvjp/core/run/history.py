@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections import deque
 from collections.abc import Iterable
@@ -15,6 +14,7 @@ from typing import NamedTuple
 from jaxvjp.core.record.user_lines import Location, UserLine, located
 from jaxvjp.core.run.compilation import Executable, told_of_compiles
 from jaxvjp.core.run.program import Equation, Program
+from jaxvjp.types.environment import from_environment, one_of
 
 REMEMBERED = 256
 
@@ -37,7 +37,7 @@ class History:
     def __init__(self) -> None:
         self.programs: deque[tuple[UserLine, Executable]] = deque(maxlen=REMEMBERED)
         self.recompiles: deque[Recompile] = deque(maxlen=REMEMBERED)
-        self.told = "recompiles" in os.environ.get("JAXVJP_LOG", "").split(",")
+        self.told = from_environment("JAXVJP_LOG", "", one_of("recompiles")) == "recompiles"
 
     def compiled(self, where: UserLine, executable: Executable) -> None:
         """Notes a program that is compiled for the line `where`."""

@@ -9,7 +9,6 @@ thread compiles, and the program changes over when that is done.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -18,6 +17,7 @@ from typing import Any, Protocol
 import jax
 
 from jaxvjp.core.run.interpreter import PRIMITIVE, Interpreter
+from jaxvjp.types.environment import from_environment
 from jaxvjp.types.forks import Fork, check
 
 Compiled = Callable[..., Sequence[Any]]
@@ -63,8 +63,7 @@ def set_compiling(when: When, *, thread: bool = True) -> None:
     Compiling.when, Compiling.thread = when, thread
 
 
-_asked = os.environ.get("JAXVJP_XLA", "when it pays")
-set_compiling(int(_asked) if _asked.isdecimal() else _asked)
+from_environment("JAXVJP_XLA", None, lambda written: set_compiling(int(written) if written.isdecimal() else written))
 
 
 class Expected:

@@ -6,16 +6,25 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
+from jaxvjp.amp.autocast_mode import is_autocast_enabled
+from jaxvjp.autograd.modes import is_grad_enabled
+from jaxvjp.backends import mha
 from jaxvjp.library.creation import empty, full
+from jaxvjp.library.ranges import arange
 from jaxvjp.nn import functional as F
 from jaxvjp.nn import init
+from jaxvjp.nn.attention import added_mask, matched_masks
+from jaxvjp.nn.modules.activation import GELU, ReLU
 from jaxvjp.nn.modules.container import ModuleList
 from jaxvjp.nn.modules.dropout import Dropout
 from jaxvjp.nn.modules.linear import Linear, NonDynamicallyQuantizableLinear
 from jaxvjp.nn.modules.module import Module
 from jaxvjp.nn.modules.normalization import LayerNorm
 from jaxvjp.nn.parameter import Parameter
+from jaxvjp.tensor.overriding import has_torch_function
 from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.dtypes import bool_
+from jaxvjp.types.user_code import warn_user
 
 UNDERNEATH = "functions of `nn.functional`"
 
@@ -29,6 +38,13 @@ def _get_activation_fn(activation: str) -> Callable[[Tensor], Tensor]:
         raise RuntimeError(f"activation should be relu/gelu, not {activation}")
     found: Callable[[Tensor], Tensor] = getattr(F, activation)
     return found
+
+
+def for_inference(*tensors: Tensor) -> bool:
+    """Whether torch may take a kernel for inference: nothing is recorded for `backward`, and there is no autocast."""
+    if is_grad_enabled() and any(each.requires_grad for each in tensors):
+        return False
+    return mha.get_fastpath_enabled() and not is_autocast_enabled() and not has_torch_function(tensors)
 
 
 class MultiheadAttention(Module):
@@ -86,6 +102,40 @@ class MultiheadAttention(Module):
             if each is not None:
                 init.xavier_normal_(each)
 
+    def _is_fast(self, query: Tensor, key: Tensor, value: Tensor) -> bool:
+        """Whether torch takes its kernel for inference here; `attend_fast` says what differs."""
+        return (
+            not self.training
+            and query is key is value
+            and query.dim() == 3
+            and self.has_kernel()
+            and self.bias_k is None
+            and not self.add_zero_attn
+            and query.dtype is self.in_proj_weight.dtype
+            and for_inference(query, *self.parameters())
+        )
+
+    def has_kernel(self) -> bool:
+        """Whether torch's kernels for inference know such an attention."""
+        return (
+            self.batch_first and self.in_proj_bias is not None and self._qkv_same_embed_dim and not self.num_heads % 2
+        )
+
+    def attend_fast(
+        self, x: Tensor, padding: Mask, mask: Mask, need_weights: bool = False, average: bool = True
+    ) -> tuple[Tensor, Tensor | None]:
+        """What torch's kernel for inference gives: it does not know of `is_causal`, takes each number but 0 in a mask
+        for True, and gives NaN where a query may attend to nothing."""
+        x = x.transpose(1, 0)
+        output, weights = F.multi_head_attention_forward(
+            *(x, x, x, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias, None, None, False, 0.0),
+            *(self.out_proj.weight, self.out_proj.bias, False),
+            key_padding_mask=None if padding is None else padding.bool(),
+            attn_mask=None if mask is None else mask.bool(),
+            average_attn_weights=average,
+        )
+        return output.transpose(1, 0), weights if need_weights else None
+
     def forward(
         self,
         query: Tensor,
@@ -97,6 +147,11 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
+        key_padding_mask, attn_mask = matched_masks(query, key_padding_mask=key_padding_mask, attn_mask=attn_mask)
+        if self._is_fast(query, key, value) and all(
+            each is None or each.dtype is bool_ for each in (key_padding_mask, attn_mask)
+        ):
+            return self.attend_fast(query, key_padding_mask, attn_mask, need_weights, average_attn_weights)
         turned = self.batch_first and query.dim() == 3
         if turned:
             query, key, value = (each.transpose(1, 0) for each in (query, key, value))
@@ -191,9 +246,29 @@ class TransformerEncoderLayer(_Block):
     def forward(
         self, src: Tensor, src_mask: Mask = None, src_key_padding_mask: Mask = None, is_causal: bool = False
     ) -> Tensor:
-        masks = {"attn_mask": src_mask, "key_padding_mask": src_key_padding_mask, "is_causal": is_causal}
-        x = self._added(src, 1, lambda x: self.self_attn(x, x, x, need_weights=False, **masks)[0])
+        padding, mask = matched_masks(src, src_key_padding_mask=src_key_padding_mask, src_mask=src_mask)
+        if self._is_fast(src):
+            x = self._added(src, 1, lambda x: self.self_attn.attend_fast(x, padding, mask)[0])
+        else:
+            if not self.training:  # as in torch, where `self_attn` then takes no kernel for inference
+                padding, mask = added_mask(padding, src), added_mask(mask, src)
+            x = self._added(src, 1, lambda x: self.self_attn(x, x, x, padding, False, mask, is_causal=is_causal)[0])
         return self._added(x, 2, self._fed)
+
+    def _is_fast(self, src: Tensor) -> bool:
+        """Whether torch takes its kernel for inference here, whose attention is `attend_fast`."""
+        return (
+            not self.training
+            and src.dim() == 3
+            and self.has_kernel()
+            and not any(each._forward_hooks or each._forward_pre_hooks for each in self.modules())
+            and for_inference(src, *self.parameters())
+        )
+
+    def has_kernel(self) -> bool:
+        """Whether torch's kernels for inference know such a layer."""
+        known = self.activation in (F.relu, F.gelu) or isinstance(self.activation, ReLU | GELU)
+        return known and self.norm1.eps == self.norm2.eps and self.self_attn.has_kernel()
 
 
 class TransformerDecoderLayer(_Block):
@@ -235,6 +310,28 @@ class _Stack(Module):
         return x if self.norm is None else self.norm(x)
 
 
+def _no_nesting(layer: Module) -> str:
+    """Why a stack of such layers has no nested tensors, in torch's words; empty where it has."""
+    if not isinstance(layer, TransformerEncoderLayer):
+        return "encoder_layer was not TransformerEncoderLayer"
+    attention = layer.self_attn
+    for wrong, why in (
+        (layer.norm_first, "norm_first was True"),
+        (
+            not attention.batch_first,
+            "self_attn.batch_first was not True(use batch_first for better inference performance)",
+        ),
+        (not attention._qkv_same_embed_dim, "self_attn._qkv_same_embed_dim was not True"),
+        (attention.in_proj_bias is None, "self_attn was passed bias=False"),
+        (attention.num_heads % 2, "self_attn.num_heads is odd"),
+        (layer.norm1.eps != layer.norm2.eps, "norm1.eps was not equal to encoder_layer.norm2.eps"),
+        (not layer.has_kernel(), "activation_relu_or_gelu was not True"),
+    ):
+        if wrong:
+            return f"encoder_layer.{why}"
+    return ""
+
+
 class TransformerEncoder(_Stack):
     """Several layers of an encoder, copies of one."""
 
@@ -248,14 +345,40 @@ class TransformerEncoder(_Stack):
     ) -> None:
         super().__init__(encoder_layer, num_layers, norm)
         self.enable_nested_tensor, self.mask_check = enable_nested_tensor, mask_check
+        missing = _no_nesting(encoder_layer) if enable_nested_tensor else ""
+        self.use_nested_tensor = enable_nested_tensor and not missing
+        if missing:
+            warn_user(f"enable_nested_tensor is True, but self.use_nested_tensor is False because {missing}")
 
     def forward(
         self, src: Tensor, mask: Mask = None, src_key_padding_mask: Mask = None, is_causal: bool | None = None
     ) -> Tensor:
+        padding, mask = matched_masks(src, src_key_padding_mask=src_key_padding_mask, mask=mask)
+        zeroed = None
+        if padding is not None and mask is None and self._nests(src):
+            padding, zeroed = self._nested(src, padding.bool())
         x = src
         for layer in self.layers:
-            x = layer(x, src_mask=mask, src_key_padding_mask=src_key_padding_mask, is_causal=is_causal is True)
-        return self._normed(x)
+            x = layer(x, src_mask=mask, src_key_padding_mask=padding, is_causal=is_causal is True)
+        return self._normed(x if zeroed is None else x.masked_fill(zeroed.unsqueeze(-1), 0.0))
+
+    def _nests(self, src: Tensor) -> bool:
+        """Whether torch leaves out what is padded: for inference it then has a nested tensor, of unequal lengths."""
+        first = self.layers[0]
+        used = self.use_nested_tensor and not first.training and src.dim() == 3
+        return used and for_inference(src, *first.parameters())
+
+    def _nested(self, src: Tensor, padding: Tensor) -> tuple[Tensor, Tensor]:
+        """Which keys torch leaves out, and where its result has zeros: where the sequences, that begin at the left,
+        have ended. With `mask_check` there are none if one does not begin there; without, only its length counts."""
+        if padding.dim() != 2:
+            raise RuntimeError("Padding mask should be 2D")
+        if padding.shape != src.shape[:2]:
+            raise RuntimeError("Mask size should match input size")
+        if self.mask_check:
+            return padding, padding & (padding[:, 1:] >= padding[:, :-1]).all()
+        beyond = arange(src.shape[1], device=src.device) >= padding.logical_not().sum(1, keepdim=True)
+        return beyond, beyond
 
 
 class TransformerDecoder(_Stack):

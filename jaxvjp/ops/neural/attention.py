@@ -8,16 +8,99 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from numpy import broadcast_shapes
 
+from jaxvjp.ops import arguments
 from jaxvjp.ops.arguments import Flag, Index, Kept, Real
 from jaxvjp.ops.neural.convolution import EXACTLY, linear
-from jaxvjp.ops.op import SHORT, op
-from jaxvjp.types.dtypes import from_numpy
+from jaxvjp.ops.op import SHORT, Aval, op
+from jaxvjp.ops.pointwise import check_broadcast
+from jaxvjp.types.dtypes import BOOL, CTYPES, WIDTHS, bool_, float32, from_numpy
+
+
+def fused(query, key, value, mask, enable_gqa=False):
+    """Whether torch's fused kernel takes operands of these shapes, without dropout."""
+    if not len(query) == len(key) == len(value) == 4 or not query[3] == key[3] == value[3]:
+        return False
+    batches_fit = query[0] == key[0] == value[0] and (enable_gqa or query[1] == key[1] == value[1])
+    if batches_fit and mask is not None and len(mask) < 2:
+        arguments.wrap(-2, len(mask))  # torch's IndexError
+    scores = (*query[:3], key[2])
+    return batches_fit and (
+        mask is None
+        or (len(mask) in (2, 4) and all(a in (1, b) for a, b in zip(mask[::-1], scores[::-1], strict=False)))
+    )
 
 
 def _attention_name(static, avals):
-    fused = len(avals[0].shape) == 4 and static[-1][4] is None  # without dropout
-    return "ScaledDotProductFlashAttentionForCpuBackward0" if fused else "UnsafeViewBackward0"
+    given = static[-1]  # which of the operands there are
+    shapes = [each.shape for each in avals]
+    is_fused = given[4] is None and fused(*shapes[:3], None if given[3] is None else shapes[3], static[2])
+    return "ScaledDotProductFlashAttentionForCpuBackward0" if is_fused else "UnsafeViewBackward0"
+
+
+def check_attention(query, key, value, mask, is_causal, dropout_p, enable_gqa):
+    """The shape of the scores of operands with these abstract values; torch's error where they do not fit."""
+    both = (query, key, value)
+    kinds = [CTYPES.get(each.dtype.name, each.dtype.name) for each in both]
+    if len({*kinds}) > 1:
+        raise RuntimeError(
+            "Expected query, key, and value to have the same dtype, but got query.dtype: "
+            f"{kinds[0]} key.dtype: {kinds[1]} and value.dtype: {kinds[2]} instead."
+        )
+    shapes = [each.shape for each in both]
+    if min(map(len, shapes)) < 2:
+        raise RuntimeError(
+            "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
+            f"{len(shapes[0])} key.dim: {len(shapes[1])} and value.dim: {len(shapes[2])} instead."
+        )
+    if mask is not None:
+        check_mask_type(mask.dtype, query.dtype)
+    one_kernel = not dropout_p > 0 and fused(*shapes, None if mask is None else mask.shape, enable_gqa)
+    if is_causal and mask is not None and not one_kernel:
+        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+    if one_kernel and dropout_p:
+        raise RuntimeError("scaled_dot_product_attention_flash_attention: Currently do not support dropout > 0")
+    if not query.dtype.differentiable:
+        if mask is not None and mask.dtype.category == BOOL != query.dtype.category:
+            name = query.dtype.name
+            raise RuntimeError(f"value cannot be converted to type {WIDTHS.get(name, 'int')} without overflow")
+        raise RuntimeError(f"expected scalar type Float but found {query.dtype.legacy}")
+    if query.dtype.is_complex:
+        raise NotImplementedError(f"\"softmax_lastdim_kernel_impl\" not implemented for '{query.dtype.legacy}'")
+    query, key, value = shapes
+    if enable_gqa:
+        heads = [each[arguments.wrap(-3, len(each))] for each in shapes]
+        if any(not each or heads[0] % each for each in heads[1:]):
+            raise RuntimeError(
+                "Number of heads in key and value must divide the number of heads in \n"
+                f"They have {heads[1]} and {heads[2]}, and query has {heads[0]}."
+            )
+        key, value = ((*each[:-3], heads[0], *each[-2:]) for each in (key, value))
+    check_broadcast(query[:-2], key[:-2])
+    _check_product(query, (*key[:-2], key[-1], key[-2]))
+    scores = (*broadcast_shapes(query[:-2], key[:-2]), query[-2], key[-2])
+    if mask is not None:
+        check_broadcast(scores, mask.shape)
+        widest = broadcast_shapes(scores, mask.shape)
+        if widest != scores:
+            raise RuntimeError(f"output with shape {list(scores)} doesn't match the broadcast shape {list(widest)}")
+    check_broadcast(scores[:-2], value[:-2])
+    _check_product(scores, value)
+    return scores
+
+
+def check_mask_type(mask, query):
+    """RuntimeError for a mask of another type than the scores take."""
+    if mask is not query and mask not in (bool_, float32):
+        raise RuntimeError(
+            "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
+            f"{CTYPES.get(mask.name, mask.name)} and  query.dtype: {CTYPES.get(query.name, query.name)} instead."
+        )
+
+
+def _avals(*arrays):
+    return [None if each is None else Aval(each.shape, from_numpy(each.dtype)) for each in arrays]
 
 
 @op(public="", saves="query, key, value", grad_fn=_attention_name)
@@ -36,25 +119,10 @@ def scaled_dot_product_attention(
 
     A row in which everything is masked gives zeros.
     """
-    for each in (query, key, value):
-        if each.ndim < 2:
-            raise RuntimeError(
-                "scaled_dot_product_attention: Expected query, key, and value to all be  at least 2 dimensional, but "
-                f"got query.dim: {query.ndim}, key.dim: {key.ndim} and value.dim: {value.ndim} instead."
-            )
-        if each.dtype != query.dtype:
-            kinds = [from_numpy(array.dtype).name for array in (query, key, value)]
-            raise RuntimeError(
-                "Expected query, key, and value to have the same dtype, but got query.dtype: "
-                f"{_ctype(kinds[0])} key.dtype: {_ctype(kinds[1])} and value.dtype: {_ctype(kinds[2])} instead."
-            )
-    if is_causal and attn_mask is not None:
-        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+    check_attention(*_avals(query, key, value, attn_mask), is_causal, dropout_p, enable_gqa)
     if enable_gqa:
         key, value = (jnp.repeat(each, query.shape[-3] // each.shape[-3], -3) for each in (key, value))
-    _check_product(query.shape, (*key.shape[:-2], key.shape[-1], key.shape[-2]))
-    _check_product((*query.shape[:-1], key.shape[-2]), value.shape)
-    factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    factor = 1 / math.sqrt(query.shape[-1] or 1) if scale is None else scale
     wide = jnp.float32 if query.dtype in SHORT else query.dtype
     products = partial(jnp.einsum, precision=EXACTLY, preferred_element_type=wide)
     scores = products("...le,...se->...ls", query, key) * factor
@@ -66,14 +134,8 @@ def scaled_dot_product_attention(
         scores = scores + added.astype(scores.dtype)
     weights = safe_softmax(scores)
     if kept is not None:
-        weights = weights * (kept.astype(weights.dtype) / (1 - dropout_p))
+        weights = weights * (kept.astype(weights.dtype) / (1 - dropout_p or 1))
     return products("...ls,...sv->...lv", weights.astype(value.dtype), value).astype(value.dtype)
-
-
-def _ctype(name):
-    return {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16"}.get(
-        name, name
-    )
 
 
 def safe_softmax(scores):
@@ -142,7 +204,8 @@ def multi_head_attention(
     if add_zero_attn:
         key, value = (jnp.pad(each, ((0, 0), (0, 1), (0, 0))) for each in (key, value))
         added += 1
-    scores = jnp.einsum("hle,hse->hls", query / math.sqrt(query.shape[-1]), key, precision=EXACTLY)
+    scores = jnp.einsum("hle,hse->hls", query / math.sqrt(query.shape[-1] or 1), key, precision=EXACTLY)
+    _check_mask_types(attn_mask, key_padding_mask, query, safe)
     if attn_mask is not None:
         scores = scores + _added(attn_mask, added, scores.dtype)
     if key_padding_mask is not None:
@@ -151,10 +214,27 @@ def multi_head_attention(
         scores = jnp.where(jnp.tri(scores.shape[1], scores.shape[2], dtype=bool), scores, -jnp.inf)
     weights = safe_softmax(scores) if safe else jax.nn.softmax(scores, -1)
     if kept is not None:
-        weights = weights * (kept.astype(weights.dtype) / (1 - dropout_p))
+        weights = weights * (kept.astype(weights.dtype) / (1 - dropout_p or 1))
     result = jnp.einsum("hls,hsv->lhv", weights, value, precision=EXACTLY).reshape(length, batch, features)
     result = linear.function(result, out_proj_weight, out_proj_bias)
     return result, weights.reshape(batch, num_heads, length, weights.shape[-1])
+
+
+def _check_mask_types(attn_mask, key_padding_mask, query, safe):
+    """RuntimeError for masks of another type than torch adds to the scores; bool ones have the type of `query`."""
+    types = [
+        query.dtype if each.dtype == bool else each.dtype for each in (attn_mask, key_padding_mask) if each is not None
+    ]
+    if not types:
+        return
+    own, found = from_numpy(query.dtype), from_numpy(jnp.result_type(*types))
+    if safe:
+        check_mask_type(found, own)
+    elif found is not own:
+        kinds = CTYPES[found.name], CTYPES[own.name]
+        raise RuntimeError(
+            f"Input dtypes must be the same, got: input {kinds[0]}, batch1: {kinds[1]}, batch2: {kinds[1]}"
+        )
 
 
 def _added(mask, added, dtype):

@@ -28,7 +28,7 @@ def _linear_name(static, avals):
     flat, vector = len(avals[0].shape) == 2, len(avals[0].shape) == 1
     if form[2] is None:
         return "MmBackward0" if flat else "SqueezeBackward4" if vector else "UnsafeViewBackward0"
-    return "AddmmBackward0" if flat else "AddBackward0" if vector else "ViewBackward0"
+    return "AddmmBackward0" if flat else "ViewBackward0"
 
 
 @op(public="nn.functional", saves="weight for input, input for weight", grad_fn=_linear_name, keeps=CONTIGUOUS)

@@ -231,5 +231,6 @@ def random_split(
                 warn_user(f"Length of split at index {at} is 0. This might result in an empty dataset.")
     if sum(sizes) != total:
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
-    order = iter(randperm(int(sum(sizes)), generator=generator).tolist())
-    return [Subset(dataset, list(itertools.islice(order, size))) for size in sizes]
+    order = randperm(sum(sizes), generator=generator).tolist()
+    ends = itertools.accumulate(sizes)
+    return [Subset(dataset, order[end - size : end]) for end, size in zip(ends, sizes, strict=True)]

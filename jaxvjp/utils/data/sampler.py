@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence, Sized
-from itertools import islice
+from itertools import chain, islice, repeat
 from typing import Any, Generic, TypeVar
 
 from jaxvjp.library.creation import empty
@@ -101,7 +101,7 @@ class RandomSampler(Sampler[int]):
         total, wanted = len(self.data_source), self.num_samples
         source = Generator().manual_seed(drawn_seed()) if self.generator is None else self.generator
         if self.replacement:
-            for size in (*[CHUNK] * (wanted // CHUNK), wanted % CHUNK):
+            for size in chain(repeat(CHUNK, wanted // CHUNK), [wanted % CHUNK]):
                 yield from randint(total, (size,), generator=source).tolist()
             return
         for _ in range(wanted // total):
