@@ -29,6 +29,24 @@ os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"
 
 COMPILED = ("core", "staging")
 """Folders of tests of what is compiled, and when."""
+ONCE = frozenset(
+    [
+        *(
+            "test_again",
+            "test_folding",
+            "test_functional_text",
+            "test_kept_functions",
+            "test_notebooks",
+            "test_numbers",
+        ),
+        *("test_page", "test_plain_text", "test_source", "test_stories"),
+        *("test_every_example", "test_import_paths", "test_missing_libraries", "test_port"),
+        *("test_plant_faults", "test_soak", "test_stubs"),
+        *("test_docstrings", "test_documents", "test_user_code"),
+    ]
+)
+"""Modules of tests of texts, pages and processes, which torch and XLA do not change: they are marked `once`, but for
+those that run torch."""
 TESTS_BETWEEN_CLEARING = 100
 """Each test may compile dozens of programs, and a process can map but so many: then XLA crashes."""
 _tests = count(1)
@@ -101,6 +119,9 @@ def pytest_report_header() -> str:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     session.collected = {each.nodeid for each in items}
+    for each in items:
+        if each.path.stem in ONCE and not each.get_closest_marker("skipif"):
+            each.add_marker("once")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import functools
-import runpy
 import sys
 import traceback
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ import jax.numpy as jnp
 
 from jaxvjp.explain.explanation import Explanation, recording
 from jaxvjp.explain.source import STYLES, Program, configured, executed
+from jaxvjp.tools.scripts.program import run_as_main, started_as
 from jaxvjp.tools.scripts.stand_in import as_torch
 
 
@@ -84,12 +84,14 @@ def recorded(
     What the script prints goes to standard error, as standard output is the program that it was. Its lines are
     `watched` as they run for a page."""
     story = recording(style, lines=watched, exact=exact)
-    argv, path = sys.argv, sys.path[:]
-    sys.argv = [str(script), *arguments]
-    sys.path[0] = str(script.resolve().parent)  # in place of the folder of `python -m jaxvjp`
     try:
-        with contextlib.redirect_stdout(sys.stderr), as_torch(), story.of_a_script(str(script)):
-            story.finish(runpy.run_path(str(script), run_name="__main__"))
+        with (
+            contextlib.redirect_stdout(sys.stderr),
+            as_torch(),
+            started_as(script, arguments),
+            story.of_a_script(str(script)),
+        ):
+            story.finish(run_as_main(str(script)))
     except SystemExit as leaving:
         if leaving.code not in (None, 0):
             print(f"{script} left with status {leaving.code}", file=sys.stderr)
@@ -100,8 +102,6 @@ def recorded(
             shown = shown.tb_next
         traceback.print_exception(type(error), error, shown)
         return None
-    finally:
-        sys.argv, sys.path[:] = argv, path
     return story
 
 

@@ -359,7 +359,7 @@ def test_whatever_a_script_does_it_is_told(name, tmp_path, monkeypatch):
 def test_no_hang_agrees_with_another(status):
     sides = [Side(module, status=status) for module in ("torch", "jaxvjp")]
     assert not Report("script.py", *sides).equal
-    assert Report("script.py", Side("torch"), Side("jaxvjp")).equal
+    assert Report("script.py", Side("torch", lines=["a"]), Side("jaxvjp", lines=["a"])).equal
 
 
 SURROUNDINGS = """

@@ -19,7 +19,7 @@ from jaxvjp.tools.comparison.text import TOLERANCE
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The command; returns its exit status: 0 where all scripts agree, 1 where one differs, 2 for a wrong call."""
+    """The command; returns its exit status: 0 where all scripts agree, 1 where one does not, 2 for a wrong call."""
     parser = argparse.ArgumentParser(
         prog="jaxvjp compare",
         description="Runs each script under torch and under jaxvjp, with the same arguments, working directory, "

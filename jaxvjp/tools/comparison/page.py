@@ -76,10 +76,10 @@ def body(reports: Sequence[Report]) -> str:
 
 
 def _report(report: Report) -> str:
-    verdict = "equal" if report.equal else "different"
+    verdict, kind = report.verdict.lower(), "equal" if report.equal else "different"
     found = report.summary.partition(": ")[2].partition(", ")[2]
     parts = [
-        f'<h2><code>{escape(report.name)}</code>: <span class="verdict {verdict}">{verdict}</span></h2>',
+        f'<h2><code>{escape(report.name)}</code>: <span class="verdict {kind}">{verdict}</span></h2>',
         f'<p class="faint">{escape(found)}; tolerance {report.tolerance:g}</p>',
         _table(
             ["", "version", "loading", "run", "lines", "backward passes", "end"],

@@ -87,7 +87,7 @@ def run_side(
     with tempfile.TemporaryDirectory() as folder:
         records = Path(folder) / "records"
         # -u: output from before a crash is not lost in a buffer. -P: this folder is not on the script's import path.
-        command = [sys.executable, "-u", "-P", str(RECORDER), str(records), module, str(RECORDER.parents[2])]
+        command = [sys.executable, "-u", "-P", str(RECORDER), str(records), module, str(RECORDER.parents[3])]
         process = subprocess.Popen(
             [*command, str(script), *arguments],
             env={"PYTHONHASHSEED": "0", **os.environ},  # sets of strings have one order on both sides

@@ -135,13 +135,18 @@ def encode(tensor: Any) -> dict[str, Any]:
 
 
 def described(error: BaseException) -> dict[str, Any]:
-    """An exception as its class, its text, and the line of user code that it passed through last."""
-    line, step = None, error.__traceback__
+    """An exception as its class, its text, and the line of user code that it passed through last.
+
+    `own` says whether code of the library raised it, other than for a file; `unrun` that code could not be loaded.
+    """
+    line, own, step = None, False, error.__traceback__
     while step is not None:
         if _of_user(step.tb_frame):
-            line = step.tb_lineno
+            line, own = step.tb_lineno, False
+        own = own or (line is not None and _library(step.tb_frame))
         step = step.tb_next
-    return {"kind": type(error).__name__, "text": str(error), "line": line}
+    own, unrun = own and not isinstance(error, OSError), isinstance(error, ImportError | SyntaxError)
+    return {"kind": type(error).__name__, "text": str(error), "line": line, "own": own, "unrun": unrun}
 
 
 def _of_user(frame: FrameType) -> bool:
@@ -258,8 +263,8 @@ def main(records: str, module: str, folder: str, script: str, *arguments: str) -
                 file.flush()
 
         start = time.perf_counter()
-        sys.path.insert(0, os.path.dirname(os.path.abspath(script)))
-        if module == "jaxvjp":
+        sys.path.insert(0, os.path.dirname(os.path.realpath(script)))
+        if module == "jaxvjp" and folder not in sys.path:
             sys.path.append(folder)
         library = importlib.import_module(module)
         write({"event": "ready", "seconds": time.perf_counter() - start, "version": library.__version__})

@@ -83,11 +83,34 @@ class Report:
         return compare_line(*endings, self.tolerance).verdict != DIFFERENT
 
     @property
+    def differs(self) -> bool:
+        """Whether anything differs by more than the tolerance."""
+        parts = (*self.lines, *self.calls, *self.results)
+        return not self.endings_agree or any(each.verdict == DIFFERENT for each in parts)
+
+    @property
+    def unanswered(self) -> str:
+        """Why it is no answer that nothing differs, if it is none: code could not be loaded, or nothing was compared.
+
+        An error that jaxvjp raises as torch does is something that was compared.
+        """
+        error = self.jaxvjp.error or {}
+        if self.differs:
+            return ""
+        if error.get("unrun"):
+            return "so it was not run to its end"
+        compared = self.lines or self.calls or self.results or error.get("own")
+        return "" if compared else "nothing was compared: no line was printed, and no gradient was asked for"
+
+    @property
+    def verdict(self) -> str:
+        """In two words."""
+        return "DIFFERENT" if self.differs else "NO ANSWER" if self.unanswered else "equal"
+
+    @property
     def equal(self) -> bool:
-        """Whether nothing differs by more than the tolerance."""
-        return self.endings_agree and not any(
-            each.verdict == DIFFERENT for part in (self.lines, self.calls, self.results) for each in part
-        )
+        """Whether something was compared, and nothing differs by more than the tolerance."""
+        return self.verdict == "equal"
 
     def raise_if_different(self) -> None:
         """AssertionError, with the report as its text, unless all agrees."""
@@ -107,7 +130,10 @@ class Report:
         ]
         if not self.endings_agree:
             parts.append("they end differently")
-        return f"{self.name}: {'equal' if self.equal else 'DIFFERENT'}" + "".join(f", {each}" for each in parts)
+        elif self.jaxvjp.status != FINISHED:
+            parts.append(f"both raise {self.jaxvjp.comparable}" if self.jaxvjp.error else f"both {self.jaxvjp.ending}")
+        parts += [self.unanswered] * (self.verdict == "NO ANSWER")
+        return f"{self.name}: {self.verdict}" + "".join(f", {each}" for each in parts)
 
     def as_dict(self) -> dict[str, Any]:
         """The report for JSON, without the gradients' numbers; infinity and NaN are strings."""
@@ -126,6 +152,7 @@ class Report:
         return {
             "name": self.name,
             "equal": self.equal,
+            "unanswered": self.unanswered,
             "tolerance": self.tolerance,
             "torch": sides[0],
             "jaxvjp": sides[1],

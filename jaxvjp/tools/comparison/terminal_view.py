@@ -62,7 +62,7 @@ def show(report: Report) -> None:
         print()
         _show_leaves("result", [("", each) for each in report.results])
     for side in sides:
-        _show_errors(side, report.endings_agree)
+        _show_errors(side, report.endings_agree and not report.unanswered)
 
 
 def _seconds(seconds: float | None) -> str:
@@ -163,7 +163,7 @@ def _show_leaves(head: str, leaves: list[tuple[str, Leaf]]) -> None:
 
 
 def _show_errors(side: Side, agree: bool) -> None:
-    """Shows the end of a side's standard error, if the two sides end differently."""
+    """Shows the end of a side's standard error, unless the two sides end alike and gave an answer."""
     lines = side.errors.strip().splitlines()
     if lines and not agree:
         print()

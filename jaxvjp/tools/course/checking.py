@@ -21,6 +21,7 @@ import numpy as np
 
 from jaxvjp.explain import terminal
 from jaxvjp.tools.course.lesson import Exercise, Lesson, find, same, summary
+from jaxvjp.tools.scripts.program import started_as
 
 RIGHT = "right"
 
@@ -85,12 +86,13 @@ def located(error: BaseException, file: str) -> str:
 
 def answered(lesson: Lesson, file: str) -> str:
     """Runs the file and tries its function: what `verdict` says of it, or why there is none."""
-    try:
-        function = runpy.run_path(file).get(lesson.exercise.name)
-    except Exception as error:
-        return located(error, file)
-    if callable(function):
-        return verdict(lesson.exercise, function, file)
+    with started_as(Path(file)):
+        try:
+            function = runpy.run_path(file).get(lesson.exercise.name)
+        except Exception as error:
+            return located(error, file)
+        if callable(function):
+            return verdict(lesson.exercise, function, file)
     head = f"`python -m jaxvjp lesson {lesson.number} --exercise` prints its head."
     return f"{Path(file).name} defines no function `{lesson.exercise.name}`. {head}"
 

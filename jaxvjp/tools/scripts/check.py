@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
-from jaxvjp.tools.scripts.names import TENSOR, covers, is_module, nearest, ours, takes, torch_names
+from jaxvjp.tools.scripts.names import TENSOR, covers, is_module, lacks, nearest, ours, takes, torch_names
 
 Literal = ast.Constant | ast.JoinedStr | ast.List | ast.Tuple | ast.Dict | ast.Set
 NOT_TENSORS = {"self", "cls", "ctx"}
@@ -55,6 +55,8 @@ class Use(NamedTuple):
             return "yes"
         if self.name.endswith("="):
             return "NO: there is no such argument here"
+        if needed := lacks(self.place):
+            return f"NO: {needed}"
         known = torch_names().modules.get(self.place) and self.name[:1] != "_"  # private names are mostly not listed
         if not self.is_torchs and known:
             return "NO: torch has no such name either, that we know of"
@@ -67,7 +69,11 @@ class Use(NamedTuple):
 def names_used(source: str, path: str = "<script>") -> list[Use]:
     """Every name of torch's in a script, by first use; SyntaxError where it is not Python."""
     reader = _Reader()
-    reader.visit(ast.parse(source, path))
+    try:
+        tree = ast.parse(source, path)
+    except ValueError as error:  # a null byte, in Python 3.11
+        raise SyntaxError(str(error), (path, None, None, None)) from None
+    reader.visit(tree)
     return [Use(place, name, tuple(sorted(lines))) for (place, name), lines in reader.found.items()]
 
 

@@ -82,6 +82,15 @@ def counterpart(module: str) -> ModuleType | None:
     return None if ours is None else importlib.import_module(ours)
 
 
+def lacks(place: str) -> str:
+    """What our counterpart of a module says that it needs, if that is not installed; else nothing."""
+    try:
+        counterpart(place)
+    except Exception as error:  # a broken install of a library raises anything
+        return str(error) or type(error).__name__
+    return ""
+
+
 def owner_of(place: str) -> Any:
     """Our counterpart of `place`, a module of torch's or "torch.Tensor"."""
     return importlib.import_module("jaxvjp").Tensor if place == TENSOR else counterpart(place)
@@ -96,9 +105,9 @@ def holder_of(place: str, name: str) -> Any:
 
 def covers(place: str, name: str) -> bool:
     """Whether jaxvjp has torch's `name` in `place`, a module or "torch.Tensor"."""
-    if is_module(f"{place}.{name}") and counterpart(f"{place}.{name}") is not None:
+    if is_module(f"{place}.{name}") and counterpart_name(f"{place}.{name}") is not None:
         return True
-    if name not in torch_names().modules.get(place, ()) or f"{place}.{name}" in ANOTHER_THING:
+    if name not in torch_names().modules.get(place, ()) or f"{place}.{name}" in ANOTHER_THING or lacks(place):
         return False
     owner = holder_of(place, name)
     if owner is None:

@@ -9,7 +9,10 @@ from __future__ import annotations
 import ast
 import os
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -18,8 +21,27 @@ SCRIPT = "JAXVJP_SCRIPT"
 """The environment variable by which `spawned` finds the script."""
 
 
-def run_as_main(path: str) -> None:
-    """Runs the file as `python path` does, in a module named `__main__`."""
+@contextmanager
+def started_as(script: Path, arguments: Sequence[str] = ()) -> Iterator[None]:
+    """A context with the `sys.argv` and the `sys.path` of `python script arguments`.
+
+    The script's folder is in place of that of `python -m jaxvjp`. Where this package is in no other folder of
+    `sys.path`, its folder becomes the last one: processes that the script starts import the package from there.
+    """
+    argv, path = sys.argv, sys.path[:]
+    sys.argv = [str(script), *arguments]
+    if not sys.flags.safe_path:
+        sys.path[0] = str(script.resolve().parent)
+    ours = str(Path(__file__).parents[3])
+    sys.path += [] if ours in sys.path else [ours]
+    try:
+        yield
+    finally:
+        sys.argv, sys.path[:] = argv, path
+
+
+def run_as_main(path: str) -> dict[str, Any]:
+    """Runs the file as `python path` does, in a module named `__main__`; returns what it defined."""
     code = _compiled(path)
     module, before = ModuleType("__main__"), sys.modules["__main__"]
     # By the name in `__spec__` a process that the script starts finds its main module, which runs the script on jaxvjp.
@@ -31,6 +53,7 @@ def run_as_main(path: str) -> None:
     finally:
         sys.modules["__main__"] = before
         del os.environ[SCRIPT]
+    return vars(module)
 
 
 def namespace_of(path: str, name: str) -> dict[str, Any]:

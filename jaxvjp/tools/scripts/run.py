@@ -15,7 +15,7 @@ from jaxvjp.tools.scripts.check import names_used
 from jaxvjp.tools.scripts.many import check_all
 from jaxvjp.tools.scripts.names import TABLE, advise, table
 from jaxvjp.tools.scripts.processes import run_together
-from jaxvjp.tools.scripts.program import run_as_main
+from jaxvjp.tools.scripts.program import run_as_main, started_as
 from jaxvjp.tools.scripts.stand_in import as_torch
 
 
@@ -76,7 +76,7 @@ def main(arguments: Sequence[str]) -> int:
 def check(script: Path) -> int:
     """Prints torch's names in the script and whether each is covered; returns 1 if one is not."""
     try:
-        used = names_used(script.read_text(encoding="utf-8"), str(script))
+        used = names_used(script.read_text(encoding="utf-8", errors="replace"), str(script))
     except SyntaxError as error:
         print(f"{script}, line {error.lineno}: SyntaxError: {error.msg}", file=sys.stderr)
         return 2
@@ -94,11 +94,8 @@ def _lines(lines: tuple[int, ...]) -> str:
 
 def run(script: Path, arguments: Sequence[str] = ()) -> int:
     """Runs a script as `python script.py arguments` does, with jaxvjp as torch; returns its exit status."""
-    argv, path = sys.argv, sys.path[:]
-    sys.argv = [str(script), *arguments]
-    sys.path[0] = str(script.resolve().parent)  # in place of the folder of `python -m jaxvjp`
     try:
-        with as_torch():
+        with as_torch(), started_as(script, arguments):
             run_as_main(str(script))
     except SystemExit:
         raise
@@ -107,8 +104,6 @@ def run(script: Path, arguments: Sequence[str] = ()) -> int:
         told = error.with_traceback(_from_script(error.__traceback__, script))
         sys.excepthook(type(told), told, told.__traceback__)
         return 130 if isinstance(error, KeyboardInterrupt) else 1
-    finally:
-        sys.argv, sys.path[:] = argv, path
     return 0
 
 

@@ -53,6 +53,7 @@ class StandIn(ModuleType):
         if not name.startswith("__"):
             if f"{place}.{name}" in IMPORTED:
                 return stand_in(IMPORTED[f"{place}.{name}"])
+            counterpart(place)  # ImportError where it needs a library that is not installed
             if covers(place, name):
                 # If a module and its main function have the same name (`autograd.gradcheck`), torch has the function.
                 found = getattr(holder_of(place, name), name, None)
