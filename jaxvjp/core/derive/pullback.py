@@ -74,7 +74,7 @@ def record_pullback(
             )
         return items(node)
 
-    if create_graph:
+    if create_graph and not grad_mode().inference:
         return _with_own_edges(apply, program, wrt, operands)
     results = apply(tuple(wrt), ())
     return results[: len(output_avals)], results[len(output_avals) :]
