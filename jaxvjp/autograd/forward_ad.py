@@ -10,12 +10,14 @@ import contextlib
 import math
 from typing import NamedTuple
 
-from jaxvjp.core.record.modes import transforming
+from jaxvjp.core.record.modes import grad_mode, tangents_stop, transforming
 from jaxvjp.library.creation import zeros
 from jaxvjp.library.facts import is_conj, is_neg
+from jaxvjp.ops.view import alias
 from jaxvjp.tensor.docstrings import complete_all
-from jaxvjp.tensor.duals import Duals, DualStep, NoTangents
-from jaxvjp.tensor.tensor import Tensor, users_tensor
+from jaxvjp.tensor.duals import Duals, DualStep, Tangents
+from jaxvjp.tensor.tensor import Tensor, users_tensor, view
+from jaxvjp.tensor.view_steps import Step
 
 UNDERNEATH = "`jax.jvp` of what was recorded in the level"
 
@@ -75,13 +77,11 @@ class dual_level(contextlib.ContextDecorator):  # noqa: N801 - torch's name
         exit_dual_level()
 
 
-def _set_fwd_grad_enabled(mode: bool) -> contextlib.AbstractContextManager[None]:
-    """A block in which forward mode goes on, or does not."""
-    return contextlib.nullcontext() if mode else NoTangents()
+_set_fwd_grad_enabled = Tangents
 
 
 def _is_fwd_grad_enabled() -> bool:
-    return not NoTangents.now()
+    return not tangents_stop()
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
@@ -111,6 +111,8 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         raise RuntimeError(
             "Setting a forward grad that itself has a forward gradient at the same level0 is not supported."
         )
+    if grad_mode().inference:
+        return view(tensor, Step(alias, ()))
     return duals.make(tensor, tangent if _lies_as(tensor, tangent) else _laid_as(tensor, tangent))
 
 
@@ -146,7 +148,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     if not isinstance(tensor, Tensor):
         raise TypeError(f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type(tensor).__name__}")
     duals: Duals | None = transforming().level
-    if duals is None or level not in (None, 0) or NoTangents.now():
+    if duals is None or level not in (None, 0) or tangents_stop():
         return UnpackedDualTensor(tensor, None)
     last = tensor._steps[-1] if tensor._steps else None
     if isinstance(last, DualStep) and last.level is duals and last.tangent is not None:

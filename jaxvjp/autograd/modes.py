@@ -14,6 +14,7 @@ from jaxvjp.core.derive.anomaly import anomaly
 from jaxvjp.core.record.blocks import Block, restored
 from jaxvjp.core.record.modes import grad_mode
 from jaxvjp.core.record.versions import next_serial
+from jaxvjp.tensor.duals import Tangents
 from jaxvjp.types.user_code import warn_user
 
 UNDERNEATH = "no JAX: a flag of this thread, which recording reads"
@@ -157,6 +158,17 @@ class inference_mode(_Mode):  # noqa: N801 - torch's name
 
     def __init__(self, mode: bool = True) -> None:
         super().__init__(enabled=not _flag("inference_mode", mode, "mode"), inference=mode)
+        self._tangents: tuple[Tangents, ...] = ()
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        self._tangents = (*self._tangents, Tangents(self._settings["enabled"]))
+        self._tangents[-1].__enter__()
+
+    def __exit__(self, *exception: object) -> None:
+        self._tangents[-1].__exit__()
+        self._tangents = self._tangents[:-1]
+        super().__exit__(*exception)
 
 
 def _anomaly(enabled: bool, check_nan: bool) -> dict[str, Any]:

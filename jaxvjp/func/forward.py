@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jaxvjp.core.record.blocks import restored
+from jaxvjp.core.record.modes import outside_inference
 from jaxvjp.func.arguments import (
     Argnums,
     assembled,
@@ -80,7 +81,7 @@ def _pushed(
                 "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not "
                 "allowed with strict=True."
             )
-    tangents = [wrap(zeros_of(node) if each is None else each) for node, each in zip(nodes, pushed, strict=True)]
+        tangents = [wrap(zeros_of(node) if each is None else each) for node, each in zip(nodes, pushed, strict=True)]
     check_aux(aux, has_aux)
     return output, unflattened(output_structure, tangents), aux
 
@@ -154,9 +155,9 @@ def jacfwd(
             check_real("jacfwd", outputs, "outputs")
             return outputs
 
-        with Guard(tensors_of(args)):
+        with outside_inference(), Guard(tensors_of(args)):
             found = columns(run, [required_tensor(each) for each in inputs], randomness)
-        jacobian = unflattened(structure, assembled(found, outputs, inputs, chosen_structure))
+            jacobian = unflattened(structure, assembled(found, outputs, inputs, chosen_structure))
         return (jacobian, aux) if has_aux else jacobian
 
     return wrapper

@@ -10,7 +10,7 @@ from jaxvjp.autograd.saving import disable_saved_tensors_hooks
 from jaxvjp.core.derive.remembered_graphs import differentiable_gradients
 from jaxvjp.core.record.blocks import restored
 from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.modes import grad_mode, tracking
+from jaxvjp.core.record.modes import outside_inference, tracking
 from jaxvjp.func.arguments import (
     Argnums,
     assembled,
@@ -39,8 +39,7 @@ def _results(variables: Variables, tree: Any) -> Any:
     def result(value: Any) -> Tensor:
         if not isinstance(value, Tensor):
             raise RuntimeError(f"Expected tensors, got unsupported type {type(value)}")
-        shown = variables.result(value)
-        return shown if grad_mode().enabled or not shown.requires_grad else shown.detach()
+        return variables.result(value)
 
     return mapped(result, tree)
 
@@ -166,7 +165,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
                     f"Mismatch in shape: grad_output[{position}] has a shape of {cotangent.shape} and "
                     f"output[{position}] has a shape of {each.shape}."
                 )
-        with tracking(True):
+        with outside_inference(), tracking(True):
             nodes = [each.to(output.dtype).node for each, output in zip(given, outputs, strict=True)]
             pulled = _pulled(variables, outputs, nodes, chosen)
         return _results(variables, pulled)

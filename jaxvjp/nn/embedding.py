@@ -17,7 +17,7 @@ from jaxvjp.ops.neural import embedding as tables
 from jaxvjp.ops.neural.windows import each_dim
 from jaxvjp.ops.op import REGISTRY
 from jaxvjp.tensor.apply import apply, apply_in_place, inspect
-from jaxvjp.tensor.duals import NoTangents
+from jaxvjp.tensor.duals import Tangents
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import int32, int64
@@ -91,7 +91,7 @@ def _check_rows(name: str, weight: Tensor, numbers: Tensor, briefly: bool = Fals
 
 
 def _renormalize(weight: Tensor, numbers: Tensor, max_norm: float, norm_type: float) -> None:
-    with tracking(False), NoTangents():
+    with tracking(False), Tangents(False):
         apply_in_place(tables.renormalized, weight, (numbers,), (float(max_norm), float(norm_type)))
 
 

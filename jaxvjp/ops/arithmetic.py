@@ -49,7 +49,7 @@ def _extreme(better, input, other):
     return jnp.where(jnp.isnan(input) | jnp.isnan(other), input + other, better(input, other))
 
 
-@op(promotion=ARITHMETIC, saves="input, other", aliases="max")
+@op(promotion=ARITHMETIC, saves="input, other", slopes="", aliases="max")
 def maximum(input, other):
     """The larger of two elements; NaN where one of them is."""
     if jnp.iscomplexobj(input):
@@ -57,7 +57,7 @@ def maximum(input, other):
     return _extreme(jnp.maximum, *broadcast(input, other))
 
 
-@op(promotion=ARITHMETIC, saves="input, other", aliases="min")
+@op(promotion=ARITHMETIC, saves="input, other", slopes="", aliases="min")
 def minimum(input, other):
     """The smaller of two elements; NaN where one of them is."""
     if jnp.iscomplexobj(input):
@@ -73,13 +73,13 @@ def _number_first(name, better, input, other):
     return jnp.where(first, input, other)
 
 
-@op(promotion=ARITHMETIC, saves="input, other")
+@op(promotion=ARITHMETIC, saves="input, other", slopes="")
 def fmax(input, other):
     """The larger of two elements; of a number and NaN the number. The first has the gradient where they are equal."""
     return _number_first("fmax", jnp.greater_equal, input, other)
 
 
-@op(promotion=ARITHMETIC, saves="input, other")
+@op(promotion=ARITHMETIC, saves="input, other", slopes="")
 def fmin(input, other):
     """The smaller of two elements; of a number and NaN the number. The first has the gradient where they are equal."""
     return _number_first("fmin", jnp.less_equal, input, other)
@@ -163,7 +163,8 @@ def _times_log(name: str, logarithm: Any, edge: int, meaning: str, **columns: An
 
     row.__doc__ = meaning
     shown = name.replace("1p", "1_p")  # torch's name has an underscore there
-    return op(name=name, promotion=FLOAT, saves="input, other", grad_fn=by_number(shown, 0, 2, 1), **columns)(row)
+    columns |= {"saves": "input, other", "slopes": "other for input, input for other, other for other"}
+    return op(name=name, promotion=FLOAT, grad_fn=by_number(shown, 0, 2, 1), **columns)(row)
 
 
 _times_log(
@@ -180,7 +181,7 @@ _times_log(
 )
 
 
-@op(promotion=ARITHMETIC, inplace=True, saves="input, other", rounds_once=False)
+@op(promotion=ARITHMETIC, inplace=True, saves="input, other", slopes="", rounds_once=False)
 def nextafter(input, other):
     """The next representable number after `input` in the direction of `other`."""
     if integral(input) or jnp.iscomplexobj(input):
@@ -415,6 +416,7 @@ def _weighed(row, operands, static):
 
 LERP = {
     "saves": "end for weight, input for weight, weight",
+    "slopes": "end for weight, input for weight, weight for input, weight for end",
     "grad_fn": lambda static, avals: f"LerpBackward{int(not avals[2].number)}",
     "rounds_once": True,
 }

@@ -99,7 +99,7 @@ def conj_physical(input):
     return jnp.conj(input) if jnp.iscomplexobj(input) else input
 
 
-@op(saves="input")
+@op(saves="input", slopes=lambda static, avals: None if avals[0].dtype.is_complex else "")
 def angle(input):
     """The angle of a complex number in radians; π for negative numbers."""
     if not jnp.iscomplexobj(input):
@@ -130,7 +130,7 @@ def complex(real, imag):
     return jax.lax.complex(*jnp.broadcast_arrays(*_two_reals(real, imag)))
 
 
-@op(public="function", saves="result")
+@op(public="function", saves="result", slopes="abs, angle")
 def polar(abs, angle):
     """Complex numbers from their magnitudes and angles."""
     size, angle = _two_reals(abs, angle)

@@ -172,7 +172,7 @@ def linalg_matrix_rank_tol(input, tol: Either, hermitian: Flag = False):
     return _rank(input, tol, 0.0, hermitian)
 
 
-@op(public="function", saves="x1, x2, result", promotion=ARITHMETIC, out=False)
+@op(public="function", saves="x1, x2, result", slopes="x1, x2", promotion=ARITHMETIC, out=False)
 def cdist(x1, x2, p: Real = 2.0, compute_mode: Text | None = None):
     """The distances of order `p` between each row of `x1` and each of `x2`."""
     for each, name in ((x1, "X1"), (x2, "X2")):

@@ -85,7 +85,7 @@ class Parameter(NamedTuple):
 
 
 class Saved(NamedTuple):
-    """What is kept for the backward pass: an operand's name or "result"; and the operand whose gradient needs it."""
+    """What a gradient is computed from: an operand's name or "result"; and the operand whose gradient that is."""
 
     name: str
     needed_for: str | None = None
@@ -105,6 +105,12 @@ class Op:
             input for other"` where it depends on which gradient is wanted. An op that saves nothing can be
             differentiated again after its graph was freed; what an op saves must not be written in place before the
             backward.
+        slopes: the operands that torch's formulas of the gradients are differentiable functions of, as text like
+            `saves`, or a function from (statics, avals) to it. None where these are the operands that JAX computes the
+            gradients from. `avg_pool2d` has "input", as the gradient of its gradient is zeros in torch, and `maximum`
+            has "", as the formulas have a mask. It tells which gradients require a gradient.
+        in_one_step: whether torch computes all gradients in one step, so that each requires a gradient if an operand
+            that is saved does: that of a convolution's bias, too, which is a function of the cotangents alone.
         grad_fn: the name that torch prints, or a function from (statics, avals) to it.
         arities: the least and largest number of arguments, `out` included, of each of torch's signatures, if they are
             not one per row; torch's error for a call that fits none depends on it.
@@ -153,6 +159,9 @@ class Op:
     places of the results."""
     jaxpr: Any = None
     """Of an op that is a jaxpr: that, as a function of the static arguments."""
+    depends: Any = None
+    """Of an op for whose results a table tells what they depend on: a function from the static arguments, what the
+    jaxpr tells, and what the operands depend on (`derive.dependences`)."""
 
     def __init__(
         self,
@@ -163,6 +172,8 @@ class Op:
         public: str | None = None,
         promotion: str = KEEP,
         saves: str = "",
+        slopes: str | Callable[..., str | None] | None = None,
+        in_one_step: bool = False,
         grad_fn: str | Callable[..., str] | None = None,
         arities: tuple[tuple[int, int], ...] | None = None,
         returns: tuple[str, ...] = (),
@@ -191,6 +202,8 @@ class Op:
         self.public = frozenset(public.split())
         self.promotion = promotion
         self._saves = saves
+        self.slopes = slopes
+        self.in_one_step = in_one_step
         self._returns = returns
         self.grad_fn = grad_fn or backward_name(self.torch_name)
         self.arities = arities
@@ -214,7 +227,7 @@ class Op:
 
     @cached_property
     def saves(self) -> tuple[Saved, ...]:
-        return tuple(Saved(*each.split(" for ")) for each in self._saves.split(", ") if each)
+        return _listed(self._saves)
 
     @cached_property
     def returns(self) -> Any:
@@ -336,6 +349,23 @@ class Op:
         start = sum(lengths[:position])
         return range(start, start + lengths[position])
 
+    def differentiable_in(self, static: tuple[Any, ...], avals: tuple[Aval, ...]) -> list[frozenset[int]] | None:
+        """By `slopes`, for the gradient of each operand: the positions of the operands that it is a function of."""
+        slopes = self.slopes(static, avals) if callable(self.slopes) else self.slopes
+        if slopes is None:
+            return None
+        count = len(avals)
+        found: list[frozenset[int]] = [frozenset()] * count
+        for name, of in _listed(slopes):
+            for each in range(count) if of is None else self.positions(of, static, count):
+                found[each] |= frozenset(self.positions(name, static, count))
+        return found
+
+    def read_in_one_step(self, static: tuple[Any, ...], count: int) -> list[int]:
+        """By `in_one_step`: the positions of the operands that the step of all gradients reads."""
+        names = [each.name for each in self.saves if self.in_one_step]
+        return sorted({at for each in names for at in self.positions(each, static, count)})
+
     def roles_of(self, static: tuple[Any, ...], count: int) -> list[str]:
         """What each of the `count` inputs of a node may be."""
         roles = [""] * count
@@ -394,6 +424,10 @@ def return_type(name: str, fields: tuple[str, ...]) -> Any:
         return f"torch.return_types.{name}(\n{shown})"
 
     return type(name, (namedtuple(name, fields),), {"__repr__": told, "__slots__": ()})
+
+
+def _listed(text: str) -> tuple[Saved, ...]:
+    return tuple(Saved(*each.split(" for ")) for each in text.split(", ") if each)
 
 
 REGISTRY: dict[str, Op] = {}

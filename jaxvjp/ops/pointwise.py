@@ -305,7 +305,7 @@ def _refuse_complex(input):
         raise NotImplementedError("clamp is not supported for complex types")
 
 
-@op(promotion=ARITHMETIC, inplace=True, saves="input, min", arities=OTHER_TENSOR_OR_NUMBER, numbers=CHECKED)
+@op(promotion=ARITHMETIC, inplace=True, saves="input, min", slopes="", arities=OTHER_TENSOR_OR_NUMBER, numbers=CHECKED)
 def clamp_min(input, min: Either):
     """`input`, or `min` where that is larger; at the bound the gradient goes to `input`, at a NaN to neither."""
     input, min = broadcast(input, min)
@@ -313,7 +313,7 @@ def clamp_min(input, min: Either):
     return _bounded(jnp.greater_equal, input, min)
 
 
-@op(promotion=ARITHMETIC, inplace=True, saves="input, max", arities=OTHER_TENSOR_OR_NUMBER, numbers=CHECKED)
+@op(promotion=ARITHMETIC, inplace=True, saves="input, max", slopes="", arities=OTHER_TENSOR_OR_NUMBER, numbers=CHECKED)
 def clamp_max(input, max: Either):
     """`input`, or `max` where that is smaller; at the bound the gradient goes to `input`, at a NaN to neither."""
     input, max = broadcast(input, max)

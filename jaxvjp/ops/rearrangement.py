@@ -159,7 +159,7 @@ def _diag_name(static, avals):
     return "DiagEmbedBackward0" if len(avals[0].shape) == 1 else "DiagonalBackward0_copy"
 
 
-@op(grad_fn=_diag_name)
+@op(grad_fn=_diag_name, slopes="")
 def diag(input, diagonal: Index = 0):
     """The matrix with a vector on a diagonal; of a matrix the diagonal."""
     if input.ndim not in (1, 2):

@@ -237,6 +237,10 @@ def _product(input, key, src, own, dim):
 REDUCTIONS = {"sum": _sum, "prod": _product, "mean": _mean, "amax": _extreme("max"), "amin": _extreme("min")}
 
 
+def _of_products(source):
+    return lambda static, avals: f"input, {source}" if "prod" in static else None
+
+
 def _reduced(input, dim, index, src, reduce, include_self):
     """`input` and the elements of `src` that go to its positions along `dim`, reduced together."""
     if not index.size:
@@ -247,7 +251,7 @@ def _reduced(input, dim, index, src, reduce, include_self):
     return REDUCTIONS[reduce](input, key, jnp.atleast_1d(src), own, dim).reshape(shape)
 
 
-@op(inplace=True, saves="input, index, src, result", check_values=("index", inside_dim))
+@op(inplace=True, saves="input, index, src, result", slopes=_of_products("src"), check_values=("index", inside_dim))
 def scatter_reduce(input, dim: Index, index, src, reduce: Text, *, include_self: Flag = True):
     """The elements of `src` that go to one position along `dim` reduced, with `input`'s unless `include_self=False`.
 
@@ -359,7 +363,12 @@ def index_fill(input, dim: Index, index: Kept, value: Either):
     return jnp.atleast_1d(input).at[key].set(value.astype(input.dtype), mode=IN_BOUNDS).reshape(input.shape)
 
 
-@op(inplace=True, saves="input, index, source, result", check_values=("index", inside_self))
+@op(
+    inplace=True,
+    saves="input, index, source, result",
+    slopes=_of_products("source"),
+    check_values=("index", inside_self),
+)
 def index_reduce(input, dim: Index, index, source, reduce: Text, *, include_self: Flag = True):
     """Slices of `source` that go to one position along `dim` reduced, with `input`'s unless `include_self=False`.
 

@@ -34,7 +34,12 @@ def _sizes(name, n_fft, hop_length, win_length, window):
     return hop_length, win_length
 
 
-@op(public="", saves="input, window", grad_fn="SqueezeBackward4")
+def _slopes(static, avals):
+    padded = static[3] and static[4] in ("reflect", "replicate")
+    return "input for input, window for input, input for window" if padded else None
+
+
+@op(public="", saves="input, window", slopes=_slopes, grad_fn="SqueezeBackward4")
 def short_time_spectra(
     input,
     n_fft: Index,

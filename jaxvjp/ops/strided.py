@@ -209,4 +209,4 @@ for _row in (
     view_as_complex,
 ):
     # For example `torch.permute_copy`: a copy of the view.
-    op(name=f"{_row.name}_copy", public="function", grad_fn=_copy_name(_row))(_row.function)
+    op(name=f"{_row.name}_copy", public="function", grad_fn=_copy_name(_row), slopes=_row.slopes)(_row.function)

@@ -294,7 +294,7 @@ def _diagonal_layout(layout, *, offset, dim1, dim2):
     return rest.with_dim(len(rest.shape), length, layout.strides[first] + layout.strides[second])
 
 
-@op(write=put_diagonal, layout=_diagonal_layout)
+@op(write=put_diagonal, layout=_diagonal_layout, slopes="")
 def diagonal(input, offset: Index = 0, dim1: Index = 0, dim2: Index = 1):
     """The diagonal of two dimensions, as the last dimension."""
     return _diagonal(input, offset, dim1, dim2)
@@ -303,6 +303,7 @@ def diagonal(input, offset: Index = 0, dim1: Index = 0, dim2: Index = 1):
 @op(
     write=put_diagonal,
     layout=_diagonal_layout,
+    slopes="",
     grad_fn="DiagonalBackward0",
 )
 def linalg_diagonal(A, *, offset: Index = 0, dim1: Index = -2, dim2: Index = -1):  # noqa: N803 - torch's name

@@ -14,7 +14,7 @@ import jax
 import numpy as np
 
 from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.modes import grad_mode, tracking, transforming
+from jaxvjp.core.record.modes import grad_mode, outside_inference, tracking, transforming
 from jaxvjp.core.record.user_lines import located
 from jaxvjp.library.crossing import aval_of, is_array
 from jaxvjp.ops.identity import transform_argument
@@ -44,12 +44,12 @@ class Recording:
     """A block in which a pure function is recorded: it has to leave alone all that it did not make."""
 
     def __init__(self) -> None:
-        self.guard, self._mode = Guard(()), tracking(True)
+        self.guard, self._mode, self._outside = Guard(()), tracking(True), outside_inference()
 
     def __enter__(self) -> Recording:
-        state, mode = transforming(), grad_mode()
+        state = transforming()
         state.depth, state.pure = state.depth + 1, state.pure + 1
-        self._inference, mode.inference = mode.inference, False
+        self._outside.__enter__()
         self.guard.__enter__()
         self._mode.__enter__()
         return self
@@ -58,7 +58,7 @@ class Recording:
         state = transforming()
         self._mode.__exit__()
         self.guard.__exit__()
-        grad_mode().inference = self._inference
+        self._outside.__exit__()
         state.depth, state.pure = state.depth - 1, state.pure - 1
 
 

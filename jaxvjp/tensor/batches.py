@@ -206,4 +206,7 @@ class Batch:
             examples[node] = batch, 0
         if len(examples) > len(self.examples):
             inside = between(nodes, examples, inputs_of)
-        return record_vmap(inside, nodes, examples, out_axes, self.size, self.chunk)
+        batches = record_vmap(inside, nodes, examples, out_axes, self.size, self.chunk)
+        for node, batch in zip(nodes, batches, strict=True):
+            batch.inference = node.inference
+        return batches

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from jaxvjp.core.derive.between import between, severed
 from jaxvjp.core.derive.transforms import pushforward
 from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.modes import transforming
+from jaxvjp.core.record.modes import outside_inference, tangents_stop, transforming
 from jaxvjp.core.record.record import constant, record
 from jaxvjp.core.record.steps import PythonBackward
 from jaxvjp.core.record.versions import next_serial
-from jaxvjp.ops.identity import dual, primal
+from jaxvjp.ops.identity import dual, primal, rebind
 from jaxvjp.ops.layouts import Layout
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.view import alias
@@ -26,25 +26,43 @@ from jaxvjp.tensor.view_steps import Step
 FORWARD = "forward mode"
 
 
-class NoTangents:
-    """A block in which no tangents go on: what is computed in it is constant to the levels of forward mode around it.
+class Cut(NamedTuple):
+    """From `start` to `end`, in the order of recording, no tangents go on, for levels from before `block` began."""
 
-    A tensor that is written in it keeps the tangent that it had.
+    block: int
+    start: int
+    end: float = math.inf
+
+
+class Tangents:
+    """A block in which tangents go on or, if it is not `enabled`, do not: then what is computed in it is constant to
+    the levels of forward mode around it.
+
+    A tensor that is written where they do not keeps the tangent that it had.
     """
 
+    def __init__(self, enabled: bool) -> None:
+        self.enabled = enabled
+
     def __enter__(self) -> None:
-        self.start = next_serial()
-        transforming().cuts.append((self.start, math.inf))
+        self.before = [each for each in transforming().cuts if each.end == math.inf]
+        start = next_serial()
+        if self.enabled:
+            self._end(self.before)
+        else:
+            transforming().cuts.append(Cut(start, start))
 
     def __exit__(self, *_: object) -> None:
-        transforming().cuts.remove((self.start, math.inf))
-        if transforming().forward:
-            transforming().cuts.append((self.start, next_serial()))
+        cuts = transforming().cuts
+        if self.enabled:
+            cuts += [Cut(each.block, next_serial()) for each in self.before]
+        else:
+            self._end([each for each in cuts if each.end == math.inf and each not in self.before])
 
     @staticmethod
-    def now() -> bool:
-        """Whether such a block is open."""
-        return any(end == math.inf for _, end in transforming().cuts)
+    def _end(open_: Sequence[Cut]) -> None:
+        ended = [each._replace(end=next_serial()) for each in open_ if transforming().forward]
+        transforming().cuts = [each for each in transforming().cuts if each not in open_] + ended
 
 
 class DualStep(Step):
@@ -65,7 +83,7 @@ class DualStep(Step):
         if not self.level.open or self.tangent is None:
             self.tangent = None
             return record(alias, (new,))
-        if not NoTangents.now():
+        if not tangents_stop(self.level.first):
             (found,) = self.level.tangents_of([new])
             tangent = constant(0, new.aval) if found is None else found
             if self.level.of_function:
@@ -106,11 +124,17 @@ class PrimalStep(Step):
 
 
 class Duals:
-    """A level of forward mode, of `jvp` or of `dual_level`: it knows the tangent of each node."""
+    """A level of forward mode, of `jvp` or of `dual_level`: it knows the tangent of each node.
+
+    Attributes:
+        of_function: whether it is that of a transform of a function, which is outside of inference mode.
+        first: from where on in the order of recording `Tangents(False)` stops its tangents: in that of a transform they
+            go on whatever is around it.
+    """
 
     def __init__(self, of_function: bool = True) -> None:
         self.of_function = of_function
-        self.first = next_serial()
+        self.first = next_serial() if of_function else 0
         self.tangents: dict[Node, Node] = {}
         self.primals: set[Node] = set()
         self.open = True
@@ -118,13 +142,18 @@ class Duals:
     def __enter__(self) -> Duals:
         transforming().depth += self.of_function
         transforming().forward += 1
+        if self.of_function:
+            self._outside = outside_inference()
+            self._outside.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self.of_function:
+            self._outside.__exit__()
         transforming().forward -= 1
         transforming().depth -= self.of_function
         if not transforming().forward:
-            transforming().cuts = [each for each in transforming().cuts if each[1] == math.inf]
+            transforming().cuts = [each for each in transforming().cuts if each.end == math.inf]
         self.open = False
         self.tangents.clear()
         self.primals.clear()
@@ -152,7 +181,8 @@ class Duals:
         """The nodes from whose tangents that of `node` is computed."""
         aval = node.aval
         whole = type(aval) is not Aval
-        if any(self.first < start <= node.serial < end for start, end in transforming().cuts):
+        stopped = any(self.first < each.block and each.start <= node.serial < each.end for each in transforming().cuts)
+        if stopped and not (node.operation is rebind or (node.operation and node.operation.write)):  # a write; a view
             return ()
         if node in self.primals or (node.operation is not None and not node.operation.differentiable):
             return ()

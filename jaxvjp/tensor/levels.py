@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from jaxvjp.core.derive.between import between, inputs_of, leads_on
 from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.modes import tracking, transforming
+from jaxvjp.core.record.modes import grad_mode, outside_inference, tracking, transforming
 from jaxvjp.core.record.record import node_of_value
 from jaxvjp.core.record.versions import next_serial
 from jaxvjp.ops.identity import transform_argument, transform_result, variable
@@ -73,17 +73,20 @@ class Variables:
         transforming().depth += 1
         self.depth = transforming().depth
         transforming().variables.append(self)
-        self._mode = tracking(True)
+        self._outside, self._mode = outside_inference(), tracking(True)
+        self._outside.__enter__()
         self._mode.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._mode.__exit__()
+        self._outside.__exit__()
         transforming().variables.remove(self)
         transforming().depth -= 1
         for fresh, outer in self.entries:
             fresh.operation, fresh.inputs = transform_argument, (outer,)
             fresh.edges = (outer,) if outer.requires_grad else ()
+            fresh.inference = outer.inference
 
     def peeled(self, node: Node) -> tuple[str, Node] | None:
         """What torch calls a tensor inside of this level, and what it is outside; None where it is from outside."""
@@ -120,8 +123,12 @@ class Variables:
     def result(self, value: Tensor) -> Tensor:
         """`value` as the transform returns it: it requires a gradient only if a tensor from outside does."""
         node = value.node
-        if not node.requires_grad or leads_on(node):
+        mode = grad_mode()
+        if not node.requires_grad or (mode.enabled and not mode.inference and leads_on(node)):
             return value
         if node.value is not None and not transforming().forward:
-            return wrap(node_of_value(node.value, node.aval))
-        return wrap(Node(transform_result, (), (node,), node.aval, False, node.value))
+            shown = node_of_value(node.value, node.aval)
+        else:
+            shown = Node(transform_result, (), (node,), node.aval, False, node.value)
+        shown.inference = node.inference
+        return wrap(shown)

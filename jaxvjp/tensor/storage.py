@@ -19,7 +19,7 @@ from typing import Any
 from jaxvjp.core.record.collector import let_collector_visit
 from jaxvjp.core.record.graph import Holder, LeafIdentity, Node, hold, leaf_identity_of
 from jaxvjp.core.record.lifetime import original_of
-from jaxvjp.core.record.modes import count_change, grad_mode, staging, tracking, transforming
+from jaxvjp.core.record.modes import count_change, grad_mode, staging, tangents_stop, tracking, transforming
 from jaxvjp.core.record.observers import GradSet, observers, tell
 from jaxvjp.core.record.record import constant, detached, node_of_value, record, separate, variable_of
 from jaxvjp.core.record.user_lines import UserLine
@@ -421,6 +421,8 @@ class Stored(Holder):
             contents.aval = storage.contents.aval
         if not recorded:
             new = self._with_gradient(new)
+            if transforming().forward and tangents_stop():
+                new = record(rebind, (old, new))
         elif self._retained or made_by(old).retains:
             new.retains, made_by(old).retains, self._retained = True, False, False
         if new.value is None and new.operation is variable:

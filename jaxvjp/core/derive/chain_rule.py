@@ -42,16 +42,27 @@ class Step:
         reaches: the positions of these operands. One whose cotangent is zero in any case, as that of `floor`, has none.
         differentiable: whether its jaxprs can be differentiated. A rule of `jax.custom_jvp` in one may refer to values
             of the trace that it was made in, as that of `jnp.linalg.pinv` does.
+        formulas: for each of `reaches` the operands of `backward` that torch's formula is differentiable in, besides
+            cotangents, or None; and those that come with it `in_one_step` (`ops.op`).
     """
 
-    def __init__(self, closed: Any, operands: int, results: int, wrt: Positions) -> None:
+    def __init__(
+        self,
+        closed: Any,
+        operands: int,
+        results: int,
+        wrt: Positions,
+        slopes: Sequence[frozenset[int]] | None,
+        together: Sequence[int],
+    ) -> None:
         whole = closed.jaxpr
         given, cotangents = whole.invars[:operands], whole.invars[operands:]
         of_zero = _zeros(whole)
         self.results = results
         self.reaches, arriving = [], []
         for position, variable in zip(wrt, whole.outvars[results:], strict=True):
-            if not (_is_zero(variable) or variable in of_zero):
+            told = together or (slopes is not None and slopes[position])
+            if told or not (_is_zero(variable) or variable in of_zero):
                 self.reaches.append(position)
                 arriving.append(variable)
         late = set(cotangents)
@@ -65,7 +76,17 @@ class Step:
         then = _needed(then, arriving)
         read = dict.fromkeys(each for equation in then for each in _variables(equation.invars))
         read.update(dict.fromkeys(_variables(arriving)))
+        read.update(dict.fromkeys(given[each] for each in sorted(frozenset(together).union(*(slopes or ())))))
         residuals = [each for each in read if each not in late and each not in whole.constvars]
+        place = residuals.index
+        self.formulas = [
+            (
+                None if slopes is None else tuple([place(given[each]) for each in slopes[position]]),
+                tuple([place(given[each]) for each in together]),
+            )
+            for position in self.reaches
+        ]
+        self.residuals = len(residuals)
         outputs = [*whole.outvars[:results], *residuals]
         self.forward = _part(closed, given, _needed(first, outputs), outputs)
         self.backward = _part(closed, [*residuals, *cotangents], then, arriving)
@@ -135,7 +156,8 @@ def step_of(
     with_cotangent = [results[each] for each in reached] if isinstance(results, tuple) else [results]
     structs = [each.struct for each in (*avals, *[each.shaped((*batch, *each.shape)) for each in with_cotangent])]
     closed, _ = trace(run, structs, operation)
-    return Step(closed, len(avals), len(outputs), wrt)
+    together = operation.read_in_one_step(static, len(avals))
+    return Step(closed, len(avals), len(outputs), wrt, operation.differentiable_in(static, avals), together)
 
 
 @op(public="")
@@ -158,6 +180,24 @@ def _run(closed: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
 
 forward_step.jaxpr = lambda static: static[0].forward
 backward_step.jaxpr = lambda static: static[0].backward
+
+
+def _by_torchs_formulas(
+    static: tuple[Step], found: Sequence[frozenset[int]], given: Sequence[frozenset[int]]
+) -> list[frozenset[int]]:
+    """What the results of a `backward_step` depend on, where the operation's row tells it: see `dependences`."""
+    (step,) = static
+    cotangents = frozenset[int]().union(*given[step.residuals :])
+    results = []
+    for each, (slopes, together) in zip(found, step.formulas, strict=True):
+        if slopes is not None:
+            each = cotangents.union(*[given[at] for at in slopes])
+        beside = frozenset[int]().union(*[given[at] for at in together])
+        results.append(each | {at if at < 0 else ~at for at in beside})
+    return results
+
+
+backward_step.depends = _by_torchs_formulas
 
 
 @op(public="")

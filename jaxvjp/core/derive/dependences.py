@@ -1,7 +1,9 @@
 """Which results of an op depend on which operands, read off jaxprs (`reads`).
 
 A pullback, or another transform, is recorded as one node for each group of results that depend on the same operands
-(`grouped`), so that no gradient flows to what a result does not depend on.
+(`grouped`), so that no gradient flows to what a result does not depend on. Which operands these are is torch's rule:
+where it is another than JAX's a column of the op's row says so (`slopes`). A negative number, `~3`, stands for operand 3
+where a result requires a gradient if that does, and none flows to it (`in_one_step`).
 """
 
 from __future__ import annotations
@@ -22,12 +24,15 @@ def grouped(
     sources: Iterable[Positions],
     operands: Sequence[Node | Number],
     tracked: Callable[[Node | Number], bool],
-) -> dict[tuple[Node, ...], list[int]]:
-    """The results, grouped by those `operands` which they depend on (`sources`) and which are `tracked`."""
-    groups: dict[tuple[Node, ...], list[int]] = {}
+) -> dict[tuple[tuple[Node, ...], bool], list[int]]:
+    """The results, grouped by those `operands` which they depend on (`sources`) and which are `tracked`, and by whether
+    they require a gradient."""
+    groups: dict[tuple[tuple[Node, ...], bool], list[int]] = {}
     for result, positions in zip(results, sources, strict=True):
-        found = [operands[each] for each in positions if tracked(operands[each])]
-        groups.setdefault(tuple([each for each in found if isinstance(each, Node)]), []).append(result)
+        found = [operands[each] for each in positions if each >= 0 and tracked(operands[each])]
+        required = bool(found) or any(tracked(operands[~each]) for each in positions if each < 0)
+        edges = tuple([each for each in found if isinstance(each, Node)])
+        groups.setdefault((edges, required), []).append(result)
     return groups
 
 
@@ -41,12 +46,14 @@ def reads(operation: Op, static: tuple[Any, ...], avals: Sequence[Aval]) -> tupl
     def of(place: int) -> Any:
         return found[place] if place >= 0 else frozenset([-1 - place])
 
-    for (_, own, inputs), aval, closed in zip(made.equations, made.avals, made.jaxprs, strict=True):
+    for (made_by, own, inputs), aval, closed in zip(made.equations, made.avals, made.jaxprs, strict=True):
         given = [of(each) for each in inputs]
         if closed is None:
             found.append(given[0][own[0]] if own and isinstance(given[0], list) else given[0])
         else:
             each_of = _reads(closed.jaxpr, given)
+            if made_by.depends is not None:
+                each_of = made_by.depends(own, each_of, given)
             found.append(each_of if type(aval) is tuple else each_of[0])
     items = list(map(of, results)) if isinstance(results, list) else of(results)
     return tuple(tuple(sorted(each)) for each in items)

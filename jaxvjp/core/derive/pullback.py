@@ -61,11 +61,11 @@ def record_pullback(
     output_avals = tuple([each.aval.shaped(each.aval.shape[len(batch) :]) for each in cotangents])
 
     # Called once, for all of `wrt`. With `create_graph` it is called for each group of cotangents with equal edges.
-    def apply(positions: Positions, edges: tuple[Node, ...]) -> list[Node]:
+    def apply(positions: Positions, edges: tuple[Node, ...], required: bool = False) -> list[Node]:
         cotangent_avals = [arguments[position].aval for position in positions]
         avals = (*output_avals, *[each.shaped((*batch, *each.shape)) for each in cotangent_avals])
         static = (program, positions, len(batch))
-        node = Node(pullback, static, operands, avals, requires_grad=bool(edges))
+        node = Node(pullback, static, operands, avals, requires_grad=required)
         node.edges = edges
         saving = grad_mode().saving
         if edges and saving is not None:
@@ -74,14 +74,14 @@ def record_pullback(
             )
         return items(node)
 
-    if create_graph:
+    if create_graph and not grad_mode().inference:
         return _with_own_edges(apply, program, wrt, operands)
     results = apply(tuple(wrt), ())
     return results[: len(output_avals)], results[len(output_avals) :]
 
 
 def _with_own_edges(
-    apply: Callable[[Positions, tuple[Node, ...]], list[Node]],
+    apply: Callable[[Positions, tuple[Node, ...], bool], list[Node]],
     program: Program,
     wrt: Sequence[int],
     operands: Sequence[Node | Number],
@@ -94,8 +94,8 @@ def _with_own_edges(
     of_argument: dict[int, Node] = {}
     outputs: list[Node] = []
     groups = grouped(wrt, dependences(program, tuple(wrt)), operands, lambda each: tracks((each,)))
-    for edges, positions in groups.items():
-        results = apply(tuple(positions), edges)
+    for (edges, required), positions in groups.items():
+        results = apply(tuple(positions), edges, required)
         outputs = results[:count]
         of_argument.update(zip(positions, results[count:], strict=True))
     return outputs, [of_argument[position] for position in wrt]

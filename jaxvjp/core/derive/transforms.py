@@ -70,9 +70,10 @@ def transformed(
     results: dict[int, Node] = {}
     sources = _sources(operation, static, tuple([each.aval for each in operands]))
     depends = [read if avals[at].dtype.differentiable else () for at, read in enumerate(sources)]
-    for group, positions in grouped(range(len(avals)), depends, inputs, tracked.__contains__).items():
-        node = Node(operation, static, inputs, avals, requires_grad=bool(group))
-        node.edges = group
+    groups = grouped(range(len(avals)), depends, inputs, tracked.__contains__)
+    for (edges, required), positions in groups.items():
+        node = Node(operation, static, inputs, avals, requires_grad=required)
+        node.edges = edges
         given = items(node)
         results.update((position, given[position]) for position in positions)
     return [results[position] for position in range(len(avals))]

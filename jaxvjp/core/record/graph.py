@@ -402,7 +402,10 @@ def new_node(
     `Node(...)` serves everywhere else: it also takes a value, and finds the user's line.
     """
     if not CYTHONIZED:
-        return Node(operation, static, inputs, aval, tracked, None, where)
+        made = Node(operation, static, inputs, aval, tracked, None, where)
+        if tracked and made.inference:
+            _untrack(made)
+        return made
     node: Node = Node.__new__(Node)
     node.operation = operation
     node.static = static
@@ -416,6 +419,8 @@ def new_node(
     mode = grad_mode()
     if mode.inference or mode.mutation is not None:
         _note_mode(node, mode)
+        if tracked and mode.inference:
+            _untrack(node)
     return node
 
 
@@ -423,6 +428,12 @@ def _note_mode(node: Node, mode: GradMode) -> None:
     node.inference = mode.inference
     if mode.mutation is not None:
         node.mutation = mode.mutation
+
+
+def _untrack(node: Node) -> None:
+    """Has what inference mode computes require no gradient, which `enable_grad` inside of it does not change."""
+    if node.operation not in (None, variable, rebind):
+        node.requires_grad = False
 
 
 def reachable(roots: Iterable[Node], onward: Callable[[Node], Iterable[Any]]) -> list[Node]:

@@ -35,6 +35,9 @@ cdef class ThreadModes:
 cdef class tracking:
     cdef public bint enabled, before
 
+cdef class outside_inference:
+    cdef public bint before
+
 cdef ThreadModes _last
 cdef unsigned long long _number
 
@@ -42,4 +45,5 @@ cpdef count_change()
 cpdef ThreadModes thread_modes()
 cpdef GradMode grad_mode()
 cpdef Transforming transforming()
+cpdef bint tangents_stop(object first=*)
 cpdef Staging staging()

@@ -6,6 +6,7 @@ a mode and of a tensor, so that `staging` can tell by one comparison that nothin
 
 from __future__ import annotations
 
+import math
 import threading
 from typing import Any
 
@@ -82,7 +83,7 @@ class Transforming(Counted):
         guards: the `levels.Guard` of each derivative: which tensors its function may write.
         variables: the `levels.Variables` of each reverse-mode derivative, the outermost first. `core` reads `first`,
             `entries` and `pulling` of it.
-        cuts: from where to where in the order of recording no tangents go on (`duals.NoTangents`).
+        cuts: the `duals.Cut`s: from where to where in the order of recording no tangents go on.
         pure: how many pure functions are being recorded (`pure.recording`): their arguments have no values.
         level: the `duals.Duals` that the user entered with `forward_ad.dual_level`; None outside of it.
     """
@@ -93,7 +94,7 @@ class Transforming(Counted):
         self.batches: list[Any] = []
         self.guards: list[Any] = []
         self.variables: list[Any] = []
-        self.cuts: list[tuple[int, float]] = []
+        self.cuts: list[Any] = []
         self.pure = 0
         self.level: Any = None
 
@@ -172,6 +173,11 @@ def transforming() -> Transforming:
     return thread_modes().transforming
 
 
+def tangents_stop(first: int = 0) -> bool:
+    """Whether no tangents go on now, for a level of forward mode that began at `first` in the order of recording."""
+    return any(first < each.block and each.end == math.inf for each in transforming().cuts)
+
+
 def staging() -> Staging:
     """The step that is being staged in this thread."""
     return thread_modes().staging
@@ -193,4 +199,18 @@ class tracking:  # noqa: N801 - reads as a word: `with tracking(False):`
 
     def __exit__(self, *_: object) -> None:
         grad_mode().enabled = self.before
+        count_change()
+
+
+class outside_inference:  # noqa: N801 - reads as a word
+    """A block that is run as if it were outside of inference mode: that of a transform of a function."""
+
+    def __enter__(self) -> None:
+        now = grad_mode()
+        self.before = now.inference
+        now.inference = False
+        count_change()
+
+    def __exit__(self, *_: object) -> None:
+        grad_mode().inference = self.before
         count_change()

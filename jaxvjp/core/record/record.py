@@ -38,14 +38,14 @@ def record_with(
     tracked = signature.differentiable and mode.enabled and tracks(inputs)
     node = new_node(operation, static, inputs, signature.aval, tracked, where)
     # Torch's inference mode, whose tensors must not be saved, and hooks on saved tensors:
-    if tracked and signature.saves:
+    if node.requires_grad and signature.saves:
         for each in inputs:
             if type(each) is Node:
                 operand: Node = each
                 if operand.inference:
                     check_savable(saved_inputs(node), inputs)
-    if tracked and signature.saves and mode.saving is not None:
-        node.packed = mode.saving(node)
+        if mode.saving is not None:
+            node.packed = mode.saving(node)
     return node
 
 

@@ -49,10 +49,11 @@ def saved_inputs(node: Node) -> list[Node | Number]:
 
 def check_savable(saved: Iterable[Node | Number], inputs: Iterable[Node | Number] = ()) -> None:
     """RuntimeError where one of `saved` was recorded in inference mode, unless the gradient flows to no leaf, only to
-    the arguments of a transform such as `func.vjp`: in torch that saves tensors of its own. `inputs` are what the
-    gradient flows to, if that is more."""
+    the arguments of a transform such as `func.vjp`: in torch that saves tensors of its own, for those made
+    outside. `inputs` are what the gradient flows to, if that is more."""
+    levels = transforming().variables
     for each in saved:
-        if each.inference and not (transforming().variables and not _lead_to_a_leaf(inputs or saved)):
+        if each.inference and not (levels and each.serial < levels[-1].first and not _lead_to_a_leaf(inputs or saved)):
             raise RuntimeError(
                 "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode "
                 "in computation tracked by autograd. To work around this, you can make a clone to get a normal tensor "

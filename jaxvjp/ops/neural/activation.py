@@ -202,6 +202,7 @@ def glu(input, dim: Index = -1):
     public="nn.functional function method",
     promotion=ARITHMETIC,
     saves="input, weight",
+    slopes="input, weight",
     grad_fn="PreluKernelBackward0",
     out=False,
 )

@@ -82,7 +82,7 @@ def _nll_name(static, avals):
     return "NllLossBackward0" if len(avals[0].shape) <= 2 else "NllLoss2DBackward0"
 
 
-@op(public="", saves="input, target, weight", grad_fn=_nll_name, rounds_once=True)
+@op(public="", saves="input, target, weight", slopes="input", grad_fn=_nll_name, rounds_once=True)
 def nll_loss(input, target: Kept, weight=None, ignore_index: Index = -100, reduction: Text = "mean"):
     """Minus the log-probability, or other score, of the class that the target names."""
     reduction = chosen_reduction(None, None, reduction)

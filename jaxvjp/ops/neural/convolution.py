@@ -293,8 +293,12 @@ def _convolution(dims):
     `input` has batch (which may be left out), channels and {LETTERS[-dims:]}; `weight` has a kernel per output channel,
     of `channels / groups`. `padding` may be "same" or "valid". Underneath: `jax.lax.conv_general_dilated`.
     """
-    saves = "weight for input, input for weight"
-    op(name=name, public="nn.functional function", saves=saves, grad_fn=_convolution_name(dims), out=False)(convolve)
+    columns = {
+        **dict.fromkeys(("saves", "slopes"), "weight for input, input for weight"),
+        "in_one_step": True,
+        "out": False,
+    }
+    op(name=name, public="nn.functional function", grad_fn=_convolution_name(dims), **columns)(convolve)
 
 
 def _transposed(dims):
@@ -355,8 +359,12 @@ def _transposed(dims):
     apart the sizes that the convolution would make the same. Underneath: `jax.lax.conv_general_dilated` with
     `lhs_dilation`.
     """
-    saves = "weight for input, input for weight"
-    op(name=name, public="nn.functional function", saves=saves, grad_fn=_convolution_name(dims), out=False)(convolve)
+    columns = {
+        **dict.fromkeys(("saves", "slopes"), "weight for input, input for weight"),
+        "in_one_step": True,
+        "out": False,
+    }
+    op(name=name, public="nn.functional function", grad_fn=_convolution_name(dims), **columns)(convolve)
 
 
 for _dims in (1, 2, 3):

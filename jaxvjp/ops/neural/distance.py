@@ -54,7 +54,7 @@ def pairwise_distance(x1, x2, p: Real = 2.0, eps: Real = 1e-6, keepdim: Flag = F
     return vector_norm(fractional(x1 - x2) + eps, p, wrap(-1, max(x1.ndim, x2.ndim)), keepdim)
 
 
-@op(public="nn.functional function", saves="input", out=False, rounds_once=True)
+@op(public="nn.functional function", saves="input", slopes="input", out=False, rounds_once=True)
 def pdist(input, p: Real = 2.0):
     """The distances between all pairs of rows, in the order of `torch.combinations`."""
     if input.ndim != 2:

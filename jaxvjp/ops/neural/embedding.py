@@ -26,7 +26,7 @@ def embedding(input: Kept, weight, padding_idx: Index | None = None, scale_grad_
     return _rows(weight, input, padding_idx, scale_grad_by_freq)
 
 
-@op(public="", saves="input, offsets", rounds_once=True)
+@op(public="", saves="input, offsets", slopes=lambda static, avals: "" if "max" in static else None, rounds_once=True)
 def embedding_bag(
     input: Kept,
     weight,

@@ -118,7 +118,7 @@ def _trailing(name, input, normalized_shape, weight, bias):
     return tuple(range(input.ndim - len(shape), input.ndim))
 
 
-@op(public="", saves="bias, input, weight", grad_fn="NativeLayerNormBackward0")
+@op(public="", saves="bias, input, weight", in_one_step=True, grad_fn="NativeLayerNormBackward0")
 def standardized_layer(input, normalized_shape: Shape, weight=None, bias=None, eps: Real = 1e-5):
     """What `layer_norm` gives, and the means and reciprocal deviations that it used."""
     axes = _trailing("layer_norm", input, normalized_shape, weight, bias)
@@ -126,7 +126,13 @@ def standardized_layer(input, normalized_shape: Shape, weight=None, bias=None, e
     return _affine(result, weight, bias, normalized_shape, input.dtype), mean, scale
 
 
-@op(public="nn.functional function", saves="bias, input, weight", grad_fn="NativeLayerNormBackward0", out=False)
+@op(
+    public="nn.functional function",
+    saves="bias, input, weight",
+    in_one_step=True,
+    grad_fn="NativeLayerNormBackward0",
+    out=False,
+)
 def layer_norm(input, normalized_shape: Shape, weight=None, bias=None, eps: Real = 1e-5):
     """`input` standardized over its last dimensions, those of `normalized_shape`; times `weight`, plus `bias`."""
     axes = _trailing("layer_norm", input, normalized_shape, weight, bias)
@@ -206,7 +212,7 @@ def _per_channel(input, **vectors):
     return (-1, *[1] * (input.ndim - 2))
 
 
-@op(public="", saves="input, weight", grad_fn="NativeBatchNormBackward0", keeps=BATCHED)
+@op(public="", saves="input, weight", in_one_step=True, grad_fn="NativeBatchNormBackward0", keeps=BATCHED)
 def standardized_batch(input, weight=None, bias=None, *, eps: Real):
     """`batch_norm` by the statistics of the input itself; and its means and variances, one per channel."""
     shape = _per_channel(input, weight=weight, bias=bias)
@@ -215,7 +221,13 @@ def standardized_batch(input, weight=None, bias=None, *, eps: Real):
     return _affine(result, weight, bias, shape, input.dtype), mean.reshape(-1), variance.reshape(-1)
 
 
-@op(public="", saves="input, weight, mean, variance", grad_fn="NativeBatchNormBackward0", keeps=BATCHED)
+@op(
+    public="",
+    saves="input, weight, mean, variance",
+    in_one_step=True,
+    grad_fn="NativeBatchNormBackward0",
+    keeps=BATCHED,
+)
 def normalized_batch(input, mean, variance, weight=None, bias=None, *, eps: Real):
     """`batch_norm` by given statistics, one per channel."""
     shape = _per_channel(input, running_mean=mean, running_var=variance, weight=weight, bias=bias)
@@ -225,7 +237,7 @@ def normalized_batch(input, mean, variance, weight=None, bias=None, *, eps: Real
     return _affine(result, weight, bias, shape, input.dtype)
 
 
-@op(public="", saves="input, weight", grad_fn="ViewBackward0")
+@op(public="", saves="input, weight", in_one_step=True, grad_fn="ViewBackward0")
 def standardized_instances(input, weight=None, bias=None, *, eps: Real):
     """`instance_norm` by the statistics of the input itself; and their means over the batch, one per channel."""
     shape = _per_channel(input, weight=weight, bias=bias)

@@ -25,7 +25,11 @@ def _pad_name(static, avals):
     return "torch::autograd::CopySlices" if mode == "circular" else f"{ADDED.get(mode)}{len(amounts) // 2}DBackward0"
 
 
-@op(public="nn.functional", grad_fn=_pad_name, saves="input")
+def _pad_slopes(static, avals):
+    return "input" if static[1] in ADDED else None
+
+
+@op(public="nn.functional", grad_fn=_pad_name, saves="input", slopes=_pad_slopes)
 def pad(input, pad: Sizes, mode: Text = "constant", value: Real | None = None):
     """`input` padded by pairs of amounts, for the last dimension first; negative amounts crop.
 

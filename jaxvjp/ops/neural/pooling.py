@@ -248,7 +248,7 @@ def _max_pool(dims):
     The gradient goes to the first of equal entries. `stride` is `kernel_size` by default; `return_indices` gives the
     positions too, flat over the spatial dimensions.
     """
-    columns = {"saves": "input", "out": False, "keeps": VOLUMES if dims == 3 else CHANNELS}
+    columns = {"saves": "input", "slopes": "input", "out": False, "keeps": VOLUMES if dims == 3 else CHANNELS}
     op(name=name, public="nn.functional function", grad_fn=_pool_name("MaxPool", dims), **columns)(pool)
 
     def both(
@@ -318,7 +318,7 @@ def _avg_pool(dims):
     The padding counts as zeros; with `count_include_pad=False` it does not count.
     """
     place = "nn.functional function" if dims == 1 else "nn.functional"
-    columns = {"saves": "input", "out": False, "rounds_once": True}
+    columns = {"saves": "input", "slopes": "input", "out": False, "rounds_once": True}
     op(name=name, public=place, grad_fn=_pool_name("AvgPool", dims), **columns)(function)
 
 
@@ -432,6 +432,10 @@ def _adaptive_name(what, dims):
     return name
 
 
+def _adaptive_slopes(what):
+    return lambda static, avals: None if what == "Avg" and all(each == 1 for each in static[0]) else "input"
+
+
 def _adaptive_pools(dims):
     def maximum(input, output_size: OutputSize, return_indices: Flag = False):
         values, indices = _largest(input, _adaptive(f"adaptive_max_pool{dims}d", input, output_size), return_indices)
@@ -450,9 +454,9 @@ def _adaptive_pools(dims):
     place = "nn.functional function" if dims == 1 else "nn.functional"
     for what, function in (("Max", maximum), ("Avg", mean)):
         name = f"adaptive_{what.lower()}_pool{dims}d"
-        columns = {"saves": "input", "out": False, "rounds_once": what == "Avg"}
+        columns = {"saves": "input", "slopes": _adaptive_slopes(what), "out": False, "rounds_once": what == "Avg"}
         op(name=name, public=place, grad_fn=_adaptive_name(what, dims), **columns)(function)
-    columns = {"saves": "input", "out": False, "grad_fn": _adaptive_name("Max", dims)}
+    columns = {"saves": "input", "slopes": "input", "out": False, "grad_fn": _adaptive_name("Max", dims)}
     op(name=f"adaptive_max_pool{dims}d_with_indices", public="nn.functional", **columns)(both)
 
 
@@ -505,7 +509,7 @@ def _fractional(dims):
         return tuple(each.reshape(result) for each in results) if return_indices else results.reshape(result)
 
     pool.__doc__ = f"The largest entries of windows whose starts are drawn, over {spatially(dims)}."
-    op(name=name, public="", saves="input, samples", grad_fn=f"FractionalMaxPool{dims}DBackward0")(pool)
+    op(name=name, public="", saves="input, samples", slopes="input", grad_fn=f"FractionalMaxPool{dims}DBackward0")(pool)
 
 
 def _check_samples(samples, input, batch, channels, dims):

@@ -156,7 +156,13 @@ def _interpolation_name(static, avals):
     return f"Upsample{words}{dims}D{'Aa' * antialias}Backward0"
 
 
-@op(public="nn.functional", aliases="nn.functional.upsample", grad_fn=_interpolation_name, rounds_once=True)
+@op(
+    public="nn.functional",
+    aliases="nn.functional.upsample",
+    slopes=lambda static, avals: "input" if static[2] == "area" else None,
+    grad_fn=_interpolation_name,
+    rounds_once=True,
+)
 def interpolate(
     input,
     size: Lengths | None = None,
@@ -371,6 +377,8 @@ def _inside(places, length, padding_mode, align_corners):
 @op(
     public="nn.functional",
     saves="input, grid",
+    slopes=lambda static, avals: "grid for input" if static[0] == "nearest" else None,
+    in_one_step=True,
     grad_fn=lambda static, avals: f"GridSampler{len(avals[0].shape) - 2}DBackward0",
     rounds_once=True,
 )
