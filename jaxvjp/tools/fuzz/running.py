@@ -21,8 +21,8 @@ HARMLESS = frozenset({"stride", "storage_offset", "_is_view", "_version"})
 """What may disagree without a consequence for what follows: there a program goes on."""
 LOOSE = {
     **dict.fromkeys(("arithmetic", "set data", "step"), frozenset({"stride", "storage_offset"})),
-    "other modes": frozenset({"_version", "_is_view"}),
-    **dict.fromkeys(("autograd.grad", "grad named", "deepcopy", "transform"), HARMLESS),
+    **dict.fromkeys(("autograd.grad", "grad named", "deepcopy", "transform", "inference inside"), HARMLESS),
+    "other modes": HARMLESS,
 }
 """What is not compared of what these kinds of statements bind, nor of what is made from it. Of a gradient or a copy
 torch promises no version and no layout (it may be an expanded number); results are contiguous here (docs/autograd.md).
