@@ -160,8 +160,8 @@ def grad(
         for each, node in zip(wanted, targets, strict=True):
             if node not in pulled:
                 pulled[node] = zeros_like(each, requires_grad=create_graph).node
-    found: tuple[Any, ...] = tuple(wrap(pulled[node]) if node in pulled else None for node in targets)
-    return found  # typed as tensors, as in torch: None comes only with `allow_unused`
+    shown: dict[Any, Any] = {node: wrap(pulled[node]) for node in targets if node in pulled}
+    return tuple([shown.get(node) for node in targets])  # None comes only with `allow_unused`
 
 
 def jacobian(outputs: Tensor, inputs: Tensors, create_graph: bool = False) -> Any:
