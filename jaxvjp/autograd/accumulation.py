@@ -24,7 +24,7 @@ from jaxvjp.core.record.graph import Node, ends_here, hooks_of, recording_order,
 from jaxvjp.core.record.lifetime import NodesMet
 from jaxvjp.core.record.modes import grad_mode, staging, tracking, transforming
 from jaxvjp.core.record.observers import Walked, observers, tell
-from jaxvjp.core.record.record import record
+from jaxvjp.core.record.record import record, separate
 from jaxvjp.core.record.steps import Cotangents, StepHooks
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.ops.identity import clone, shaped
@@ -256,11 +256,20 @@ def _sum_of(node: Node, gradient: Node) -> Node | None:
     """The new `grad` of the node's tensor: `gradient`, or the sum of its `grad` and that; None if it is gone."""
     into = _grad_node_of(node)
     if not isinstance(into, Node):
-        return gradient if into == NO_GRAD_YET else None
+        return _apart(gradient) if into == NO_GRAD_YET else None
     sum_ = record(add, (into, gradient))
     if sum_.aval.shape != into.aval.shape:
         _check_shape(node, into, sum_)
     return sum_
+
+
+def _apart(gradient: Node) -> Node:
+    """`gradient` as a new `grad`: another node where it is a tensor of the user's that requires a gradient."""
+    if not gradient.requires_grad:
+        return gradient
+    if not grad_mode().enabled:
+        return separate(gradient)
+    return record(clone, (gradient,)) if ends_here(gradient) else gradient
 
 
 def _check_shape(node: Node, into: Node, sum_: Node) -> None:

@@ -181,10 +181,10 @@ def grad(
         for each, node in zip(wanted, targets, strict=True):
             if node not in pulled:
                 pulled[node] = zeros_like(each, requires_grad=create_graph).node
-    found: tuple[Any, ...] = tuple(wrap(pulled[node]) if node in pulled else None for node in targets)
-    if isinstance(inputs, dict):
-        return dict(zip(inputs, found, strict=True))
-    return found  # typed as tensors, as in torch: None comes only with `allow_unused`
+    shown: dict[Any, Any] = {node: wrap(pulled[node]) for node in targets if node in pulled}
+    found = tuple([shown.get(node) for node in targets])
+    # Typed as tensors, as in torch: None comes only with `allow_unused`.
+    return dict(zip(inputs, found, strict=True)) if isinstance(inputs, dict) else found
 
 
 def jacobian(outputs: Tensor, inputs: Tensors, create_graph: bool = False) -> Any:

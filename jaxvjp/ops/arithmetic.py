@@ -181,7 +181,7 @@ _times_log(
 )
 
 
-@op(promotion=ARITHMETIC, inplace=True, saves="input, other", slopes="", rounds_once=False)
+@op(promotion=ARITHMETIC, inplace=True, saves="input for input, other for input", slopes="", rounds_once=False)
 def nextafter(input, other):
     """The next representable number after `input` in the direction of `other`."""
     if integral(input) or jnp.iscomplexobj(input):

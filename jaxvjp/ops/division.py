@@ -89,6 +89,7 @@ def _true_division(row, operands, static):
     name="div.rounded",
     promotion=ARITHMETIC,
     inplace=True,
+    saves="other for input, input for other",
     grad_fn="DivBackward2",
     rewrite=_true_division,
     arities=((3, 4),),

@@ -30,6 +30,7 @@ import typing
 from collections import namedtuple
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 import jax
@@ -230,6 +231,18 @@ class Op:
         return _listed(self._saves)
 
     @cached_property
+    def freed_for(self) -> bool | tuple[int, ...] | None:
+        """Whether a backward pass frees each node of it, as it saves something; or the positions of the operands that
+        do so where they require a gradient, if others do not; None where these differ from node to node."""
+        needed_for = {each.needed_for for each in self.saves}
+        if self.in_one_step or None in needed_for or (needed_for and needed_for >= {*self.operands}):
+            return True
+        leading = [each.name for each in takewhile(_always_one, self._taking)]
+        if not needed_for <= {*leading}:
+            return None
+        return tuple(place for place, each in enumerate(leading) if each in needed_for)
+
+    @cached_property
     def returns(self) -> Any:
         return return_type(self.torch_name, self._returns) if self._returns else None
 
@@ -428,6 +441,11 @@ def return_type(name: str, fields: tuple[str, ...]) -> Any:
 
 def _listed(text: str) -> tuple[Saved, ...]:
     return tuple(Saved(*each.split(" for ")) for each in text.split(", ") if each)
+
+
+def _always_one(operand: Parameter) -> bool:
+    """Whether an operand is one array that is never left out."""
+    return operand.default is not None and operand.role not in (TENSORS, SPREAD)
 
 
 REGISTRY: dict[str, Op] = {}

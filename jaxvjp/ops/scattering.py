@@ -154,7 +154,7 @@ def scatter_value(input, dim: Index, index, value: Scalar, *, reduce: Text | Non
     return _scattered_by(input, dim, index, jnp.full(index.shape, value, input.dtype), reduce)
 
 
-@op(inplace=True, saves="index", check_values=("index", inside_dim))
+@op(inplace=True, saves="index for src", check_values=("index", inside_dim))
 def scatter_add(input, dim: Index, index, src):
     """`input` with each element of `src` added along `dim` at the position that `index` has in its place."""
     dim, src = _part("scatter", input, dim, index, src)
@@ -266,7 +266,7 @@ def scatter_reduce(input, dim: Index, index, src, reduce: Text, *, include_self:
 # Along one dimension, with a position for each slice.
 
 
-@op(inplace=True, saves="index, source", check_values=("index", inside_dim))
+@op(inplace=True, saves="index for source, source for source", check_values=("index", inside_dim))
 def index_add(input, dim: Index, index, source, *, alpha: Scalar = 1):
     """`input` with slice after slice of `source`, times `alpha`, added along `dim` at the positions in `index`."""
     dim = _slices("index_add_", input, dim, index, source)

@@ -13,6 +13,7 @@ from jaxvjp.core.record.graph import Node, gradient_edges, reachable
 from jaxvjp.core.record.lifetime import NodesMet, TensorsBehind
 from jaxvjp.core.record.modes import count_change, tracking
 from jaxvjp.core.record.record import node_of_value
+from jaxvjp.core.record.saves import saves_something
 from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.ops.op import Aval, Op
 from jaxvjp.tensor.tensor import Tensor, view, wrap
@@ -189,7 +190,7 @@ def unfinished(output: Node, walked: Container[Node] = ()) -> bool:
     behind = [each for each in reachable([output], gradient_edges) if not each.is_leaf]
     if any(each.freed for each in behind):
         return False
-    return output not in walked or any(each.operation is not None and each.operation.saves for each in behind)
+    return output not in walked or any(each.operation is not None and saves_something(each) for each in behind)
 
 
 @restored

@@ -2,8 +2,8 @@
 
 A pullback, or another transform, is recorded as one node for each group of results that depend on the same operands
 (`grouped`), so that no gradient flows to what a result does not depend on. Which operands these are is torch's rule:
-where it is another than JAX's a column of the op's row says so (`slopes`). A negative number, `~3`, stands for operand 3
-where a result requires a gradient if that does, and none flows to it (`in_one_step`).
+where it is another than JAX's a column of the op's row says so (`slopes`). A negative number, `~3`, stands for operand
+3 where a result requires a gradient if that does, and none flows to it (`in_one_step`).
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from jaxvjp.core.record.lifetime import NodesMet, TensorsBehind, copy_without_in
 from jaxvjp.core.record.modes import grad_mode, transforming
 from jaxvjp.core.record.observers import Released, observers, tell
 from jaxvjp.core.record.record import leave_recorded_uncollected
-from jaxvjp.core.record.saves import changed_in_place, saved_positions, shows_overwritten
+from jaxvjp.core.record.saves import changed_in_place, saved_positions, saves_something, shows_overwritten
 from jaxvjp.core.record.user_lines import located, loop_around, user_line
 from jaxvjp.core.record.versions import Latest, latest
 from jaxvjp.ops.pointwise import cast
@@ -96,7 +96,7 @@ def release(operations: Iterable[Node], met: NodesMet) -> None:
             passed = node.passed = passed or TensorsBehind(met)
         if node.special and node.python is not None:
             node.python.free()
-        elif node.operation is not None and node.operation.saves:
+        elif node.operation is not None and saves_something(node):
             node.freed = node.special = True
             if node.value is not None:
                 drop_inputs_if_done(node)

@@ -5,6 +5,7 @@ from jaxvjp.core.record.graph cimport Node, Number, gradient_edges
 from jaxvjp.core.record.modes cimport Transforming, transforming
 
 cpdef list saved_positions(Node node)
+cpdef bint saves_something(Node node)
 cpdef list saved_inputs(Node node)
 cpdef object check_savable(object saved, object inputs=*)
 cpdef Node changed_in_place(Node node)

@@ -39,6 +39,17 @@ def saved_positions(node: Node) -> list[int | None]:
     return list(dict.fromkeys(positions))
 
 
+def saves_something(node: Node) -> bool:
+    """Whether `saved_positions` of a node with an op are any, told quickly; or it saves "residuals"."""
+    assert node.operation is not None
+    freed_for = node.operation.freed_for
+    if freed_for is True:
+        return True
+    if freed_for is None:
+        return bool(saved_positions(node))
+    return bool([position for position in freed_for if node.inputs[position].requires_grad])
+
+
 def saved_inputs(node: Node) -> list[Node | Number]:
     """The operands among what `node` saves; all of them where that is only known to be "residuals"."""
     assert node.operation is not None

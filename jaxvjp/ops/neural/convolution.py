@@ -68,7 +68,8 @@ def _same_types(input, weight, bias):
 
 @op(
     public="nn.functional function",
-    saves="input1, input2, weight",
+    saves="input2 for input1, weight for input1, input1 for input2, weight for input2, input1 for weight, "
+    "input2 for weight",
     grad_fn=lambda static, avals: "ViewBackward0" if static[-1][3] is None else "AddBackward0",
     out=False,
 )

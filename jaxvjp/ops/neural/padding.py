@@ -25,11 +25,15 @@ def _pad_name(static, avals):
     return "torch::autograd::CopySlices" if mode == "circular" else f"{ADDED.get(mode)}{len(amounts) // 2}DBackward0"
 
 
-def _pad_slopes(static, avals):
+def _by_mode(row, operands, static):
+    return (constant_pad if static[1] == "constant" else row), operands, static
+
+
+def _slopes(static, avals):
     return "input" if static[1] in ADDED else None
 
 
-@op(public="nn.functional", grad_fn=_pad_name, saves="input", slopes=_pad_slopes)
+@op(public="nn.functional", grad_fn=_pad_name, saves="input", slopes=_slopes, rewrite=_by_mode)
 def pad(input, pad: Sizes, mode: Text = "constant", value: Real | None = None):
     """`input` padded by pairs of amounts, for the last dimension first; negative amounts crop.
 
@@ -92,6 +96,9 @@ def pad(input, pad: Sizes, mode: Text = "constant", value: Real | None = None):
         edges[axis] = (max(low, 0), max(high, 0))
         input = jnp.pad(cut, edges, mode={"replicate": "edge", "circular": "wrap"}.get(mode, mode))
     return input
+
+
+constant_pad = op(name="pad.constant", public="", grad_fn=_pad_name)(pad.function)  # it saves nothing
 
 
 def refuse_empty(shape, dims):

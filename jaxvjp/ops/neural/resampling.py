@@ -156,11 +156,15 @@ def _interpolation_name(static, avals):
     return f"Upsample{words}{dims}D{'Aa' * antialias}Backward0"
 
 
+def _by_mode(row, operands, static):
+    return (of_areas if static[2] == "area" else row), operands, static
+
+
 @op(
     public="nn.functional",
     aliases="nn.functional.upsample",
-    slopes=lambda static, avals: "input" if static[2] == "area" else None,
     grad_fn=_interpolation_name,
+    rewrite=_by_mode,
     rounds_once=True,
 )
 def interpolate(
@@ -223,6 +227,11 @@ def interpolate(
             limits = jnp.iinfo(input.dtype)
             result = jnp.clip(jnp.floor(result + 0.5), limits.min, limits.max).astype(input.dtype)
     return result.astype(input.dtype)
+
+
+of_areas = op(  # torch takes `adaptive_avg_pool`
+    name="interpolate.area", public="", saves="input", slopes="input", grad_fn=_interpolation_name, rounds_once=True
+)(interpolate.function)
 
 
 @op(public="function", grad_fn="UpsampleBilinear2DAaBackward0", out=False, rounds_once=True)
