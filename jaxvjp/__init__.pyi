@@ -34,11 +34,14 @@ from jaxvjp import utils as utils
 from jaxvjp import version as version
 from jaxvjp.amp import GradScaler as GradScaler
 from jaxvjp.amp import autocast as autocast
+from jaxvjp.amp import clear_autocast_cache as clear_autocast_cache
 from jaxvjp.amp import get_autocast_cpu_dtype as get_autocast_cpu_dtype
 from jaxvjp.amp import get_autocast_dtype as get_autocast_dtype
 from jaxvjp.amp import get_autocast_gpu_dtype as get_autocast_gpu_dtype
+from jaxvjp.amp import is_autocast_cache_enabled as is_autocast_cache_enabled
 from jaxvjp.amp import is_autocast_cpu_enabled as is_autocast_cpu_enabled
 from jaxvjp.amp import is_autocast_enabled as is_autocast_enabled
+from jaxvjp.amp import set_autocast_cache_enabled as set_autocast_cache_enabled
 from jaxvjp.autograd import enable_grad as enable_grad
 from jaxvjp.autograd import inference_mode as inference_mode
 from jaxvjp.autograd import no_grad as no_grad

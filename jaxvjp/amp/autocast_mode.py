@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,31 @@ from jaxvjp.types.user_code import warn_user
 BLOCKS = tuple[tuple[str, dtype], ...]
 
 
+class _Cache(threading.local):
+    """What this thread was told of torch's cache of cast weights; there is none here."""
+
+    enabled = True
+
+
+_cache = _Cache()
+
+
+def is_autocast_cache_enabled() -> bool:
+    """What `set_autocast_cache_enabled` said. Counterpart of `torch.is_autocast_cache_enabled`."""
+    return _cache.enabled
+
+
+def set_autocast_cache_enabled(enabled: bool) -> None:
+    """Remembered, without effect: each call casts. Counterpart of `torch.set_autocast_cache_enabled`."""
+    if not isinstance(enabled, bool):
+        raise TypeError(f"enabled must be a bool (got {type(enabled).__name__})")
+    _cache.enabled = enabled
+
+
+def clear_autocast_cache() -> None:
+    """Does nothing, as there is no cache. Counterpart of `torch.clear_autocast_cache`."""
+
+
 class autocast:  # noqa: N801 - torch's name
     """In this block, or each call of a decorated function, matrix products and layers compute in 16 bits.
 
@@ -23,7 +49,8 @@ class autocast:  # noqa: N801 - torch's name
         device_type: "cpu", "cuda", or "tpu" where JAX has one: operations of tensors there.
         dtype: bfloat16 or float16; without it bfloat16, on a GPU float16.
         enabled: False ends the casts of a block around this one.
-        cache_enabled: accepted: a compiled program has equal casts once.
+        cache_enabled: what `is_autocast_cache_enabled` says in the block. Each call casts, so a weight that is
+            written in the block counts at once; torch's cache has the old one. A compiled program has equal casts once.
 
     RuntimeError for a device that torch does not know. Counterpart of `torch.autocast`. Underneath: casts of operands,
     recorded like the user's own.
@@ -40,11 +67,13 @@ class autocast:  # noqa: N801 - torch's name
         if refused is not None:
             warn_user(refused)
         self._enabled = bool(enabled) and refused is None
-        self._before: list[BLOCKS] = []
+        self._cache_enabled = is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
+        self._before: list[tuple[BLOCKS, bool]] = []
 
     def __enter__(self) -> autocast:
         mode = grad_mode()
-        self._before.append(mode.autocast)
+        self._before.append((mode.autocast, _cache.enabled))
+        _cache.enabled = self._cache_enabled
         if self._enabled:
             begin_autocasting(self.device)
         mode.autocast = _within(mode.autocast, self.device, self.fast_dtype if self._enabled else None)
@@ -52,7 +81,7 @@ class autocast:  # noqa: N801 - torch's name
         return self
 
     def __exit__(self, *_: object) -> None:
-        grad_mode().autocast = self._before.pop()
+        grad_mode().autocast, _cache.enabled = self._before.pop()
         count_change()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -134,7 +134,7 @@ def drawn_after(torch, run):
 @pytest.mark.parametrize("p", PROBABILITIES)
 def test_probabilities(p):
     def program(torch):
-        F = torch.nn.functional
+        functional = torch.nn.functional
 
         def modules(x):
             layer = torch.nn.MultiheadAttention(4, 2, dropout=p)
@@ -143,9 +143,9 @@ def test_probabilities(p):
             return layer
 
         return [
-            drawn_after(torch, lambda x: F.scaled_dot_product_attention(x, x, x, dropout_p=p)),
+            drawn_after(torch, lambda x: functional.scaled_dot_product_attention(x, x, x, dropout_p=p)),
             drawn_after(torch, lambda x: modules(x)(x, x, x)[0]),
-            *[drawn_after(torch, lambda x, name=name: getattr(F, name)(x, p, True)) for name in NAMES],
+            *[drawn_after(torch, lambda x, name=name: getattr(functional, name)(x, p, True)) for name in NAMES],
             *[drawn_after(torch, lambda x, name=name: getattr(torch, name)(x, p, True)) for name in KERNELS],
             *[drawn_after(torch, lambda x, name=name: getattr(torch, f"{name}_")(x * 1, p, True)) for name in KERNELS],
             [told(torch, lambda name=name: getattr(torch, name)(torch.ones(2, 2), p, False)) for name in KERNELS],
@@ -160,7 +160,7 @@ KERNELS = ("dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout
 
 def nothing_is_kept(torch):
     """With p=1 also where there are no weights to be had, in layers and in recurrent networks."""
-    F = torch.nn.functional
+    functional = torch.nn.functional
     q, k, v = operands(torch)
     whole = [
         torch.nn.TransformerEncoderLayer(4, 2, 4, dropout=1.0),
@@ -175,9 +175,9 @@ def nothing_is_kept(torch):
     for each in attention.parameters():
         torch.nn.init.constant_(each, 0.3)
     return [
-        F.scaled_dot_product_attention(q * float("nan"), k, v, dropout_p=1.0),
-        F.scaled_dot_product_attention(q[0, 0], k[0, 0], v[0, 0], dropout_p=1.0),
-        F.scaled_dot_product_attention(q, k, v, torch.tensor([[False] * 3, [True] * 3]), 1.0),
+        functional.scaled_dot_product_attention(q * float("nan"), k, v, dropout_p=1.0),
+        functional.scaled_dot_product_attention(q[0, 0], k[0, 0], v[0, 0], dropout_p=1.0),
+        functional.scaled_dot_product_attention(q, k, v, torch.tensor([[False] * 3, [True] * 3]), 1.0),
         attention(x, x, x),
         attention(x, x, x, need_weights=False)[0],
         whole[0](x),

@@ -120,15 +120,15 @@ def subclasses(torch):
 
 def a_subclass_by_weights_only(torch):
     """It has to be allowed."""
-    Plain, _Slots, *_ = classes(torch)
+    plain, *_ = classes(torch)
     file = io.BytesIO()
-    torch.save(marked(numbers(torch).as_subclass(Plain), tag=3), file)
+    torch.save(marked(numbers(torch).as_subclass(plain), tag=3), file)
     try:
         torch.load(io.BytesIO(file.getvalue()), weights_only=True)
         refused = False
     except pickle.UnpicklingError:
         refused = True
-    with torch.serialization.safe_globals([Plain]):
+    with torch.serialization.safe_globals([plain]):
         each = torch.load(io.BytesIO(file.getvalue()), weights_only=True)
     return refused, type(each).__name__, each.tag
 

@@ -147,11 +147,10 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        key_padding_mask, attn_mask = matched_masks(query, key_padding_mask=key_padding_mask, attn_mask=attn_mask)
-        if self._is_fast(query, key, value) and all(
-            each is None or each.dtype is bool_ for each in (key_padding_mask, attn_mask)
-        ):
-            return self.attend_fast(query, key_padding_mask, attn_mask, need_weights, average_attn_weights)
+        if self._is_fast(query, key, value):
+            padding, mask = matched_masks(query, key_padding_mask=key_padding_mask, attn_mask=attn_mask)
+            if all(each is None or each.dtype is bool_ for each in (key_padding_mask, attn_mask)):
+                return self.attend_fast(query, padding, mask, need_weights, average_attn_weights)
         turned = self.batch_first and query.dim() == 3
         if turned:
             query, key, value = (each.transpose(1, 0) for each in (query, key, value))
@@ -333,7 +332,13 @@ def _no_nesting(layer: Module) -> str:
 
 
 class TransformerEncoder(_Stack):
-    """Several layers of an encoder, copies of one."""
+    """Several layers of an encoder, copies of one.
+
+    Args:
+        enable_nested_tensor: whether, in `eval` without gradients, places that `src_key_padding_mask` says are padded
+            shall be zeros, as they are where torch computes with a nested tensor. There are none here.
+        mask_check: whether only if each sequence begins at the left; else its length alone counts.
+    """
 
     def __init__(
         self,

@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxvjp.ops.arguments import Fixed, Flag, Index, Kept, Real, Text
+from jaxvjp.ops.identity import rebind
 from jaxvjp.ops.neural.loss import REDUCTIONS, chosen_reduction, reduced, reduction_name
 from jaxvjp.ops.op import ARITHMETIC, op
 from jaxvjp.ops.pointwise import broadcast
@@ -265,9 +266,11 @@ def ctc_loss(
     # log-probabilities, whose sum is constant, that changes nothing.
     frame = (jnp.arange(frames)[:, None] < input_lengths)[:, :, None]
     total = jnp.sum(jnp.where(frame, jnp.exp(log_probs), 0), (0, 2))
-    loss = loss + (total - jax.lax.stop_gradient(total))
+    # Where nothing spells the targets the loss is infinite, and its gradient NaN, unless both are to be 0.
+    infinite = jnp.isinf(jax.lax.stop_gradient(loss))
+    loss = rebind.function(loss + total * jnp.where(infinite, 0 if zero_infinity else jnp.nan, 1), loss)
     if zero_infinity:
-        loss = jnp.where(jnp.isinf(loss), 0, loss)
+        loss = jnp.where(infinite, 0, loss)
     if reduction == "mean":
         return jnp.mean(loss / jnp.maximum(target_lengths, 1).astype(loss.dtype))
     return reduced(loss, reduction)

@@ -149,5 +149,12 @@ EDGES = (
     "XLA's exponential of a float32 is finite before it is rounded, and so in one program with `x.exp()` the "
     "difference `x.exp() - x` is minus infinity at infinity; torch's is NaN.",
     "The gradient of a norm of order 0 is zeros; torch's is None.",
+    "Derivatives of `x ** y` at x = 0, for y a tensor with 0 or 1, are those of the numbers 0 and 1: 0. torch's are "
+    "NaN from the second order on for y = 0, and from the third for y = 1.",
+    "If several elements of the source go to one place and are not added up (`x[i] = y`, `index_put`, `put`, "
+    "`scatter`, `index_copy`), the one that stays, which is the last one on a CPU, has the gradient of that place, "
+    "and the others 0. torch gives all of them that gradient.",
+    "Equal elements in `scatter_reduce` and `index_reduce` with `amax` or `amin` share the gradient. Without "
+    "`include_self` they share all of it; torch counts the element of `input`, if that is equal, and gives it 0.",
 )
 """Deliberate differences from torch at the edges, as listed in the documentation."""
