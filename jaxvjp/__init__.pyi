@@ -149,17 +149,17 @@ def ShortTensor(*arguments: Any, **named: Any) -> Tensor:
     """torch's old constructor of tensors of dtype torch.int16: `ShortTensor([1, 2])` of data, `ShortTensor(2, 3)` of sizes."""
 def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The magnitude; its derivative at 0 is 0."""
-def abs_(self: Tensor) -> Tensor:
+def abs_(input: Tensor) -> Tensor:
     """In place: The magnitude; its derivative at 0 is 0."""
 def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The magnitude; its derivative at 0 is 0."""
 def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle in radians whose cosine is `input`."""
-def acos_(self: Tensor) -> Tensor:
+def acos_(input: Tensor) -> Tensor:
     """In place: The angle in radians whose cosine is `input`."""
 def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The number whose hyperbolic cosine is `input`."""
-def acosh_(self: Tensor) -> Tensor:
+def acosh_(input: Tensor) -> Tensor:
     """In place: The number whose hyperbolic cosine is `input`."""
 def adaptive_avg_pool1d(input: Tensor, output_size: builtins.int | None | Sequence[builtins.int | None]) -> Tensor:
     """The mean of each of `output_size` windows that share 1 spatial dimension out evenly."""
@@ -183,11 +183,11 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: builtins.complex =
     """`beta * input + alpha * (mat1 @ mat2)` of two matrices."""
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor:
     """`beta * input + alpha * (mat @ vec)`."""
-def addmv_(self: Tensor, mat: Tensor, vec: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1) -> Tensor:
+def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1) -> Tensor:
     """In place: `beta * input + alpha * (mat @ vec)`."""
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor:
     """`beta * input + alpha * outer(vec1, vec2)`."""
-def adjoint(self: Tensor) -> Tensor:
+def adjoint(input: Tensor) -> Tensor:
     """The last two dimensions exchanged, and of complex numbers the conjugates. Counterpart of `torch.adjoint`."""
 def affine_grid_generator(theta: Tensor, size: Sequence[builtins.int], align_corners: builtins.bool) -> Tensor:
     """`affine_grid`. Counterpart of `torch.affine_grid_generator`."""
@@ -218,29 +218,29 @@ def arange(end: builtins.complex | Tensor, *, out: Tensor | None = None, dtype: 
 def arange(start: builtins.complex | Tensor, end: builtins.complex | Tensor, step: builtins.complex | Tensor = 1, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
 def arccos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle in radians whose cosine is `input`."""
-def arccos_(self: Tensor) -> Tensor:
+def arccos_(input: Tensor) -> Tensor:
     """In place: The angle in radians whose cosine is `input`."""
 def arccosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The number whose hyperbolic cosine is `input`."""
-def arccosh_(self: Tensor) -> Tensor:
+def arccosh_(input: Tensor) -> Tensor:
     """In place: The number whose hyperbolic cosine is `input`."""
 def arcsin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle in radians whose sine is `input`."""
-def arcsin_(self: Tensor) -> Tensor:
+def arcsin_(input: Tensor) -> Tensor:
     """In place: The angle in radians whose sine is `input`."""
 def arcsinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The number whose hyperbolic sine is `input`."""
-def arcsinh_(self: Tensor) -> Tensor:
+def arcsinh_(input: Tensor) -> Tensor:
     """In place: The number whose hyperbolic sine is `input`."""
 def arctan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle in radians whose tangent is `input`."""
 def arctan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle of the point (`other`, `input`); its derivative at the origin is 0."""
-def arctan_(self: Tensor) -> Tensor:
+def arctan_(input: Tensor) -> Tensor:
     """In place: The angle in radians whose tangent is `input`."""
 def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The number whose hyperbolic tangent is `input`."""
-def arctanh_(self: Tensor) -> Tensor:
+def arctanh_(input: Tensor) -> Tensor:
     """In place: The number whose hyperbolic tangent is `input`."""
 def are_deterministic_algorithms_enabled() -> builtins.bool:
     """Whether they were asked for. Counterpart of `torch.are_deterministic_algorithms_enabled`."""
@@ -254,9 +254,9 @@ def argwhere(input: Tensor) -> Tensor:
     """Where the elements are that are not zero, a row of indices each. Counterpart of `torch.argwhere`."""
 def as_strided(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
     """A view with any shape, strides and offset on the tensor's storage. Counterpart of `torch.as_strided`."""
-def as_strided_(self: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
+def as_strided_(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
     """In place: any shape, strides and offset on the tensor's storage. Counterpart of `torch.Tensor.as_strided_`."""
-def as_strided_copy(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
+def as_strided_copy(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
     """As `as_strided`, with a storage of its own. Counterpart of `torch.as_strided_copy`."""
 def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
     """A copy with `src` in the place of what `as_strided` shows. Counterpart of `torch.as_strided_scatter`."""
@@ -266,21 +266,21 @@ def asarray(obj: Any, *, dtype: dtype | None = None, device: Any = None, copy: b
     """`obj` as a tensor: a tensor as it is, where dtype and device allow, data as a leaf. As `torch.asarray`."""
 def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle in radians whose sine is `input`."""
-def asin_(self: Tensor) -> Tensor:
+def asin_(input: Tensor) -> Tensor:
     """In place: The angle in radians whose sine is `input`."""
 def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The number whose hyperbolic sine is `input`."""
-def asinh_(self: Tensor) -> Tensor:
+def asinh_(input: Tensor) -> Tensor:
     """In place: The number whose hyperbolic sine is `input`."""
 def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle in radians whose tangent is `input`."""
 def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle of the point (`other`, `input`); its derivative at the origin is 0."""
-def atan_(self: Tensor) -> Tensor:
+def atan_(input: Tensor) -> Tensor:
     """In place: The angle in radians whose tangent is `input`."""
 def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The number whose hyperbolic tangent is `input`."""
-def atanh_(self: Tensor) -> Tensor:
+def atanh_(input: Tensor) -> Tensor:
     """In place: The number whose hyperbolic tangent is `input`."""
 @overload
 def atleast_1d(tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
@@ -310,8 +310,8 @@ def bernoulli(input: Tensor, p: builtins.float | None = None, *, generator: Gene
 bfloat16: dtype
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """`input1 @ weight[k] @ input2`, for each k, over the last dimensions; plus the bias."""
-def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: str = 'mean', pos_weight: Tensor | None = None) -> Tensor:
-    """The cross entropy of the logits of one of two classes."""
+def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: builtins.int = 1) -> Tensor:
+    """`nn.functional.binary_cross_entropy_with_logits` with a number for its reduction: none, mean or sum."""
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: builtins.int = 0) -> Tensor:
     """How often each number occurs among non-negative integers, or the sums of their weights. As `torch.bincount`."""
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
@@ -358,16 +358,16 @@ def cartesian_prod(tensors: Sequence[Tensor] = ()) -> Tensor:
 def cartesian_prod(*tensors: Tensor) -> Tensor: ...
 def cat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """Arrays one after another along a dimension."""
-def cdist(x1: Tensor, x2: Tensor, p: builtins.float = 2.0, compute_mode: str | None = None) -> Tensor:
+def cdist(x1: Tensor, x2: Tensor, p: builtins.float = 2.0, compute_mode: str = 'use_mm_for_euclid_dist_if_necessary') -> Tensor:
     """The distances of order `p` between each row of `x1` and each of `x2`."""
 cdouble: dtype
 def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The next integer above."""
-def ceil_(self: Tensor) -> Tensor:
+def ceil_(input: Tensor) -> Tensor:
     """In place: The next integer above."""
 def celu(input: Tensor, alpha: builtins.float = 1.0) -> Tensor:
     """`input` where it is positive, `alpha * (exp(input / alpha) - 1)` elsewhere."""
-def celu_(self: Tensor, alpha: builtins.float = 1.0) -> Tensor:
+def celu_(input: Tensor, alpha: builtins.float = 1.0) -> Tensor:
     """In place: `input` where it is positive, `alpha * (exp(input / alpha) - 1)` elsewhere."""
 cfloat: dtype
 @overload
@@ -380,29 +380,29 @@ def channel_shuffle(input: Tensor, groups: builtins.int) -> Tensor:
     """The channels (dimension 1) interleaved: one of each group in turn."""
 def cholesky(input: Tensor, upper: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """torch's older `linalg.cholesky`."""
-def cholesky_inverse(L: Tensor, upper: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+def cholesky_inverse(input: Tensor, upper: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """The inverse of the matrix whose Cholesky factor is L."""
-def cholesky_solve(input: Tensor, L: Tensor, upper: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+def cholesky_solve(input: Tensor, input2: Tensor, upper: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """The X of `A @ X = input` for the A whose Cholesky factor is L."""
 def chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
     """At most `chunks` pieces of equal size, the last perhaps shorter: views. Counterpart of `torch.chunk`."""
 def clamp(input: Tensor, min: Tensor | builtins.complex | None = None, max: Tensor | builtins.complex | None = None, *, out: Tensor | None = None) -> Tensor:
     """`input` clamped to between `min` and `max`, either of which may be omitted; at a bound `input` has the gradient."""
-def clamp_(self: Tensor, min: Tensor | builtins.complex | None = None, max: Tensor | builtins.complex | None = None) -> Tensor:
+def clamp_(input: Tensor, min: Tensor | builtins.complex | None = None, max: Tensor | builtins.complex | None = None) -> Tensor:
     """In place: `input` clamped to between `min` and `max`, either of which may be omitted; at a bound `input` has the gradient."""
 def clamp_max(input: Tensor, max: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """`input`, or `max` where that is smaller; at the bound the gradient goes to `input`, at a NaN to neither."""
-def clamp_max_(self: Tensor, max: Tensor | builtins.complex) -> Tensor:
+def clamp_max_(input: Tensor, max: Tensor | builtins.complex) -> Tensor:
     """In place: `input`, or `max` where that is smaller; at the bound the gradient goes to `input`, at a NaN to neither."""
 def clamp_min(input: Tensor, min: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """`input`, or `min` where that is larger; at the bound the gradient goes to `input`, at a NaN to neither."""
-def clamp_min_(self: Tensor, min: Tensor | builtins.complex) -> Tensor:
+def clamp_min_(input: Tensor, min: Tensor | builtins.complex) -> Tensor:
     """In place: `input`, or `min` where that is larger; at the bound the gradient goes to `input`, at a NaN to neither."""
 def clip(input: Tensor, min: Tensor | builtins.complex | None = None, max: Tensor | builtins.complex | None = None, *, out: Tensor | None = None) -> Tensor:
     """`input` clamped to between `min` and `max`, either of which may be omitted; at a bound `input` has the gradient."""
-def clip_(self: Tensor, min: Tensor | builtins.complex | None = None, max: Tensor | builtins.complex | None = None) -> Tensor:
+def clip_(input: Tensor, min: Tensor | builtins.complex | None = None, max: Tensor | builtins.complex | None = None) -> Tensor:
     """In place: `input` clamped to between `min` and `max`, either of which may be omitted; at a bound `input` has the gradient."""
-def clone(input: Tensor, *, memory_format: memory_format | None = ...) -> Tensor:
+def clone(input: Tensor, *, memory_format: memory_format | None = None) -> Tensor:
     """A copy with storage of its own, through which gradients flow. Counterpart of `torch.clone`."""
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Arrays side by side, a vector or a number being a column."""
@@ -421,7 +421,7 @@ def conj(input: Tensor) -> Tensor:
     """The complex conjugate, as a view; a real tensor itself. Counterpart of `torch.conj`."""
 def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The complex conjugates."""
-def conj_physical_(self: Tensor) -> Tensor:
+def conj_physical_(input: Tensor) -> Tensor:
     """In place: The complex conjugates."""
 def constant_pad_nd(input: Tensor, pad: builtins.int | Sequence[builtins.int], value: builtins.complex = 0) -> Tensor:
     """`input` padded with a number: `pad` has the widths before and after the last dimension, then of the one before, and so on."""
@@ -445,14 +445,14 @@ def corrcoef(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The correlations of the rows, each column an observation."""
 def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The cosine of an angle in radians."""
-def cos_(self: Tensor) -> Tensor:
+def cos_(input: Tensor) -> Tensor:
     """In place: The cosine of an angle in radians."""
 def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic cosine."""
-def cosh_(self: Tensor) -> Tensor:
+def cosh_(input: Tensor) -> Tensor:
     """In place: The hyperbolic cosine."""
-def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: builtins.float = 0, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: str = 'mean') -> Tensor:
-    """`1 - cosine` of two vectors where the target is 1, `cosine - margin`, if positive, where it is -1."""
+def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: builtins.float = 0, reduction: builtins.int = 1) -> Tensor:
+    """`nn.functional.cosine_embedding_loss` with a number for its reduction: none, mean or sum."""
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: builtins.int = 1, eps: builtins.float = 1e-08) -> Tensor:
     """The inner product along `dim` of two vectors, each divided by its length, which counts as at least `eps`."""
 def count_nonzero(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
@@ -461,8 +461,8 @@ def cov(input: Tensor, *, correction: builtins.int = 1, fweights: Tensor | None 
     """The covariances of the rows, each column an observation; counted `fweights` times, weighed by `aweights`."""
 def cross(input: Tensor, other: Tensor, dim: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
     """The vector perpendicular to two others, along `dim`, by default the first dimension of length 3."""
-def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: builtins.int = 0, reduction: str = 'mean', zero_infinity: builtins.bool = False) -> Tensor:
-    """Minus the log-probability that the frames spell the targets, once repetitions are merged and blanks dropped."""
+def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: builtins.int = 0, reduction: builtins.int = 1, zero_infinity: builtins.bool = False) -> Tensor:
+    """`nn.functional.ctc_loss` with a number for its reduction: none, mean or sum."""
 def cummax(input: Tensor, dim: builtins.int, *, out: tuple[Tensor, ...] | None = None) -> return_types.cummax:
     """The largest element up to each place along `dim`, and where it is."""
 def cummin(input: Tensor, dim: builtins.int, *, out: tuple[Tensor, ...] | None = None) -> return_types.cummin:
@@ -475,9 +475,9 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: builtins.com
     """The integral up to each place along `dim` by the trapezoidal rule."""
 def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Degrees as radians."""
-def deg2rad_(self: Tensor) -> Tensor:
+def deg2rad_(input: Tensor) -> Tensor:
     """In place: Degrees as radians."""
-def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+def det(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The determinant of each square matrix."""
 def detach(input: Tensor) -> Tensor:
     """The same values, through which no gradient flows: `input.detach()`. Counterpart of `torch.detach`."""
@@ -531,7 +531,7 @@ def empty(size: builtins.int | Sequence[builtins.int], *, out: Tensor | None = N
     """Memory that nobody has filled yet; here zeros, in torch what was there."""
 @overload
 def empty(*size: builtins.int, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
-def empty_like(input: Tensor, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, memory_format: memory_format | None = ..., out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
+def empty_like(input: Tensor, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, memory_format: memory_format | None = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """As `empty`, with the shape, dtype and device of `input`, unless told otherwise."""
 def empty_permuted(size: Sequence[builtins.int], physical_layout: Sequence[builtins.int], *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None, **named: Any) -> Tensor:
     """As `empty`, with the dimensions in memory in the order of `physical_layout`."""
@@ -543,11 +543,11 @@ def equal(input: Tensor, other: Tensor) -> builtins.bool:
     """Whether both have the same shape and elements; counterpart of `torch.equal`."""
 def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The error function."""
-def erf_(self: Tensor) -> Tensor:
+def erf_(input: Tensor) -> Tensor:
     """In place: The error function."""
 def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`1 - erf(input)`."""
-def erfc_(self: Tensor) -> Tensor:
+def erfc_(input: Tensor) -> Tensor:
     """In place: `1 - erf(input)`."""
 def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The number whose error function is `input`."""
@@ -555,15 +555,15 @@ def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """e to the power of `input`."""
 def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """2 to the power of `input`."""
-def exp2_(self: Tensor) -> Tensor:
+def exp2_(input: Tensor) -> Tensor:
     """In place: 2 to the power of `input`."""
-def exp_(self: Tensor) -> Tensor:
+def exp_(input: Tensor) -> Tensor:
     """In place: e to the power of `input`."""
 def expand_copy(input: Tensor, size: builtins.int | Sequence[builtins.int], *, out: Tensor | None = None) -> Tensor:
     """Dimensions of size 1 repeated, without a copy; -1 leaves a size as it is."""
 def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`exp(input) - 1`, precise near 0."""
-def expm1_(self: Tensor) -> Tensor:
+def expm1_(input: Tensor) -> Tensor:
     """In place: `exp(input) - 1`, precise near 0."""
 def eye(n: builtins.int, m: builtins.int | None = None, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """Ones on the diagonal of `n` rows and `m` (as many) columns, zeros elsewhere."""
@@ -577,11 +577,11 @@ def feature_dropout_(input: Tensor, p: builtins.float, train: builtins.bool) -> 
     """`nn.functional.feature_dropout` without defaults, in place. Counterpart of `torch.feature_dropout_`."""
 def fill(input: Tensor, value: Tensor | builtins.complex) -> Tensor:
     """One number in place of all elements of `input`."""
-def fill_(self: Tensor, value: Tensor | builtins.complex) -> Tensor:
+def fill_(input: Tensor, value: Tensor | builtins.complex) -> Tensor:
     """In place: One number in place of all elements of `input`."""
 def fix(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The integer part."""
-def fix_(self: Tensor) -> Tensor:
+def fix_(input: Tensor) -> Tensor:
     """In place: The integer part."""
 def flatten(input: Tensor, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
     """Dimensions from `start_dim` to `end_dim` made one. Counterpart of `torch.flatten`."""
@@ -604,7 +604,7 @@ def float_power(input: Tensor | builtins.complex, exponent: Tensor | builtins.co
     """`input ** exponent` in double precision."""
 def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The next integer below."""
-def floor_(self: Tensor) -> Tensor:
+def floor_(input: Tensor) -> Tensor:
     """In place: The next integer below."""
 def floor_divide(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """The quotient, rounded down."""
@@ -616,11 +616,11 @@ def fmod(input: Tensor, other: Tensor | builtins.complex, *, out: Tensor | None 
     """What is left of a division rounded to zero; it has the sign of `input`."""
 def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`input` without its integer part."""
-def frac_(self: Tensor) -> Tensor:
+def frac_(input: Tensor) -> Tensor:
     """In place: `input` without its integer part."""
 def frexp(input: Tensor, *, out: tuple[Tensor, ...] | None = None) -> return_types.frexp:
     """Each number as a mantissa of at least a half, times a power of two."""
-def from_file(filename: str, shared: builtins.bool | None = None, size: builtins.int = 0, *, dtype: dtype | None = None, layout: Any = None, device: Any = None, pin_memory: builtins.bool = False) -> Tensor:
+def from_file(filename: str, shared: builtins.bool | None = None, size: builtins.int = 0, *, dtype: dtype | None = None, layout: Any = None, device: Any = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
     """A tensor on the memory of a file. Counterpart of `torch.from_file`."""
 def from_numpy(ndarray: Any) -> Tensor:
     """A leaf on the memory of a NumPy array; counterpart of `torch.from_numpy`."""
@@ -628,13 +628,13 @@ def frombuffer(buffer: Any, *, dtype: dtype, count: builtins.int = -1, offset: b
     """A leaf on the bytes of an object with a buffer, read as `dtype`. Counterpart of `torch.frombuffer`."""
 def full(size: Sequence[builtins.int], fill_value: builtins.complex | Tensor, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """`fill_value` everywhere, by default in the number's own dtype."""
-def full_like(input: Tensor, fill_value: Any, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, memory_format: memory_format | None = ..., out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
+def full_like(input: Tensor, fill_value: builtins.complex | Tensor, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, memory_format: memory_format | None = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """As `full`, with the shape, dtype and device of `input`, unless told otherwise."""
 def gather(input: Tensor, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False, out: Tensor | None = None) -> Tensor:
     """Along `dim` the elements at the positions that `index` gives: `input[i][index[i][j]]` for dimension 1."""
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The greatest common divisor."""
-def gcd_(self: Tensor, other: Tensor) -> Tensor:
+def gcd_(input: Tensor, other: Tensor) -> Tensor:
     """In place: The greatest common divisor."""
 def ge(input: Tensor, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """Whether the elements of `input` are larger or equal."""
@@ -666,9 +666,9 @@ def grid_sampler_2d(input: Tensor, grid: Tensor, interpolation_mode: builtins.in
     """`grid_sample` with numbers in place of words: bilinear, nearest, bicubic; zeros, border, reflection."""
 def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Tensor:
     """`grid_sample` with numbers in place of words: bilinear, nearest, bicubic; zeros, border, reflection."""
-def group_norm(input: Tensor, num_groups: builtins.int, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05) -> Tensor:
-    """`input` standardized over groups of its channels and all that comes after; times `weight`, plus `bias`."""
-def gru(input: Tensor, *arguments: Any, **named: Any) -> tuple[Tensor, ...]:
+def group_norm(input: Tensor, num_groups: builtins.int, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05, cudnn_enabled: builtins.bool = True) -> Tensor:
+    """`nn.functional.group_norm`. Counterpart of `torch.group_norm`."""
+def gru(*arguments: Any, **named: Any) -> tuple[Tensor, ...]:
     """All outputs of `nn.GRU` and its last state, with its parameters as a list."""
 def gru_cell(input: Tensor, hx: Any, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Any:
     """The next state of a cell, after `input` (batch, features)."""
@@ -683,11 +683,11 @@ def hardshrink(input: Tensor, lambd: builtins.float = 0.5, *, out: Tensor | None
     """`input`, or 0 where its magnitude is at most `lambd`."""
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
     """0 for negative numbers, 1 for positive ones, `values` at 0."""
-def hinge_embedding_loss(input: Tensor, target: Tensor, margin: builtins.float = 1.0, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: str = 'mean') -> Tensor:
-    """`input` where the target is 1, and `max(0, margin - input)` where it is -1."""
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: builtins.float = 1.0, reduction: builtins.int = 1) -> Tensor:
+    """`nn.functional.hinge_embedding_loss` with a number for its reduction: none, mean or sum."""
 def histc(input: Tensor, bins: builtins.int = 100, min: builtins.float = 0, max: builtins.float = 0, *, out: Tensor | None = None) -> Tensor:
     """How many elements are in each of `bins` equal ranges from `min` to `max`, by default those of the elements."""
-def histogram(input: Tensor, bins: builtins.int | Tensor, *, range: Sequence[builtins.float] | None = None, weight: Tensor | None = None, density: builtins.bool = False, out: Tensor | None = None) -> return_types.histogram:
+def histogram(input: Tensor, bins: builtins.int | Tensor = 100, *, range: Sequence[builtins.float] | None = None, weight: Tensor | None = None, density: builtins.bool = False, out: Tensor | None = None) -> return_types.histogram:
     """How many elements are in each bin, and the edges of the bins, as a named tuple."""
 def histogramdd(input: Tensor, bins: builtins.int | Sequence[builtins.int] | Sequence[Tensor], range: Sequence[builtins.float] | None = None, weight: Tensor | None = None, density: builtins.bool = False) -> Any:
     """How many points (*, dimensions) are in each cell, and the edges of each dimension, as a named tuple."""
@@ -699,7 +699,7 @@ def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`sqrt(input² + other²)`."""
 def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The modified Bessel function of the first kind, of order 0."""
-def i0_(self: Tensor) -> Tensor:
+def i0_(input: Tensor) -> Tensor:
     """In place: The modified Bessel function of the first kind, of order 0."""
 def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The regularized lower incomplete gamma function."""
@@ -715,7 +715,7 @@ def index_fill(input: Tensor, dim: builtins.int, index: Tensor, value: Tensor | 
     """`input` with one number written along `dim` at the positions in `index`."""
 def index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: builtins.bool = False) -> Tensor:
     """A copy with `values` written, or added, at `indices`. Counterpart of `torch.index_put`."""
-def index_put_(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: builtins.bool = False) -> Tensor:
+def index_put_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: builtins.bool = False) -> Tensor:
     """Writes `values` at `indices`, or adds them there, in place; counterpart of `torch.Tensor.index_put_`."""
 def index_reduce(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, reduce: str, *, include_self: builtins.bool = True, out: Tensor | None = None) -> Tensor:
     """Slices of `source` that go to one position along `dim` reduced, with `input`'s unless `include_self=False`."""
@@ -730,7 +730,7 @@ int16: dtype
 int32: dtype
 int64: dtype
 int8: dtype
-def inverse(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of a square matrix; LinAlgError where it is singular."""
 def is_complex(input: Tensor) -> builtins.bool:
     """Whether its elements are complex numbers; counterpart of `torch.is_complex`."""
@@ -782,15 +782,15 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Kronecker product: each element of `input` in turn times the whole of `other`."""
 def kthvalue(input: Tensor, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: tuple[Tensor, ...] | None = None) -> return_types.kthvalue:
     """The `k`th smallest element along `dim`, and where it was."""
-def layer_norm(input: Tensor, normalized_shape: builtins.int | Sequence[builtins.int], weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05) -> Tensor:
-    """`input` standardized over its last dimensions, those of `normalized_shape`; times `weight`, plus `bias`."""
+def layer_norm(input: Tensor, normalized_shape: Sequence[builtins.int], weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05, cudnn_enable: builtins.bool = True) -> Tensor:
+    """`nn.functional.layer_norm`. Counterpart of `torch.layer_norm`."""
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The least common multiple."""
-def lcm_(self: Tensor, other: Tensor) -> Tensor:
+def lcm_(input: Tensor, other: Tensor) -> Tensor:
     """In place: The least common multiple."""
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`input * 2 ** other`."""
-def ldexp_(self: Tensor, other: Tensor) -> Tensor:
+def ldexp_(input: Tensor, other: Tensor) -> Tensor:
     """In place: `input * 2 ** other`."""
 def le(input: Tensor, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """Whether the elements of `input` are smaller or equal."""
@@ -810,17 +810,17 @@ def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The natural logarithm."""
 def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm to base 10."""
-def log10_(self: Tensor) -> Tensor:
+def log10_(input: Tensor) -> Tensor:
     """In place: The logarithm to base 10."""
 def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`log(1 + input)`, precise near 0."""
-def log1p_(self: Tensor) -> Tensor:
+def log1p_(input: Tensor) -> Tensor:
     """In place: `log(1 + input)`, precise near 0."""
 def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm to base 2."""
-def log2_(self: Tensor) -> Tensor:
+def log2_(input: Tensor) -> Tensor:
     """In place: The logarithm to base 2."""
-def log_(self: Tensor) -> Tensor:
+def log_(input: Tensor) -> Tensor:
     """In place: The natural logarithm."""
 def log_softmax(input: Tensor, dim: builtins.int, dtype: dtype | None = None, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of softmax over `dim`."""
@@ -842,14 +842,14 @@ def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> T
     """Whether just one of the two is true."""
 def logit(input: Tensor, eps: builtins.float | None = None, *, out: Tensor | None = None) -> Tensor:
     """`log(x / (1 - x))`, with x clamped to between `eps` and `1 - eps`."""
-def logit_(self: Tensor, eps: builtins.float | None = None) -> Tensor:
+def logit_(input: Tensor, eps: builtins.float | None = None) -> Tensor:
     """In place: `log(x / (1 - x))`, with x clamped to between `eps` and `1 - eps`."""
 def logspace(start: Tensor | builtins.complex, end: Tensor | builtins.complex, steps: builtins.int, base: builtins.float = 10.0, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """`steps` powers of `base`, whose exponents go from `start` to `end`, equally far apart."""
 def logsumexp(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the sum of `exp(input)` over `dim`."""
 long: dtype
-def lstm(input: Tensor, *arguments: Any, **named: Any) -> tuple[Tensor, ...]:
+def lstm(*arguments: Any, **named: Any) -> tuple[Tensor, ...]:
     """All outputs of `nn.LSTM` and its last state, with its parameters as a list."""
 def lstm_cell(input: Tensor, hx: Any, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Any:
     """The next state of a cell, after `input` (batch, features)."""
@@ -857,14 +857,14 @@ def lstsq(*arguments: Any, **named: Any) -> Tensor:
     """RuntimeError: torch has taken it away. Counterpart of `torch.lstsq`."""
 def lt(input: Tensor, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """Whether the elements of `input` are smaller."""
-def lu(A: Tensor, pivot: builtins.bool = True, get_infos: builtins.bool = False) -> tuple[Tensor, ...]:
+def lu(A: Tensor, pivot: builtins.bool = True, get_infos: builtins.bool = False, out: Any = None) -> tuple[Tensor, ...]:
     """torch's older `linalg.lu_factor`, with `get_infos` its `linalg.lu_factor_ex`. Counterpart of `torch.lu`."""
 def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
     """torch's older `linalg.lu_solve`."""
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: builtins.bool = True, unpack_pivots: builtins.bool = True, *, out: tuple[Tensor, ...] | None = None) -> return_types.lu_unpack:
     """P, L and U from what `linalg.lu_factor` gave."""
-def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: builtins.float = 0.0, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: str = 'mean') -> Tensor:
-    """`max(0, -target * (input1 - input2) + margin)`, for targets 1 and -1."""
+def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: builtins.float = 0.0, reduction: builtins.int = 1) -> Tensor:
+    """`nn.functional.margin_ranking_loss` with a number for its reduction: none, mean or sum."""
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """`input` with one number wherever `mask` is true."""
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
@@ -873,7 +873,7 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
     """The elements where `mask` is true, in one dimension. Counterpart of `torch.masked_select`."""
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The matrix product; a vector counts as a row on the left, a column on the right, further dimensions as batch."""
-def matrix_exp(A: Tensor) -> Tensor:
+def matrix_exp(input: Tensor) -> Tensor:
     """The exponential of a square matrix: the limit of `A^n / n!`, summed up."""
 def matrix_power(input: Tensor, n: builtins.int, *, out: Tensor | None = None) -> Tensor:
     """A square matrix multiplied by itself `n` times; its inverse where `n` is negative."""
@@ -951,7 +951,7 @@ def mvlgamma(input: Tensor, p: builtins.int, *, out: Tensor | None = None) -> Te
     """The logarithm of the multivariate gamma function of dimension `p`."""
 def nan_to_num(input: Tensor, nan: builtins.float | None = None, posinf: builtins.float | None = None, neginf: builtins.float | None = None, *, out: Tensor | None = None) -> Tensor:
     """`input` with NaN (by 0), infinity (by the largest number) and minus infinity (by the smallest) replaced."""
-def nan_to_num_(self: Tensor, nan: builtins.float | None = None, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Tensor:
+def nan_to_num_(input: Tensor, nan: builtins.float | None = None, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Tensor:
     """In place: `input` with NaN (by 0), infinity (by the largest number) and minus infinity (by the smallest) replaced."""
 def nanmean(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The mean of the elements that are not NaN."""
@@ -964,11 +964,11 @@ def nanquantile(input: Tensor, q: Tensor | builtins.float, dim: builtins.int | N
     """The quantiles `q` of the elements that are not NaN, along `dim` or of all. Counterpart of `torch.nanquantile`."""
 def nansum(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The sum of the elements that are not NaN."""
-def narrow(self: Tensor, dim: builtins.int, start: builtins.int | Tensor, length: builtins.int) -> Tensor:
+def narrow(input: Tensor, dim: builtins.int, start: builtins.int | Tensor, length: builtins.int) -> Tensor:
     """`length` indices of dimension `dim` from `start` on: a view. Counterpart of `torch.narrow`."""
-def narrow_copy(self: Tensor, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
+def narrow_copy(input: Tensor, dim: builtins.int, start: builtins.int, length: builtins.int, *, out: Tensor | None = None) -> Tensor:
     """As `narrow`, with a storage of its own. Counterpart of `torch.narrow_copy`."""
-def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: builtins.bool, momentum: builtins.float, eps: builtins.float) -> tuple[Tensor, Tensor, Tensor]:
+def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: builtins.bool, momentum: builtins.float, eps: builtins.float, *, out: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """`batch_norm`, and the means and reciprocal deviations of the batch."""
 def native_dropout(input: Tensor, p: builtins.float, train: builtins.bool | None) -> tuple[Tensor, Tensor]:
     """`dropout`, and the mask of kept elements. Counterpart of `torch.native_dropout`."""
@@ -982,27 +982,30 @@ def ne(input: Tensor, other: Tensor | builtins.complex, *, out: Tensor | None = 
     """Whether the elements differ."""
 def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`-input`."""
-def neg_(self: Tensor) -> Tensor:
+def neg_(input: Tensor) -> Tensor:
     """In place: `-input`."""
 def negative(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`-input`."""
-def negative_(self: Tensor) -> Tensor:
+def negative_(input: Tensor) -> Tensor:
     """In place: `-input`."""
 newaxis: None
 def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The next representable number after `input` in the direction of `other`."""
 def nonzero(input: Tensor, *, as_tuple: builtins.bool = False, out: Tensor | None = None) -> Any:
     """Where the elements are that are not zero: a row of indices each, or a tensor per dimension. As in torch."""
-def nonzero_static(input: Tensor, *, size: builtins.int, fill_value: builtins.int = -1) -> Tensor:
+def nonzero_static(input: Tensor, *, size: builtins.int, fill_value: builtins.int = -1, out: Tensor | None = None) -> Tensor:
     """`size` rows of `nonzero`, too few being filled up with `fill_value`. Counterpart of `torch.nonzero_static`."""
-def norm(input: Tensor, p: Any = 'fro', dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
+def norm(input: Tensor, p: Any = 'fro', dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, out: Tensor | None = None, dtype: dtype | None = None) -> Tensor:
     """The norm over `dim` (all dimensions by default): Euclidean, of order `p`, or "nuc", of singular values."""
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Sequence[builtins.int] | None = None, *, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | None = None, **named: Any) -> Tensor:
     """Normal random numbers: `normal(mean, std)` of tensors, elementwise, or `normal(0.0, 1.0, (2, 3))`."""
 def not_equal(input: Tensor, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """Whether the elements differ."""
-def nuclear_norm(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = (-2, -1), keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+@overload
+def nuclear_norm(input: Tensor, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """torch's older `linalg.matrix_norm` of order "nuc"."""
+@overload
+def nuclear_norm(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor: ...
 def numel(input: Tensor) -> builtins.int:
     """The number of elements; counterpart of `torch.numel`."""
 @overload
@@ -1010,11 +1013,11 @@ def ones(size: builtins.int | Sequence[builtins.int], *, out: Tensor | None = No
     """Ones."""
 @overload
 def ones(*size: builtins.int, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
-def ones_like(input: Tensor, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, memory_format: memory_format | None = ..., out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
+def ones_like(input: Tensor, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, memory_format: memory_format | None = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """As `ones`, with the shape, dtype and device of `input`, unless told otherwise."""
-def orgqr(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
+def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Q of QR, from the reflections that `geqrf` gives: the first columns of their product."""
-def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: builtins.bool = True, transpose: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: builtins.bool = True, transpose: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """`other` times the product of the reflections that `geqrf` gives, from the left or the right; or its adjoint."""
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Each element of one vector times each of another, as a matrix."""
@@ -1059,14 +1062,14 @@ def quantile(input: Tensor, q: Tensor | builtins.float, dim: builtins.int | None
 quint8: dtype
 def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Radians as degrees."""
-def rad2deg_(self: Tensor) -> Tensor:
+def rad2deg_(input: Tensor) -> Tensor:
     """In place: Radians as degrees."""
 @overload
 def rand(size: builtins.int | Sequence[builtins.int], *, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """Uniform random numbers from [0, 1)."""
 @overload
 def rand(*size: builtins.int, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
-def rand_like(input: Tensor, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, memory_format: memory_format | None = ..., generator: Generator | None = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
+def rand_like(input: Tensor, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, memory_format: memory_format | None = None, generator: Generator | None = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """As `rand`, with the shape, dtype and device of `input`, unless told otherwise."""
 @overload
 def randint(high: builtins.int, size: Sequence[builtins.int], *, generator: Generator | None = None, dtype: dtype | None = None, **named: Any) -> Tensor:
@@ -1080,7 +1083,7 @@ def randn(size: builtins.int | Sequence[builtins.int], *, generator: Generator |
     """Random numbers from the standard normal distribution."""
 @overload
 def randn(*size: builtins.int, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
-def randn_like(input: Tensor, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, memory_format: memory_format | None = ..., generator: Generator | None = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
+def randn_like(input: Tensor, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, memory_format: memory_format | None = None, generator: Generator | None = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """As `randn`, with the shape, dtype and device of `input`, unless told otherwise."""
 def randperm(n: builtins.int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | None = None, device: Any = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
     """The integers below `n`, shuffled. Counterpart of `torch.randperm`."""
@@ -1092,35 +1095,43 @@ def real(input: Tensor) -> Tensor:
     """The real part: a view of a complex tensor, a real tensor itself. Counterpart of `torch.real`."""
 def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`1 / input`."""
-def reciprocal_(self: Tensor) -> Tensor:
+def reciprocal_(input: Tensor) -> Tensor:
     """In place: `1 / input`."""
 def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The positive part; its derivative is 0 at 0, and 1 at NaN."""
-def relu_(self: Tensor) -> Tensor:
+def relu_(input: Tensor) -> Tensor:
     """In place: The positive part; its derivative is 0 at 0, and 1 at NaN."""
 def remainder(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """What is left of a division rounded down; it has the sign of `other`."""
 def renorm(input: Tensor, p: builtins.float, dim: builtins.int, maxnorm: builtins.float, *, out: Tensor | None = None) -> Tensor:
     """The slices along `dim`, those with a norm above `maxnorm` scaled down to it."""
-def repeat_interleave(input: Tensor, repeats: Tensor | builtins.int | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Tensor:
+@overload
+def repeat_interleave(input: Tensor, repeats: Tensor | builtins.int, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Tensor:
     """Each element `repeats` times, next to one another along `dim`; flat without it. As `torch.repeat_interleave`."""
+@overload
+def repeat_interleave(repeats: Tensor, *, output_size: builtins.int | None = None) -> Tensor: ...
 def reshape(input: Tensor, shape: Sequence[builtins.int]) -> Tensor:
     """The same elements in another shape, a view where torch has one. Counterpart of `torch.reshape`."""
-def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: memory_format | None = None) -> Tensor:
+def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: memory_format | None = None) -> Tensor:
     """In place: the shape of another tensor, as `resize_`. Counterpart of `torch.Tensor.resize_as_`."""
 def resolve_conj(input: Tensor) -> Tensor:
     """The tensor, or a copy of one that is a conjugated view. Counterpart of `torch.resolve_conj`."""
 def resolve_neg(input: Tensor) -> Tensor:
     """The tensor, or a copy of one that is a negated view. Counterpart of `torch.resolve_neg`."""
-def result_type(tensor1: Any, tensor2: Any) -> dtype:
+@overload
+def result_type(tensor: Tensor, other: Tensor | builtins.complex) -> dtype:
     """What an operation on the two, tensors or numbers, gives; counterpart of `torch.result_type`."""
+@overload
+def result_type(scalar: builtins.complex, tensor: Tensor) -> dtype: ...
+@overload
+def result_type(scalar1: builtins.complex, scalar2: builtins.complex) -> dtype: ...
 def rms_norm(input: Tensor, normalized_shape: builtins.int | Sequence[builtins.int], weight: Tensor | None = None, eps: builtins.float | None = None) -> Tensor:
     """`input` over the root of its mean square over the dimensions of `normalized_shape`; times `weight`."""
-def rnn_relu(input: Tensor, *arguments: Any, **named: Any) -> tuple[Tensor, ...]:
+def rnn_relu(*arguments: Any, **named: Any) -> tuple[Tensor, ...]:
     """All outputs of `nn.RNN` and its last state, with its parameters as a list."""
 def rnn_relu_cell(input: Tensor, hx: Any, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Any:
     """The next state of a cell, after `input` (batch, features)."""
-def rnn_tanh(input: Tensor, *arguments: Any, **named: Any) -> tuple[Tensor, ...]:
+def rnn_tanh(*arguments: Any, **named: Any) -> tuple[Tensor, ...]:
     """All outputs of `nn.RNN` and its last state, with its parameters as a list."""
 def rnn_tanh_cell(input: Tensor, hx: Any, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Any:
     """The next state of a cell, after `input` (batch, features)."""
@@ -1134,19 +1145,19 @@ def round(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 @overload
 def round(input: Tensor, *, decimals: builtins.int, out: Tensor | None = None) -> Tensor: ...
 @overload
-def round_(self: Tensor) -> Tensor:
+def round_(input: Tensor) -> Tensor:
     """In place: The nearest integer, of two equally near the even one."""
 @overload
-def round_(self: Tensor, *, decimals: builtins.int) -> Tensor: ...
+def round_(input: Tensor, *, decimals: builtins.int) -> Tensor: ...
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Arrays one after another along their first dimension; vectors as rows."""
-def rrelu(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False, inplace: builtins.bool = False) -> Tensor:
-    """`leaky_relu` with a slope that is drawn for each number, or when not training the mean of the bounds."""
-def rrelu_(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False) -> Tensor:
+def rrelu(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False, generator: Generator | None = None) -> Tensor:
+    """`nn.functional.rrelu`, with a generator. Counterpart of `torch.rrelu`."""
+def rrelu_(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False, generator: Generator | None = None) -> Tensor:
     """`rrelu`, written into `input`. Counterpart of `torch.nn.functional.rrelu_`."""
 def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`1 / sqrt(input)`."""
-def rsqrt_(self: Tensor) -> Tensor:
+def rsqrt_(input: Tensor) -> Tensor:
     """In place: `1 / sqrt(input)`."""
 @overload
 def rsub(input: Tensor, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
@@ -1170,15 +1181,15 @@ def seed() -> builtins.int:
     """Seeds the default generator by what the machine's own source gives, and returns that."""
 def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor | None = None, axis: builtins.int = 0, unsafe: builtins.bool = False, initial: builtins.float | None = None) -> Tensor:
     """The "sum", "mean", "max", "min" or "prod" of each segment of dimension `axis`."""
-def select(self: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
+def select(input: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
     """One index of dimension `dim`, which goes away: a view. Counterpart of `torch.select`."""
-def select_copy(self: Tensor, dim: builtins.int, index: builtins.int, *, out: Tensor | None = None) -> Tensor:
+def select_copy(input: Tensor, dim: builtins.int, index: builtins.int, *, out: Tensor | None = None) -> Tensor:
     """As `select_method`, each with a storage of its own. Counterpart of `torch.select_copy`."""
 def select_scatter(input: Tensor, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
     """`input` with one index of one dimension replaced by `src`."""
 def selu(input: Tensor) -> Tensor:
     """`elu` with the two constants that keep mean 0 and variance 1 through the layers."""
-def selu_(self: Tensor) -> Tensor:
+def selu_(input: Tensor) -> Tensor:
     """In place: `elu` with the two constants that keep mean 0 and variance 1 through the layers."""
 def set_default_tensor_type(t: Any) -> None:
     """Makes the dtype of an old tensor type the default; counterpart of `torch.set_default_tensor_type`."""
@@ -1201,7 +1212,7 @@ def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 short: dtype
 def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`1 / (1 + exp(-input))`."""
-def sigmoid_(self: Tensor) -> Tensor:
+def sigmoid_(input: Tensor) -> Tensor:
     """In place: `1 / (1 + exp(-input))`."""
 def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """-1, 0 or 1."""
@@ -1209,21 +1220,21 @@ def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Whether its sign is minus, be it that of a zero."""
 def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sine of an angle in radians."""
-def sin_(self: Tensor) -> Tensor:
+def sin_(input: Tensor) -> Tensor:
     """In place: The sine of an angle in radians."""
 def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`sin(πx) / (πx)`, and 1 at 0."""
-def sinc_(self: Tensor) -> Tensor:
+def sinc_(input: Tensor) -> Tensor:
     """In place: `sin(πx) / (πx)`, and 1 at 0."""
 def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic sine."""
-def sinh_(self: Tensor) -> Tensor:
+def sinh_(input: Tensor) -> Tensor:
     """In place: The hyperbolic sine."""
 def slice_copy(input: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | None = None) -> Tensor:
     """A copy of `x[start:end:step]` of one dimension."""
 def slice_scatter(input: Tensor, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | None = None) -> Tensor:
     """`input` with a slice of one dimension replaced by `src`."""
-def slogdet(A: Tensor, *, out: tuple[Tensor, ...] | None = None) -> return_types.linalg_slogdet:
+def slogdet(input: Tensor, *, out: tuple[Tensor, ...] | None = None) -> return_types.linalg_slogdet:
     """The sign of the determinant, of a complex one its phase, and the logarithm of its magnitude."""
 def softmax(input: Tensor, dim: builtins.int, dtype: dtype | None = None, *, out: Tensor | None = None) -> Tensor:
     """`exp(input)`, scaled to a sum of 1 over `dim`."""
@@ -1236,21 +1247,21 @@ sparse_bsr: layout
 sparse_coo: layout
 sparse_csc: layout
 sparse_csr: layout
-def split(self: Tensor, split_size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
-    """Pieces of `split_size` indices, or of the sizes listed, along `dim`: views. Counterpart of `torch.split`."""
-def split_copy(self: Tensor, split_size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0, *, out: Tensor | None = None) -> tuple[Tensor, ...]:
+def split(tensor: Tensor, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
+    """Pieces of so many indices, or of the sizes listed, along `dim`: views. Counterpart of `torch.split`."""
+def split_copy(input: Tensor, split_size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0, *, out: Tensor | None = None) -> tuple[Tensor, ...]:
     """As `split`, each with a storage of its own. Counterpart of `torch.split_copy`."""
-def split_with_sizes(self: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
+def split_with_sizes(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
     """Pieces of the sizes listed along `dim`: views. Counterpart of `torch.split_with_sizes`."""
-def split_with_sizes_copy(self: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0, *, out: Tensor | None = None) -> tuple[Tensor, ...]:
+def split_with_sizes_copy(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0, *, out: Tensor | None = None) -> tuple[Tensor, ...]:
     """As `split_with_sizes`, each with a storage of its own. Counterpart of `torch.split_with_sizes_copy`."""
 def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The square root."""
-def sqrt_(self: Tensor) -> Tensor:
+def sqrt_(input: Tensor) -> Tensor:
     """In place: The square root."""
 def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`input ** 2`."""
-def square_(self: Tensor) -> Tensor:
+def square_(input: Tensor) -> Tensor:
     """In place: `input ** 2`."""
 def squeeze(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
     """Without the dimensions of size 1, or without those among `dim` that are."""
@@ -1272,7 +1283,7 @@ def std_mean(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = 
 def std_mean(input: Tensor, unbiased: builtins.bool) -> tuple[Tensor, Tensor]: ...
 @overload
 def std_mean(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None, unbiased: builtins.bool = True, keepdim: builtins.bool = False) -> tuple[Tensor, Tensor]: ...
-def stft(input: Tensor, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, pad_mode: str = 'reflect', normalized: builtins.bool = False, onesided: builtins.bool | None = None, return_complex: builtins.bool | None = None) -> Tensor:
+def stft(input: Tensor, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, pad_mode: str = 'reflect', normalized: builtins.bool = False, onesided: builtins.bool | None = None, return_complex: builtins.bool | None = None, align_to_window: builtins.bool | None = None) -> Tensor:
     """The spectra of the frames of a signal (*, length), each `n_fft` long: (*, frequencies, frames)."""
 @overload
 def sub(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
@@ -1306,21 +1317,21 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: builtins.int | None = No
     """As `gather`, with shapes that broadcast in all dimensions but `dim`; without `dim`, of the flattened tensor."""
 def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The tangent of an angle in radians."""
-def tan_(self: Tensor) -> Tensor:
+def tan_(input: Tensor) -> Tensor:
     """In place: The tangent of an angle in radians."""
 def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic tangent."""
-def tanh_(self: Tensor) -> Tensor:
+def tanh_(input: Tensor) -> Tensor:
     """In place: The hyperbolic tangent."""
 def tensor(data: Any, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """A leaf with a copy of `data`: a number, nested sequences of numbers, an array or a tensor."""
 def tensor_split(input: Tensor, indices_or_sections: Tensor | builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
     """Pieces of `dim` between the given indices, or a number of nearly equal ones. Counterpart of `torch.tensor_split`."""
-def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Tensor | None = None) -> Tensor:
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
     """The sum of products over the last `dims` dimensions of `a` and the first of `b`, or over those listed."""
-def threshold(input: Tensor, threshold: builtins.float, value: builtins.float) -> Tensor:
+def threshold(input: Tensor, threshold: builtins.float, value: builtins.float, *, out: Tensor | None = None) -> Tensor:
     """`input`, or `value` where it is not above the threshold."""
-def threshold_(self: Tensor, threshold: builtins.float, value: builtins.float) -> Tensor:
+def threshold_(input: Tensor, threshold: builtins.float, value: builtins.float) -> Tensor:
     """In place: `input`, or `value` where it is not above the threshold."""
 def tile(input: Tensor, dims: builtins.int | Sequence[builtins.int]) -> Tensor:
     """The whole tensor `dims` times along each dimension; missing leading numbers are 1."""
@@ -1342,8 +1353,8 @@ def tril(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None
     """The lower triangle of each matrix, up to a diagonal; zeros above it."""
 def tril_indices(row: builtins.int, col: builtins.int, offset: builtins.int = 0, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """Rows and columns of the elements on and below a diagonal."""
-def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: builtins.float = 1.0, p: builtins.float = 2.0, eps: builtins.float = 1e-06, swap: builtins.bool = False, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: str = 'mean') -> Tensor:
-    """`max(0, distance to positive - distance to negative + margin)`, both measured from the anchor."""
+def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: builtins.float = 1.0, p: builtins.float = 2.0, eps: builtins.float = 1e-06, swap: builtins.bool = False, reduction: builtins.int = 1) -> Tensor:
+    """`nn.functional.triplet_margin_loss` with a number for its reduction: none, mean or sum."""
 def triu(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """The upper triangle of each matrix, from a diagonal on; zeros below it."""
 def triu_indices(row: builtins.int, col: builtins.int, offset: builtins.int = 0, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
@@ -1352,7 +1363,7 @@ def true_divide(input: Tensor | builtins.complex, other: Tensor | builtins.compl
     """`input / other`; of integers, too, the result is floating."""
 def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The integer part."""
-def trunc_(self: Tensor) -> Tensor:
+def trunc_(input: Tensor) -> Tensor:
     """In place: The integer part."""
 def typename(obj: Any) -> str:
     """What torch calls the type of something: of a tensor its old type. Counterpart of `torch.typename`."""
@@ -1360,9 +1371,9 @@ uint16: dtype
 uint32: dtype
 uint64: dtype
 uint8: dtype
-def unbind(self: Tensor, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+def unbind(input: Tensor, dim: builtins.int = 0) -> tuple[Tensor, ...]:
     """Every index of dimension `dim`, as views. Counterpart of `torch.unbind`."""
-def unbind_copy(self: Tensor, dim: builtins.int = 0, *, out: Tensor | None = None) -> tuple[Tensor, ...]:
+def unbind_copy(input: Tensor, dim: builtins.int = 0, *, out: Tensor | None = None) -> tuple[Tensor, ...]:
     """As `unbind`, each with a storage of its own. Counterpart of `torch.unbind_copy`."""
 def unflatten(input: Tensor, dim: builtins.int, sizes: Sequence[builtins.int]) -> Tensor:
     """One dimension made several, of the given sizes, one of which may be -1: a view. As `torch.unflatten`."""
@@ -1376,9 +1387,9 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """The indices in each dimension of positions in a flattened tensor. Counterpart of `torch.unravel_index`."""
 def unsafe_chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
     """As `chunk`, each with a storage of its own. Counterpart of `torch.unsafe_chunk`."""
-def unsafe_split(self: Tensor, split_size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
+def unsafe_split(input: Tensor, split_size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
     """As `split`, each with a storage of its own. Counterpart of `torch.unsafe_split`."""
-def unsafe_split_with_sizes(self: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
+def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
     """As `split_with_sizes`, each with a storage of its own. Counterpart of `torch.unsafe_split_with_sizes`."""
 def unsqueeze(input: Tensor, dim: builtins.int) -> Tensor:
     """The tensor with a new dimension of size 1 at `dim`."""
@@ -1412,8 +1423,11 @@ def view_as_real(input: Tensor) -> Tensor:
     """Complex numbers as pairs of real ones, along a last dimension of size 2."""
 def view_as_real_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers as pairs of real ones, along a last dimension of size 2."""
+@overload
 def view_copy(input: Tensor, size: builtins.int | Sequence[builtins.int], *, out: Tensor | None = None) -> Tensor:
     """The same elements, in order, in another shape; one size may be -1. Never a copy."""
+@overload
+def view_copy(input: Tensor, dtype: dtype, *, out: Tensor | None = None) -> Tensor: ...
 def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """`tensor_split` along a fixed dimension, into equal pieces. Counterpart of `torch.vsplit`."""
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
@@ -1425,14 +1439,14 @@ def where(condition: Tensor) -> tuple[Tensor, ...]:
 def where(condition: Tensor, input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor: ...
 def xlogy(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """`input * log(other)`, 0 where `input` is."""
-def xlogy_(self: Tensor | builtins.complex, other: Tensor | builtins.complex) -> Tensor:
+def xlogy_(input: Tensor | builtins.complex, other: Tensor | builtins.complex) -> Tensor:
     """In place: `input * log(other)`, 0 where `input` is."""
-def zero_(self: Tensor) -> Tensor:
+def zero_(input: Tensor) -> Tensor:
     """In place: Zeros in place of `input`."""
 @overload
 def zeros(size: builtins.int | Sequence[builtins.int], *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """Zeros."""
 @overload
 def zeros(*size: builtins.int, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
-def zeros_like(input: Tensor, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, memory_format: memory_format | None = ..., out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
+def zeros_like(input: Tensor, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, memory_format: memory_format | None = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """As `zeros`, with the shape, dtype and device of `input`, unless told otherwise."""

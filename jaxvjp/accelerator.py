@@ -99,9 +99,9 @@ def empty_cache() -> None:
     _kind()
 
 
-def memory_stats(device: Any = None) -> dict[str, int]:
+def memory_stats(device_index: Any = None) -> dict[str, int]:
     """What JAX tells of the device's memory, by JAX's names. Counterpart of `torch.accelerator.memory_stats`."""
-    return devices.memory(_kind() if device is None else device)
+    return devices.memory(_kind() if device_index is None else device_index)
 
 
 def memory_allocated(device_index: Any = None) -> int:

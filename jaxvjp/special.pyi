@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import dtype
 
-def airy_ai(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def airy_ai(x: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Airy's function Ai, the solution of `y'' = x y` that falls to 0."""
 def bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Bessel function of the first kind, of order 0."""
@@ -92,11 +92,14 @@ def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The derivative of order `n` of `digamma`."""
 def psi(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The derivative of `lgamma`."""
+@overload
 def round(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The nearest integer, of two equally near the even one."""
-def scaled_modified_bessel_k0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+@overload
+def round(input: Tensor, *, decimals: int, out: Tensor | None = None) -> Tensor: ...
+def scaled_modified_bessel_k0(x: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`exp(input)` times the modified Bessel function of the second kind, of order 0."""
-def scaled_modified_bessel_k1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def scaled_modified_bessel_k1(x: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`exp(input)` times the modified Bessel function of the second kind, of order 1."""
 def shifted_chebyshev_polynomial_t(x: Tensor | complex, n: Tensor | complex, *, out: Tensor | None = None) -> Tensor:
     """The shifted Chebyshev polynomial of the first kind of order `n`, cut to a whole number; 0 where that is negative."""
@@ -110,7 +113,7 @@ def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`sin(πx) / (πx)`, and 1 at 0."""
 def softmax(input: Tensor, dim: int, dtype: dtype | None = None, *, out: Tensor | None = None) -> Tensor:
     """`exp(input)`, scaled to a sum of 1 over `dim`."""
-def spherical_bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def spherical_bessel_j0(x: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The spherical Bessel function of the first kind, of order 0: sin(x)/x."""
 def xlog1py(input: Tensor | complex, other: Tensor | complex, *, out: Tensor | None = None) -> Tensor:
     """`input * log(1 + other)`, 0 where `input` is."""

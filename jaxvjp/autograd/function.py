@@ -50,16 +50,16 @@ TWO_RULES = (
 )
 
 
-def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
+def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Marks a `backward` that shall not be recorded, such as one in NumPy: differentiating it raises RuntimeError.
 
     Counterpart of `torch.autograd.function.once_differentiable`.
     """
 
-    @wraps(backward)
+    @wraps(fn)
     def unrecorded(ctx: Any, *gradients: Any) -> Any:
         with tracking(False):
-            returned = backward(ctx, *gradients)
+            returned = fn(ctx, *gradients)
         if not grad_mode().enabled or not any(isinstance(each, Tensor) and each.requires_grad for each in gradients):
             return returned
         listed = returned if isinstance(returned, tuple) else (returned,)
@@ -79,8 +79,8 @@ class FunctionMeta(type):
 
     _backward_cls: type[BackwardCFunction]
 
-    def __init__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, Any]) -> None:
-        super().__init__(name, bases, attributes)
+    def __init__(cls, name: str, bases: tuple[type, ...], attrs: dict[str, Any]) -> None:
+        super().__init__(name, bases, attrs)
         cls._backward_cls = type(name + "Backward", (BackwardCFunction,), {"_forward_cls": cls})
 
 

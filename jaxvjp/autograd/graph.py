@@ -114,21 +114,21 @@ class Node(metaclass=ABCMeta):  # noqa: B024 - for `register`
         shown = tuple([wrap(found[each]) if each in found else None for each in inputs])
         return shown[0] if len(shown) == 1 else shown
 
-    def register_prehook(self, hook: Callable[[tuple[Any, ...]], Any]) -> RemovableHandle:
-        """Calls `hook(grad_outputs)` before this step; a tuple that it returns replaces them.
+    def register_prehook(self, fn: Callable[[tuple[Any, ...]], Any]) -> RemovableHandle:
+        """Calls `fn(grad_outputs)` before this step; a tuple that it returns replaces them.
 
         Before an `AccumulateGrad` step is when `backward` has the leaf's gradient complete, after its tensor hooks.
         """
-        return RemovableHandle(self._hooks().before, hook_of_level(self._node, hook))
+        return RemovableHandle(self._hooks().before, hook_of_level(self._node, fn))
 
-    def register_hook(self, hook: Callable[[tuple[Any, ...], tuple[Any, ...]], Any]) -> RemovableHandle:
-        """Calls `hook(grad_inputs, grad_outputs)` after this step; a tuple that it returns replaces `grad_inputs`.
+    def register_hook(self, fn: Callable[[tuple[Any, ...], tuple[Any, ...]], Any]) -> RemovableHandle:
+        """Calls `fn(grad_inputs, grad_outputs)` after this step; a tuple that it returns replaces `grad_inputs`.
 
         After an `AccumulateGrad` step there are no `grad_inputs`, and the leaf has its new `grad`.
         """
-        before, hook = other_step(whole(self._node), hook)
+        before, fn = other_step(whole(self._node), fn)
         hooks = self._hooks()
-        return RemovableHandle(hooks.before if before else hooks.after, hook_of_level(self._node, hook))
+        return RemovableHandle(hooks.before if before else hooks.after, hook_of_level(self._node, fn))
 
     def _hooks(self) -> StepHooks:
         known = whole(self._node).step_hooks

@@ -201,13 +201,13 @@ class MixtureSameFamily(Distribution):
         distance = component.mean - self.mean.unsqueeze(self._place)
         return self._average(component.variance) + self._average(distance**2)
 
-    def cdf(self, value: Tensor) -> Tensor:
-        found = self._component_distribution.cdf(value.unsqueeze(self._place))
+    def cdf(self, x: Tensor) -> Tensor:
+        found = self._component_distribution.cdf(x.unsqueeze(self._place))
         return (found * self._mixture_distribution.probs).sum(-1)
 
     @checked
-    def log_prob(self, value: Tensor) -> Tensor:
-        logs = self._component_distribution.log_prob(value.unsqueeze(self._place))
+    def log_prob(self, x: Tensor) -> Tensor:
+        logs = self._component_distribution.log_prob(x.unsqueeze(self._place))
         return (logs + self._mixture_distribution.logits.log_softmax(-1)).logsumexp(-1)
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:

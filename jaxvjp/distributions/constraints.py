@@ -57,7 +57,7 @@ class _Dependent(Constraint):
             event_dim=self._event_dim if event_dim is NotImplemented else event_dim,
         )
 
-    def check(self, value: Tensor) -> Tensor:
+    def check(self, x: Tensor) -> Tensor:
         raise ValueError("Cannot determine validity of dependent constraint")
 
     __repr__ = Constraint.__repr__
@@ -219,8 +219,8 @@ class _Simplex(Constraint):
 class _Multinomial(_Below):
     is_discrete, event_dim = True, 1
 
-    def check(self, value: Tensor) -> Tensor:
-        return (value >= 0).all(-1) & (value.sum(-1) <= self.upper_bound)
+    def check(self, x: Tensor) -> Tensor:
+        return (x >= 0).all(-1) & (x.sum(-1) <= self.upper_bound)
 
     def __repr__(self) -> str:
         return "Multinomial()"

@@ -38,10 +38,11 @@ def checked(method: F) -> F:
     """A method of a value, which is checked to be in the support, where arguments are validated."""
 
     @wraps(method)
-    def call(self: Distribution, value: Tensor) -> Any:
+    def call(self: Distribution, *value: Tensor, **named: Tensor) -> Any:
         if self._validate_args:
-            self._validate_sample(value)
-        return method(self, value)
+            for each in (*value, *named.values()):
+                self._validate_sample(each)
+        return method(self, *value, **named)
 
     return call  # type: ignore[return-value]
 

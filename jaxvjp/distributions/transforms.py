@@ -284,7 +284,7 @@ class CorrCholeskyTransform(Transform):
     def _inverse(self, y: Tensor) -> Tensor:
         return (tril_matrix_to_vec(y, -1) / tril_matrix_to_vec(self._left(y), -1).sqrt()).atanh()
 
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor, intermediates: Any = None) -> Tensor:
         rows = tril_matrix_to_vec(1 - y.square().cumsum(-1), -2).log().sum(-1) / 2
         return rows - 2 * (x + F.softplus(-2 * x) - math.log(2)).sum(-1)
 

@@ -162,15 +162,7 @@ def full(size: Sequence[int], fill_value: complex | Tensor, *, dtype: Dtype | No
     return _full(sizes("full", (size,)), fitted(value, own), own.numpy), own
 
 
-def _filled(fill_value: Any, size: Any, **named: Any) -> Tensor:
-    return full(size, fill_value, **named)
-
-
-_filled.__name__ = "full"
-show_signature(_filled, _filled, full)
-
-
-full_like = like(_filled)
+full_like = like(full)
 for _create in (ones, zeros, empty, full):
     new_method(_create, _create.__name__)
 

@@ -89,7 +89,7 @@ def _check_leaf(tensor: Any) -> None:
         )
 
 
-def from_dlpack(ext_tensor: Any, *, copy: bool = False) -> Tensor:
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A leaf with the memory of an object that has `__dlpack__`, shared where JAX can read it; see `from_torch`.
 
     Raises:
@@ -97,6 +97,8 @@ def from_dlpack(ext_tensor: Any, *, copy: bool = False) -> Tensor:
 
     Counterpart of `torch.from_dlpack`.
     """
+    if device is not None:
+        return from_dlpack(ext_tensor, copy=copy).to(device)
     if isinstance(ext_tensor, np.ndarray) and not copy:
         return from_numpy(ext_tensor)
     if isinstance(ext_tensor, Tensor):

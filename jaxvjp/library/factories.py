@@ -181,7 +181,7 @@ def like(create: Callable[..., Tensor], random: bool = False) -> Callable[..., T
         *arguments: Any,
         dtype: Dtype | None = None,
         device: Device | str | int | None = None,
-        memory_format: memory_format | None = preserve_format,
+        memory_format: memory_format | None = None,
         **named: Any,
     ) -> Tensor:
         if not isinstance(input, Tensor):
@@ -190,7 +190,7 @@ def like(create: Callable[..., Tensor], random: bool = False) -> Callable[..., T
         dtype = taken(name, dtype)
 
         def filled(shape: tuple[int, ...]) -> Tensor:
-            made: Tensor = create(*arguments, shape, dtype=dtype or input.dtype, device=where, **named)
+            made: Tensor = create(shape, *arguments, dtype=dtype or input.dtype, device=where, **named)
             return made
 
         form = memory_format or preserve_format

@@ -42,6 +42,7 @@ def from_file(
     layout: Any = None,
     device: Any = None,
     pin_memory: bool = False,
+    requires_grad: bool = False,
 ) -> Tensor:
     """A tensor on the memory of a file. Counterpart of `torch.from_file`.
 
@@ -67,8 +68,8 @@ def from_file(
             "With `shared=True` it is made longer."
         )
     if not length:
-        return empty(0, dtype=own, device=device)
+        return empty(0, dtype=own, device=device, requires_grad=requires_grad)
     memory = np.memmap(filename, np.uint8, "r+" if shared else "c", shape=(length,))
     known = own.numpy.kind != "V"
     made = from_numpy(memory.view(own.numpy) if known else memory)
-    return (made if known else made.view(own)).to(device=device)
+    return (made if known else made.view(own)).to(device=device).requires_grad_(requires_grad)

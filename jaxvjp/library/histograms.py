@@ -27,7 +27,7 @@ C_TYPES = {"float32": "float", "float64": "double", "int64": "long int", "int32"
 @public(out=True)
 def histogram(
     input: Tensor,
-    bins: int | Tensor,
+    bins: int | Tensor = 100,
     *,
     range: Sequence[float] | None = None,
     weight: Tensor | None = None,

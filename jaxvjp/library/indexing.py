@@ -164,12 +164,14 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
 
 
 @public("method function")
-def index_put_(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+def index_put_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
     """Writes `values` at `indices`, or adds them there, in place; counterpart of `torch.Tensor.index_put_`."""
-    if any(isinstance(each, Tensor) and (each is self or each.shares_memory(self)) for each in (*indices, values)):
+    if any(isinstance(each, Tensor) and (each is input or each.shares_memory(input)) for each in (*indices, values)):
         raise RuntimeError(OVERLAP)
-    _put(self, _parse(self.shape, tuple(slice(None) if each is None else each for each in indices)), values, accumulate)
-    return self
+    _put(
+        input, _parse(input.shape, tuple(slice(None) if each is None else each for each in indices)), values, accumulate
+    )
+    return input
 
 
 @public("method function", name="index_put")

@@ -10,9 +10,11 @@ from jaxvjp.ops import products
 from jaxvjp.ops.complex import view_as_real
 from jaxvjp.ops.contractions import einsum as einsum_row
 from jaxvjp.ops.decompositions import linalg_lu_factor_ex
+from jaxvjp.ops.rearrangement import constant_pad_nd
 from jaxvjp.ops.solving import lstsq as lstsq_row
 from jaxvjp.ops.spectrograms import short_time_spectra
 from jaxvjp.tensor.apply import apply
+from jaxvjp.tensor.out_argument import written_into
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
 
@@ -68,18 +70,18 @@ def _letters(subscripts: Sequence[Any]) -> str:
 
 
 @public("linalg", out=True)
-def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None) -> Any:
-    """The X for which `A @ X` comes closest to B, of several the shortest.
+def lstsq(input: Tensor, b: Tensor, rcond: Any = None, *, driver: str | None = None) -> Any:
+    """The X for which `input @ X` comes closest to b, of several the shortest.
 
-    A is (*, m, n), B (*, m, k) or (*, m). The named tuple has also the residuals, the ranks and the singular values,
-    as far as torch's `driver` computes them, or empty tensors.
+    `input` is (*, m, n), `b` (*, m, k) or (*, m). The named tuple has also the residuals, the ranks and the singular
+    values, as far as torch's `driver` computes them, or empty tensors.
 
     Counterpart of `torch.linalg.lstsq`; underneath: `jnp.linalg.pinv`, whatever the driver.
     """
     driver = "gelsy" if driver is None else driver
-    found = apply(lstsq_row, (A, B, rcond), (driver,))
+    found = apply(lstsq_row, (input, b, rcond), (driver,))
     found = found._replace(singular_values=found.singular_values.detach())
-    if found.residuals.numel() and driver != "gels" and bool((found.rank < A.shape[-1]).any()):
+    if found.residuals.numel() and driver != "gels" and bool((found.rank < input.shape[-1]).any()):
         return found._replace(residuals=found.residuals.new_zeros((0,)))  # LAPACK gives none then
     return found
 
@@ -88,10 +90,11 @@ lstsq.__annotations__["return"] = lstsq_row.returns
 
 
 @public()
-def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Tensor, ...]:
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> tuple[Tensor, ...]:
     """torch's older `linalg.lu_factor`, with `get_infos` its `linalg.lu_factor_ex`. Counterpart of `torch.lu`."""
     found: tuple[Tensor, ...] = apply(linalg_lu_factor_ex, (A,), (pivot, not get_infos))
-    return tuple(found) if get_infos else tuple(found[:2])
+    results: tuple[Tensor, ...] = tuple(found) if get_infos else tuple(found[:2])
+    return results if out is None else written_into("lu", lambda: results, out, [A], exact=True)
 
 
 @public()
@@ -106,12 +109,18 @@ def stft(
     normalized: bool = False,
     onesided: bool | None = None,
     return_complex: bool | None = None,
+    align_to_window: bool | None = None,
 ) -> Tensor:
     """The spectra of the frames of a signal (*, length), each `n_fft` long: (*, frequencies, frames).
 
     RuntimeError where `return_complex` is left out for real numbers; if it is False the last dimension is that of real
-    and imaginary part. Counterpart of `torch.stft`; underneath: `jnp.fft.rfft` of the frames times the window.
+    and imaginary part. With `align_to_window` the first window, and not the first frame, begins where the signal does,
+    which is for `center=False`. Counterpart of `torch.stft`; underneath: `jnp.fft.rfft` of the frames times the window.
     """
+    if center and align_to_window is not None:
+        raise RuntimeError("stft align_to_window should only be set when center = false")
+    if align_to_window and win_length is not None:
+        input = apply(constant_pad_nd, (input, 0), (((n_fft - win_length) // 2,) * 2,))
     if return_complex is None:
         if not (input.is_complex() or (window is not None and window.is_complex())):
             raise RuntimeError(

@@ -55,7 +55,7 @@ def contiguous(self: Tensor, memory_format: memory_format = contiguous_format) -
 
 
 @public("method function", name="clone")
-def copy_of(input: Tensor, *, memory_format: memory_format | None = preserve_format) -> Tensor:
+def copy_of(input: Tensor, *, memory_format: memory_format | None = None) -> Tensor:
     """A copy with storage of its own, through which gradients flow. Counterpart of `torch.clone`.
 
     It is laid out as the tensor is, where that leaves no gaps, or by another `memory_format`.

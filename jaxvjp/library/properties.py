@@ -6,7 +6,7 @@ A function that reads values computes them first.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import jax.numpy as jnp
 import numpy as np
@@ -19,7 +19,6 @@ from jaxvjp.ops.statistics import slopes
 from jaxvjp.tensor.apply import apply
 from jaxvjp.tensor.conversion import converted_to
 from jaxvjp.tensor.published import public
-from jaxvjp.tensor.signatures import NUMERIC
 from jaxvjp.tensor.tensor import NUMBERS, Tensor
 from jaxvjp.types.dtypes import (
     BOOL,
@@ -113,19 +112,19 @@ def nelement(self: Tensor) -> int:
     return self.numel()
 
 
+@overload
+def result_type(tensor: Tensor, other: Tensor | complex) -> Dtype: ...
+@overload
+def result_type(scalar: complex, tensor: Tensor) -> Dtype: ...
+@overload
+def result_type(scalar1: complex, scalar2: complex) -> Dtype: ...
 @public("function")
-def result_type(tensor1: Any, tensor2: Any) -> Dtype:
+def result_type(*given: Any, **named: Any) -> Dtype:
     """What an operation on the two, tensors or numbers, gives; counterpart of `torch.result_type`."""
-    operands = []
-    for each in (tensor1, tensor2):
-        if not isinstance(each, (Tensor, *NUMERIC)):
-            got = ", ".join(type(value).__name__ for value in (tensor1, tensor2))
-            raise TypeError(
-                f"result_type() received an invalid combination of arguments - got ({got}), but expected one of:\n"
-                "two tensors, two numbers, or one of each"
-            )
-        operands.append(each.node if isinstance(each, Tensor) else within_64_bits(python_number(each)))
-    return common_dtype(operands)
+    both = (*given, *named.values())
+    return common_dtype(
+        [each.node if isinstance(each, Tensor) else within_64_bits(python_number(each)) for each in both]
+    )
 
 
 @public("function")

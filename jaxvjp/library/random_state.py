@@ -50,11 +50,17 @@ def set_rng_state(new_state: Tensor) -> None:
 
 
 @contextmanager
-def fork_rng(devices: Any = None, enabled: bool = True, device_type: str | None = None) -> Iterator[None]:
+def fork_rng(
+    devices: Any = None,
+    enabled: bool = True,
+    _caller: str = "fork_rng",
+    _devices_kw: str = "devices",
+    device_type: str | None = None,
+) -> Iterator[None]:
     """A block after which the generator is as it was before; counterpart of `torch.random.fork_rng`.
 
     Args:
-        devices, device_type: accepted: one generator on the host draws for all devices.
+        devices, _caller, _devices_kw, device_type: accepted: one generator on the host draws for all devices.
         enabled: False for a block without effect.
     """
     state = default_generator.state()

@@ -162,7 +162,8 @@ def randint(
 @public("function")
 def randint(*bounds: Any, generator: Generator | None = None, dtype: Dtype | None = None, **named: Any) -> Tensor:
     """Random integers from `low` (0) on, below `high`: `randint(low, high, size)`. Counterpart of `torch.randint`."""
-    names = ("high", "size") if len(bounds) < 3 and not isinstance(bounds[1:2] and bounds[1], int) else None
+    alone = len(bounds) < 3 and not isinstance(bounds[1:2] and bounds[1], int) and "high" not in named
+    names = ("high", "size") if alone else None
     given = dict(zip(names or ("low", "high", "size"), bounds, strict=False)) | named
     low, high, size = given.pop("low", 0), given.pop("high"), given.pop("size")
     return _integers(
@@ -173,7 +174,8 @@ def randint(*bounds: Any, generator: Generator | None = None, dtype: Dtype | Non
 @public("function")
 def randint_like(input: Tensor, *bounds: Any, dtype: Dtype | None = None, **named: Any) -> Tensor:
     """As `randint(low, high)`, with the shape and dtype of `input`. Counterpart of `torch.randint_like`."""
-    given = dict(zip(("high",) if len(bounds) == 1 else ("low", "high"), bounds, strict=False)) | named
+    alone = len(bounds) == 1 and "high" not in named
+    given = dict(zip(("high",) if alone else ("low", "high"), bounds, strict=False)) | named
     low, high = int(given.pop("low", 0)), int(given.pop("high"))
     form = given.pop("memory_format", None) or preserve_format
     strides = form.strides(input._layout())

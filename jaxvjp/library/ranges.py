@@ -33,7 +33,7 @@ def arange(
 @factory
 def arange(*bounds: Any, dtype: Dtype | None = None, **named: Any) -> tuple[Any, Dtype]:
     """The numbers from `start` (0) on, below `end`, by `step` (1); integers where all three are."""
-    names = ("end",) if len(bounds) == 1 else ("start", "end", "step")
+    names = ("end",) if len(bounds) == 1 and "end" not in named else ("start", "end", "step")
     given = {"start": 0, "step": 1, **dict(zip(names, bounds, strict=False)), **named}
     places = {each: place for place, each in enumerate(names, 1)}
     start, end, step = (

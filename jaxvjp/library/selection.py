@@ -99,7 +99,7 @@ def argwhere(input: Tensor) -> Tensor:
     return _beside(input, np.argwhere(_values(input, "argwhere")))
 
 
-@public()
+@public(out=True)
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """`size` rows of `nonzero`, too few being filled up with `fill_value`. Counterpart of `torch.nonzero_static`."""
     if size < 0:
@@ -127,17 +127,28 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     return picked
 
 
-@public("method function", "repeat_interleave")
+@overload
 def repeat_interleave_method(
-    input: Tensor, repeats: Tensor | int | None = None, dim: int | None = None, *, output_size: int | None = None
+    input: Tensor, repeats: Tensor | int, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor: ...
+@overload
+def repeat_interleave_method(repeats: Tensor, *, output_size: int | None = None) -> Tensor: ...
+@public("method function", "repeat_interleave")
+def repeat_interleave_method(  # type: ignore[misc] - `repeats` alone may be the first by place
+    input: Tensor | None = None,
+    repeats: Tensor | int | None = None,
+    dim: int | None = None,
+    *,
+    output_size: int | None = None,
 ) -> Tensor:
     """Each element `repeats` times, next to one another along `dim`; flat without it. As `torch.repeat_interleave`.
 
     `repeats` may be a tensor with a number for each; without it, `input` is that, and positions are repeated.
     """
-    if repeats is None:
-        counts = _counts(input)
-        return _beside(input, np.repeat(np.arange(len(counts)), counts), input.dtype)
+    if input is None or repeats is None:
+        given: Any = repeats if input is None else input
+        counts = _counts(given)
+        return _beside(given, np.repeat(np.arange(len(counts)), counts), given.dtype)
     if not isinstance(repeats, Tensor):
         repeated: Tensor = apply(repeat_interleave_evenly, (input,), (repeats, dim, output_size))
         return repeated

@@ -38,22 +38,22 @@ UNDERNEATH = "view ops of `jaxvjp.ops.view`, one for each piece, and `jax.vjp` o
 
 
 @public(name="select")
-def select_method(self: Tensor, dim: int, index: int) -> Tensor:
+def select_method(input: Tensor, dim: int, index: int) -> Tensor:
     """One index of dimension `dim`, which goes away: a view. Counterpart of `torch.select`."""
-    if not self.ndim:
+    if not input.ndim:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
-    dim = wrap_dim(dim, self.ndim)
-    if not -self.shape[dim] <= index < self.shape[dim]:
+    dim = wrap_dim(dim, input.ndim)
+    if not -input.shape[dim] <= index < input.shape[dim]:
         raise IndexError(
-            f"select(): index {index} out of range for tensor of size {list(self.shape)} at dimension {dim}"
+            f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {dim}"
         )
-    return view(self, Step(select, (dim,), (counted(index % self.shape[dim], self.shape[dim]),)))
+    return view(input, Step(select, (dim,), (counted(index % input.shape[dim], input.shape[dim]),)))
 
 
 @public()
-def narrow(self: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
+def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
     """`length` indices of dimension `dim` from `start` on: a view. Counterpart of `torch.narrow`."""
-    if not self.ndim:
+    if not input.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if isinstance(start, Tensor):
         if start.ndim or start.dtype.category != INTEGRAL:
@@ -61,24 +61,24 @@ def narrow(self: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
         start = int(start)
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
-    dim = wrap_dim(dim, self.ndim)
-    size = self.shape[dim]
+    dim = wrap_dim(dim, input.ndim)
+    size = input.shape[dim]
     if not -size <= start <= size:
         raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
     start = start + size if start < 0 else start
     if start + length > size:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
-    return cut(self, slice_, dim, start, length)
+    return cut(input, slice_, dim, start, length)
 
 
 @public()
-def unbind(self: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Every index of dimension `dim`, as views. Counterpart of `torch.unbind`."""
-    if not self.ndim:
+    if not input.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    dim = wrap_dim(dim, self.ndim)
-    count = self.shape[dim]
-    return tuple(view(self, _place(each, count, dim)) for each in range(count))
+    dim = wrap_dim(dim, input.ndim)
+    count = input.shape[dim]
+    return tuple(view(input, _place(each, count, dim)) for each in range(count))
 
 
 MANY = 1 << 14
@@ -109,49 +109,58 @@ def _place(index: int, count: int, dim: int = 0) -> Step:
     return Step(unbind_one, (dim,), (counted(index, count),))
 
 
-@public()
-def split(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Pieces of `split_size` indices, or of the sizes listed, along `dim`: views. Counterpart of `torch.split`."""
-    if not self.ndim:
+@public("function", "split")
+def split_function(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Pieces of so many indices, or of the sizes listed, along `dim`: views. Counterpart of `torch.split`."""
+    return split(tensor, split_size_or_sections, dim)
+
+
+split_function.__name__ = split_function.__qualname__ = "split"  # which Python's errors say
+
+
+@public("method")
+def split(input: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Pieces of `split_size` indices, or of the sizes listed, along `dim`: views. As `torch.Tensor.split`."""
+    if not input.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     if not isinstance(split_size, int):
-        pieces: tuple[Tensor, ...] = _split_with_sizes(self, split_size, dim)
+        pieces: tuple[Tensor, ...] = _split_with_sizes(input, split_size, dim)
         return pieces
     if isinstance(split_size, bool):
         raise TypeError(
             "split() received an invalid combination of arguments - got (Tensor, bool, int), but expected one of:\n"
             " * (Tensor input, int split_size, int dim = 0)\n * (Tensor input, tuple of ints split_sizes, int dim = 0)"
         )
-    dim = wrap_dim(dim, self.ndim)
-    size = self.shape[dim]
+    dim = wrap_dim(dim, input.ndim)
+    size = input.shape[dim]
     if split_size < 0:
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size}")
     if split_size == 0 and size:
         raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}")
     starts = range(0, max(size, 1), max(split_size, 1))
-    return tuple(cut(self, split_one, dim, start, min(split_size, size - start)) for start in starts)
+    return tuple(cut(input, split_one, dim, start, min(split_size, size - start)) for start in starts)
 
 
 @public()
-def split_with_sizes(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Pieces of the sizes listed along `dim`: views. Counterpart of `torch.split_with_sizes`."""
-    if not self.ndim:
+    if not input.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
-    dim = wrap_dim(dim, self.ndim)
+    dim = wrap_dim(dim, input.ndim)
     lengths = list(integers(split_sizes))
     for length in lengths:
         if length < 0:
             raise RuntimeError(
                 f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={lengths}"
             )
-    if sum(lengths) != self.shape[dim]:
+    if sum(lengths) != input.shape[dim]:
         raise RuntimeError(
-            f"split_with_sizes expects split_sizes to sum exactly to {self.shape[dim]} (input tensor's size at "
+            f"split_with_sizes expects split_sizes to sum exactly to {input.shape[dim]} (input tensor's size at "
             f"dimension {dim}), but got split_sizes={lengths}"
         )
     starts = [sum(lengths[:place]) for place in range(len(lengths))]
     return tuple(
-        cut(self, split_with_sizes_one, dim, start, length) for start, length in zip(starts, lengths, strict=True)
+        cut(input, split_with_sizes_one, dim, start, length) for start, length in zip(starts, lengths, strict=True)
     )
 
 
@@ -238,9 +247,13 @@ def _splitting(name: str, least: int, dim: Callable[[int], int]) -> None:
                 )
         return tensor_split(input, indices_or_sections, along)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"`tensor_split` along a fixed dimension, into equal pieces. Counterpart of `torch.{name}`."
-    public()(function)
+    def method(self: Tensor, *indices_or_sections: Any) -> tuple[Tensor, ...]:
+        return function(self, indices_or_sections if len(indices_or_sections) > 1 else indices_or_sections[0])
+
+    for each, place in ((function, "function"), (method, "method")):
+        each.__name__ = each.__qualname__ = name
+        each.__doc__ = f"`tensor_split` along a fixed dimension, into equal pieces. Counterpart of `torch.{name}`."
+        public(place)(each)
 
 
 _splitting("hsplit", 1, lambda ndim: 0 if ndim == 1 else 1)
@@ -271,10 +284,10 @@ _copying("unsafe_split_with_sizes", split_with_sizes, "method function")
 _copying("unsafe_chunk", chunk, "method function")
 
 
-@public("method function")
-def narrow_copy(self: Tensor, dim: int, start: int, length: int) -> Tensor:
+@public("method function", out=True)
+def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     """As `narrow`, with a storage of its own. Counterpart of `torch.narrow_copy`."""
     if length < 0:
-        size = self.shape[wrap_dim(dim, self.ndim)]
+        size = input.shape[wrap_dim(dim, input.ndim)]
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
-    return wrap(narrow(self, dim, start, length).node)
+    return wrap(narrow(input, dim, start, length).node)

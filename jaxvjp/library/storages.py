@@ -147,7 +147,7 @@ class Memory:
         self._elements().fill_(value)
         return self
 
-    def copy_(self, source: Memory, non_blocking: bool = False) -> Self:
+    def copy_(self, source: Memory, non_blocking: bool | None = None) -> Self:
         """Writes the elements of another storage, converted."""
         self._elements().copy_(source._elements())
         return self
@@ -316,7 +316,7 @@ class TypedStorage(Memory):
 
     _untyped_storage = property(untyped)
 
-    def type(self, dtype: Any = None) -> Any:
+    def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
         """The name of its old type, or a copy of another dtype."""
         return f"torch.{self.dtype.legacy}Storage" if dtype is None else self._converted(dtype)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from copy import copy
-from typing import Any
+from typing import Any, overload
 
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import grad_mode, tracking, transforming
@@ -123,7 +123,7 @@ def _restrided(tensor: Tensor, steps: Steps) -> Tensor:
     return tensor
 
 
-@public("function")
+@public("function", out=True)
 def as_strided_copy(
     input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:
@@ -217,10 +217,14 @@ def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
     return _reshape_self(self, Step(TRANSPOSE_, (axis0, axis1)))
 
 
+@overload
+def squeeze_(self: Tensor) -> Tensor: ...
+@overload
+def squeeze_(self: Tensor, *dim: int | Sequence[int]) -> Tensor: ...
 @public("method")
-def squeeze_(self: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
+def squeeze_(self: Tensor, *dim: int | Sequence[int]) -> Tensor:
     """In place: without dimensions of size 1. Counterpart of `torch.Tensor.squeeze_`."""
-    return _reshape_self(self, Step(SQUEEZE_, (dims(dim),)))
+    return _reshape_self(self, Step(SQUEEZE_, (dims(dim[0] if len(dim) == 1 else dim or None),)))
 
 
 @public("method")
@@ -230,14 +234,14 @@ def unsqueeze_(self: Tensor, dim: int) -> Tensor:
 
 
 @public("method function")
-def as_strided_(self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
+def as_strided_(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """In place: any shape, strides and offset on the tensor's storage. Counterpart of `torch.Tensor.as_strided_`."""
-    self.check_writable()
-    step = Step(STRIDED_, _strided(self, size, stride, storage_offset).static)
-    node = self.node
+    input.check_writable()
+    step = Step(STRIDED_, _strided(input, size, stride, storage_offset).static)
+    node = input.node
     with tracking(node.requires_grad and not node.is_leaf):
-        shown = step.read(self.differentiable_contents(node))
-    return _reshaped(self, shown, (*_marks(self), step))
+        shown = step.read(input.differentiable_contents(node))
+    return _reshaped(input, shown, (*_marks(input), step))
 
 
 @public("method")
@@ -278,12 +282,12 @@ def _check_size(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int)
 
 
 @public("method")
-def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: memory_format | None = None) -> Tensor:
+def resize_(self: Tensor, *size: int | Sequence[int], memory_format: memory_format | None = None) -> Tensor:
     """In place: another shape, of more or fewer elements too. As `torch.Tensor.resize_`.
 
     Where the storage is too small the tensor gets one of its own, in which new elements are as `empty` has them.
     """
-    shape = size_argument(sizes[0] if len(sizes) == 1 else sizes)
+    shape = size_argument(size[0] if len(size) == 1 else size)
     if self.requires_grad and not grad_mode().inference:
         raise RuntimeError("cannot resize variables that require grad")
     if memory_format is preserve_format:
@@ -315,11 +319,11 @@ def grown(memory: Storage, further: int) -> Storage:
 
 
 @public("method function")
-def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: memory_format | None = None) -> Tensor:
+def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: memory_format | None = None) -> Tensor:
     """In place: the shape of another tensor, as `resize_`. Counterpart of `torch.Tensor.resize_as_`."""
     if memory_format is preserve_format:  # as the template is laid out, where that is by its channels
         memory_format = next(
             (each for each in (channels_last, channels_last_3d) if the_template.is_contiguous(each)), None
         )
-    resized: Tensor = self.resize_(the_template.shape, memory_format=memory_format)
+    resized: Tensor = input.resize_(the_template.shape, memory_format=memory_format)
     return resized

@@ -125,9 +125,9 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
 
 
 @public()
-def adjoint(self: Tensor) -> Tensor:
+def adjoint(input: Tensor) -> Tensor:
     """The last two dimensions exchanged, and of complex numbers the conjugates. Counterpart of `torch.adjoint`."""
-    return _turned("adjoint()", self, conjugate=True)
+    return _turned("adjoint()", input, conjugate=True)
 
 
 def _turned(name: str, self: Tensor, conjugate: bool) -> Tensor:

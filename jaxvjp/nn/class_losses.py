@@ -196,7 +196,7 @@ def multilabel_margin_loss(
     return result
 
 
-@public("nn.functional function")
+@public("nn.functional")
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,

@@ -14,7 +14,7 @@ import numpy as np
 from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.record import node_of_value
 from jaxvjp.library.factories import new_leaf, nothing
-from jaxvjp.library.generator import default_generator
+from jaxvjp.library.generator import Generator, default_generator
 from jaxvjp.library.random_tensors import drawn_anew, rand
 from jaxvjp.ops import arguments
 from jaxvjp.ops.layouts import preserve_format
@@ -233,7 +233,7 @@ for _name, _drop in (("dropout", _dropped), ("alpha_dropout", _alpha_dropped)):
     _kernels(f"feature_{_name}", _drop, _channels)
 
 
-@public("function nn.functional")
+@public("nn.functional")
 def rrelu(
     input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
@@ -242,6 +242,12 @@ def rrelu(
     torch draws only for numbers that are not positive, so `input` is computed to know which these are. Counterpart of
     `torch.nn.functional.rrelu`.
     """
+    return _rrelu(input, lower, upper, training, inplace)
+
+
+def _rrelu(
+    input: Tensor, lower: float, upper: float, training: bool, inplace: bool, generator: Generator | None = None
+) -> Tensor:
     if transforming().batches:
         raise RuntimeError(
             "vmap: we do not yet support aten::rrelu. Please file an issue\nWhich numbers it draws for depends on "
@@ -256,15 +262,33 @@ def rrelu(
         return result
     below = np.asarray(input.value) <= 0
     slopes = np.ones(below.shape)
-    slopes[below] = default_generator.doubles(int(below.sum())) * (upper - lower) + lower
+    slopes[below] = (generator or default_generator).doubles(int(below.sum())) * (upper - lower) + lower
     noise = wrap(node_of_value(slopes.astype(input.dtype.numpy), Aval(input.shape, input.dtype)))
     return _result(activation.rrelu_with_noise, inplace, input, noise)
 
 
+@public("function", "rrelu")
+def rrelu_kernel(
+    input: Tensor,
+    lower: float = 1 / 8,
+    upper: float = 1 / 3,
+    training: bool = False,
+    generator: Generator | None = None,
+) -> Tensor:
+    """`nn.functional.rrelu`, with a generator. Counterpart of `torch.rrelu`."""
+    return _rrelu(input, lower, upper, training, False, generator)
+
+
 @public("function nn.functional")
-def rrelu_(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Tensor:
+def rrelu_(
+    input: Tensor,
+    lower: float = 1 / 8,
+    upper: float = 1 / 3,
+    training: bool = False,
+    generator: Generator | None = None,
+) -> Tensor:
     """`rrelu`, written into `input`. Counterpart of `torch.nn.functional.rrelu_`."""
-    return rrelu(input, lower, upper, training, inplace=True)
+    return _rrelu(input, lower, upper, training, True, generator)
 
 
 @public("nn.functional")

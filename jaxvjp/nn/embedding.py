@@ -22,6 +22,7 @@ from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import int32, int64
 from jaxvjp.types.settings import alert_nondeterministic
+from jaxvjp.types.user_code import warn_user
 
 UNDERNEATH = "`jnp.take` of rows and ops on them, and `jax.vjp` of them; the numbers of rows are read"
 
@@ -121,6 +122,12 @@ def embedding_bag(
     The others are as in `embedding`. Counterpart of `torch.nn.functional.embedding_bag`.
     """
     _refuse_sparse("embedding_bag", sparse)
+    if weight.dtype is int64 and input.dtype.is_floating_point:
+        warn_user(
+            "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
+            "deprecated, and should now be `embedding_bag(input, weight, ...)`."
+        )
+        weight, input = input, weight
     if per_sample_weights is not None and input.shape != per_sample_weights.shape:
         raise ValueError(
             f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the "
@@ -193,14 +200,14 @@ def _check_offsets(offsets: Numbers, count: int) -> None:
 
 
 @public("nn.functional")
-def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """Vectors of zeros with a one at the positions in `tensor`; by default as long as the largest position needs.
+def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
+    """Vectors of zeros with a one at the positions in `input`; by default as long as the largest position needs.
 
     Counterpart of `torch.nn.functional.one_hot`.
     """
-    if tensor.dtype is not int64:
+    if input.dtype is not int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
-    if not tensor.numel() and num_classes <= 0:
+    if not input.numel() and num_classes <= 0:
         raise RuntimeError("Can not infer total number of classes from empty tensor.")
 
     def check(numbers: Numbers) -> None:
@@ -211,13 +218,13 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         if num_classes != -1 and numbers.size and numbers.max() >= num_classes:
             raise RuntimeError("Class values must be smaller than num_classes.")
 
-    inspect(tensor.node, check)
+    inspect(input.node, check)
     classes = num_classes
     if num_classes == -1:
-        if any(batch.holds(tensor.node) for batch in transforming().batches):
+        if any(batch.holds(input.node) for batch in transforming().batches):
             raise RuntimeError("one_hot: inside vmap num_classes has to be given.")
-        classes = int(np.asarray(tensor.value).max()) + 1
-    result: Tensor = apply(tables.one_hot_rows, (tensor,), (classes,))
+        classes = int(np.asarray(input.value).max()) + 1
+    result: Tensor = apply(tables.one_hot_rows, (input,), (classes,))
     return result
 
 

@@ -4,6 +4,7 @@
 from typing import Any, Literal, NamedTuple, Self, overload
 from collections.abc import Callable
 from collections.abc import Sequence
+from jaxvjp.library.generator import Generator
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import dtype
 
@@ -49,9 +50,9 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
     """`dropout` that keeps the mean and variance of `selu`'s results."""
 def avg_pool1d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = (0,), ceil_mode: bool = False, count_include_pad: bool = True) -> Tensor:
     """The mean of each window over 1 spatial dimension."""
-def avg_pool2d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = (0,), ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:
+def avg_pool2d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = (0,), ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None, *, out: Tensor | None = None) -> Tensor:
     """The mean of each window over 2 spatial dimensions."""
-def avg_pool3d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = (0,), ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:
+def avg_pool3d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = (0,), ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None, *, out: Tensor | None = None) -> Tensor:
     """The mean of each window over 3 spatial dimensions."""
 def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None, bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-05) -> Tensor:
     """`input` (batch, channels, ...) with mean 0 and variance 1 in each channel; times `weight`, plus `bias`."""
@@ -63,7 +64,7 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
     """The cross entropy of the logits of one of two classes."""
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """`input` where it is positive, `alpha * (exp(input / alpha) - 1)` elsewhere."""
-def celu_(self: Tensor, alpha: float = 1.0) -> Tensor:
+def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """In place: `input` where it is positive, `alpha * (exp(input / alpha) - 1)` elsewhere."""
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """The channels (dimension 1) interleaved: one of each group in turn."""
@@ -99,7 +100,7 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """`dropout` of whole channels (dimension 1). Counterpart of `torch.nn.functional.dropout3d`."""
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """`input` where it is positive, `alpha * (exp(input) - 1)` elsewhere."""
-def elu_(self: Tensor, alpha: float = 1.0) -> Tensor:
+def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """In place: `input` where it is positive, `alpha * (exp(input) - 1)` elsewhere."""
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
     """The rows of `weight` with the numbers in `input`; the result has one dimension more than `input`."""
@@ -131,7 +132,7 @@ def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: int | Sequenc
 def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, _random_samples: Tensor | None = None, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
 def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | complex, full: bool = False, eps: float = 1e-06, reduction: str = 'mean') -> Tensor:
     """The negative log-likelihood of `target` under normal distributions with mean `input` and variance `var`."""
-def gelu(input: Tensor, *, approximate: str = 'none') -> Tensor:
+def gelu(input: Tensor, *, approximate: str = 'none', out: Tensor | None = None) -> Tensor:
     """`input` times the probability that a standard normal number is below it, or a formula with `tanh` close to it."""
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half of `dim` times the sigmoid of the second half."""
@@ -141,7 +142,7 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
     """`input` standardized over groups of its channels and all that comes after; times `weight`, plus `bias`."""
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """A differentiable, soft sample of one-hot vectors; with `hard` it is one-hot, with the gradient of the soft one."""
-def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
     """`input`, or 0 where its magnitude is at most `lambd`."""
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """`input / 6 + 1 / 2` clamped to between 0 and 1."""
@@ -149,7 +150,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """`input` times its `hardsigmoid`."""
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """`input` clamped to the bounds, where its derivative is 0."""
-def hardtanh_(self: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """In place: `input` clamped to the bounds, where its derivative is 0."""
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
     """`input` where the target is 1, and `max(0, margin - input)` where it is -1."""
@@ -167,9 +168,9 @@ def layer_norm(input: Tensor, normalized_shape: int | Sequence[int], weight: Ten
     """`input` standardized over its last dimensions, those of `normalized_shape`; times `weight`, plus `bias`."""
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """`input` where it is positive, `negative_slope * input` elsewhere, at 0 too."""
-def leaky_relu_(self: Tensor, negative_slope: float = 0.01) -> Tensor:
+def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     """In place: `input` where it is positive, `negative_slope * input` elsewhere, at 0 too."""
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
     """`input @ weight.T + bias`, over the last dimension of `input`."""
 def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None, weight: Tensor | None = None, reduction: str = 'mean', ignore_index: int | None = None, label_smoothing: float = 0.0, options: Any = None) -> Tensor:
     """`cross_entropy` of the scores `input @ linear_weight.T + linear_bias`."""
@@ -239,10 +240,10 @@ def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """The channels (dimension 1) interleaved: one of each group in turn."""
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
     """Minus the log-probability of the class that the target names, times that class's weight."""
-def normalize(input: Tensor, p: float = 2.0, dim: int | Sequence[int] | None = 1, eps: float = 1e-12, *, out: Tensor | None = None) -> Tensor:
+def normalize(input: Tensor, p: float = 2.0, dim: int | Sequence[int] | None = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
     """`input` divided by its p-norm along `dim`, which counts as at least `eps`."""
-def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """Vectors of zeros with a one at the positions in `tensor`; by default as long as the largest position needs."""
+def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
+    """Vectors of zeros with a one at the positions in `input`; by default as long as the largest position needs."""
 def pad(input: Tensor, pad: int | Sequence[int], mode: str = 'constant', value: float | None = None) -> Tensor:
     """`input` padded by pairs of amounts, for the last dimension first; negative amounts crop."""
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False) -> Tensor:
@@ -261,19 +262,19 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """The positive part; its derivative is 0 at 0, and 1 at NaN."""
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """`input` clamped to between 0 and 6, where its derivative is 0."""
-def relu_(self: Tensor) -> Tensor:
+def relu_(input: Tensor) -> Tensor:
     """In place: The positive part; its derivative is 0 at 0, and 1 at NaN."""
 def rms_norm(input: Tensor, normalized_shape: int | Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
     """`input` over the root of its mean square over the dimensions of `normalized_shape`; times `weight`."""
 def rrelu(input: Tensor, lower: float = 0.125, upper: float = 0.3333333333333333, training: bool = False, inplace: bool = False) -> Tensor:
     """`leaky_relu` with a slope that is drawn for each number, or when not training the mean of the bounds."""
-def rrelu_(input: Tensor, lower: float = 0.125, upper: float = 0.3333333333333333, training: bool = False) -> Tensor:
+def rrelu_(input: Tensor, lower: float = 0.125, upper: float = 0.3333333333333333, training: bool = False, generator: Generator | None = None) -> Tensor:
     """`rrelu`, written into `input`. Counterpart of `torch.nn.functional.rrelu_`."""
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0, is_causal: bool = False, *, scale: float | None = None, enable_gqa: bool = False) -> Tensor:
     """`softmax(query @ key.T * scale + attn_mask) @ value`."""
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """`elu` with the two constants that keep mean 0 and variance 1 through the layers."""
-def selu_(self: Tensor) -> Tensor:
+def selu_(input: Tensor) -> Tensor:
     """In place: `elu` with the two constants that keep mean 0 and variance 1 through the layers."""
 def sigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """`1 / (1 + exp(-input))`."""
@@ -299,7 +300,7 @@ def tanhshrink(input: Tensor) -> Tensor:
     """`input - tanh(input)`."""
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """`input`, or `value` where it is not above the threshold."""
-def threshold_(self: Tensor, threshold: float, value: float) -> Tensor:
+def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
     """In place: `input`, or `value` where it is not above the threshold."""
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2.0, eps: float = 1e-06, swap: bool = False, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
     """`max(0, distance to positive - distance to negative + margin)`, both measured from the anchor."""

@@ -53,7 +53,7 @@ def triplet_margin_with_distance_loss(
     return loss.sum() if reduction == "sum" else loss.mean() if reduction == "mean" else loss
 
 
-@public("nn.functional function")
+@public("nn.functional")
 def hinge_embedding_loss(
     input: Tensor,
     target: Tensor,
@@ -71,7 +71,7 @@ def hinge_embedding_loss(
     return loss
 
 
-@public("nn.functional function")
+@public("nn.functional")
 def cosine_embedding_loss(
     input1: Tensor,
     input2: Tensor,
@@ -119,4 +119,4 @@ IN_PLACE = {
 """Activations with an in-place function such as `relu_`, and where torch has it."""
 
 for _name, _places in IN_PLACE.items():
-    public(_places, f"{_name}_")(in_place_of([REGISTRY[_name]], _name))
+    public(_places, f"{_name}_")(in_place_of([REGISTRY[_name]], _name, "nn.functional"))

@@ -77,7 +77,7 @@ class DistributedDataParallel(Module):
         module: its parameters and buffers are put on the mesh; their names begin with `module.`, as in torch.
         device_mesh: the mesh; one of all devices if None.
         dim: along which inputs are split. One that does not divide into equal parts is replicated.
-        device_ids, output_device, ignored: torch's further arguments, without effect.
+        device_ids, output_device, further, ignored: torch's further arguments, without effect.
 
     Raises:
         RuntimeError: no parameter of the module requires a gradient.
@@ -91,6 +91,7 @@ class DistributedDataParallel(Module):
         device_ids: Sequence[Any] | None = None,
         output_device: Any = None,
         dim: int = 0,
+        *further: Any,
         device_mesh: DeviceMesh | None = None,
         **ignored: Any,
     ) -> None:

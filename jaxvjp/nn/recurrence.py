@@ -74,14 +74,18 @@ def _layers(
     return input, *[apply(stack, (each,), (0,)) for each in zip(*last, strict=True)]
 
 
+PARAMETERS = ("hx", "params", "has_biases", "num_layers", "dropout", "train", "bidirectional", "batch_first")
+
+
 def _network(kind: str) -> Callable[..., tuple[Tensor, ...]]:
-    def network(input: Tensor, *arguments: Any, **named: Any) -> tuple[Tensor, ...]:
-        # torch has two forms: (input, hx, params, ..., batch_first) and (data, batch_sizes, hx, params, ...).
-        if len(arguments) > 2 and isinstance(arguments[2], list | tuple):
-            packing, arguments = Packing(arguments[0]), arguments[1:]
-        else:
-            packing = None
-        return _arranged(kind, packing, input, *arguments, **named)
+    def network(*arguments: Any, **named: Any) -> tuple[Tensor, ...]:
+        packed = "batch_sizes" in named or (len(arguments) > 3 and isinstance(arguments[3], list | tuple))
+        first = ("input", "batch_sizes") if packed else ("input",)
+        given = dict(zip((*first, *PARAMETERS), arguments, strict=False)) | named
+        if "data" in given:
+            given["input"] = given.pop("data")
+        packing = Packing(given.pop("batch_sizes")) if packed else None
+        return _arranged(kind, packing, **given)
 
     network.__name__ = network.__qualname__ = kind
     network.__doc__ = f"""All outputs of `nn.{kind.partition("_")[0].upper()}` and its last state, with its parameters

@@ -5,16 +5,27 @@ They take torch's numbers in place of words such as "bilinear", and also return 
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from jaxvjp.nn.batch_norm import batch_norm, instance_norm, update
+from jaxvjp.nn.class_losses import ctc_loss
 from jaxvjp.nn.dropout import kept_with
 from jaxvjp.nn.embedding import embedding
-from jaxvjp.ops.neural.normalization import standardized_batch, standardized_groups, standardized_layer
+from jaxvjp.nn.losses import cosine_embedding_loss, hinge_embedding_loss
+from jaxvjp.ops.neural.loss import binary_cross_entropy_with_logits, margin_ranking_loss, triplet_margin_loss
+from jaxvjp.ops.neural.normalization import (
+    group_norm,
+    layer_norm,
+    standardized_batch,
+    standardized_groups,
+    standardized_layer,
+)
 from jaxvjp.ops.neural.resampling import affine_grid, grid_sample
 from jaxvjp.tensor.apply import apply
+from jaxvjp.tensor.bindings import function_of
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import bool_, uint8
@@ -23,7 +34,7 @@ from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an arg
 UNDERNEATH = "ops of `jaxvjp.ops.neural`, and `jax.vjp` of them"
 
 
-@public("function")
+@public("function", out=True)
 def native_batch_norm(
     input: Tensor,
     weight: Tensor | None,
@@ -172,6 +183,57 @@ def instance_norm_kernel(
     return instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
 
 
+@public("function", name="layer_norm")
+def layer_norm_kernel(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    cudnn_enable: bool = True,
+) -> Tensor:
+    """`nn.functional.layer_norm`. Counterpart of `torch.layer_norm`."""
+    standard: Tensor = apply(layer_norm, (input, weight, bias), (tuple(normalized_shape), float(eps)))
+    return standard
+
+
+@public("function", name="group_norm")
+def group_norm_kernel(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    cudnn_enabled: bool = True,
+) -> Tensor:
+    """`nn.functional.group_norm`. Counterpart of `torch.group_norm`."""
+    standard: Tensor = apply(group_norm, (input, weight, bias), (num_groups, float(eps)))
+    return standard
+
+
+REDUCTIONS = ("none", "mean", "sum")
+
+
+def _loss_kernel(loss: Callable[..., Tensor], name: str) -> None:
+    """Publishes a loss of `nn.functional` with a number for its reduction, and without torch's older arguments."""
+    form = inspect.signature(loss, eval_str=True)
+    kept = {each.name: each for each in form.parameters.values() if each.name not in ("size_average", "reduce")}
+    kept["reduction"] = kept["reduction"].replace(default=1, annotation=int)
+    if "pos_weight" in kept:
+        kept["reduction"] = kept.pop("reduction")
+    own = form.replace(parameters=[*kept.values()])
+
+    def kernel(*arguments: Any, **named: Any) -> Tensor:
+        given = own.bind(*arguments, **named)
+        given.apply_defaults()
+        return loss(**given.arguments | {"reduction": _word(REDUCTIONS, given.arguments["reduction"])})
+
+    kernel.__name__ = kernel.__qualname__ = name
+    kernel.__signature__ = own  # type: ignore[attr-defined]
+    kernel.__doc__ = f"`nn.functional.{name}` with a number for its reduction: none, mean or sum."
+    public("function", name)(kernel)
+
+
 @public("function", name="embedding")
 def embedding_kernel(
     weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
@@ -220,6 +282,12 @@ def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: boo
     """`affine_grid`. Counterpart of `torch.affine_grid_generator`."""
     grid: Tensor = apply(affine_grid, (theta,), (tuple(size), align_corners))
     return grid
+
+
+for _loss in (ctc_loss, cosine_embedding_loss, hinge_embedding_loss):
+    _loss_kernel(_loss, _loss.__name__)
+for _row in (binary_cross_entropy_with_logits, margin_ranking_loss, triplet_margin_loss):
+    _loss_kernel(function_of([_row], _row.name, "nn.functional"), _row.name)
 
 
 def _within(input: Tensor, indices: Sequence[Tensor | None]) -> tuple[Any, ...]:

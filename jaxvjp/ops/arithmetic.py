@@ -315,7 +315,7 @@ _step("trunc", jnp.trunc, "The integer part.", "fix")
 _step("round", jnp.round, "The nearest integer, of two equally near the even one.", "special.round")
 
 
-@op(name="round.decimals", inplace=True, grad_fn="RoundBackward1")
+@op(name="round.decimals", aliases="special.round", inplace=True, grad_fn="RoundBackward1")
 def round_decimals(input, *, decimals: Index):
     """`input` rounded to `decimals` decimal places."""
     if integral(input):

@@ -80,14 +80,14 @@ def _first_minor(A):
     check_result=refusing("linalg.cholesky", NOT_POSITIVE),
     keeps=COLUMNS,
 )
-def linalg_cholesky(A, *, upper: Flag = False):
+def linalg_cholesky(input, *, upper: Flag = False):
     """The triangular L of `L @ L.mH == A`, or its adjoint; LinAlgError where A is not positive-definite."""
-    square(floating(A, "linalg.cholesky"), "linalg.cholesky")
+    square(floating(input, "linalg.cholesky"), "linalg.cholesky")
     if upper:
-        A = adjoint(A)
-    read = jax.lax.stop_gradient(A)
+        input = adjoint(input)
+    read = jax.lax.stop_gradient(input)
     read = jnp.tril(read) + adjoint(jnp.tril(read, -1))
-    both = (A + adjoint(A)) / 2
+    both = (input + adjoint(input)) / 2
     factor = jax.lax.linalg.cholesky(read + (both - jax.lax.stop_gradient(both)), symmetrize_input=False)
     failed = jnp.isnan(jax.lax.stop_gradient(factor)).any()
     info = jax.lax.cond(failed, _first_minor, lambda each: jnp.zeros(each.shape[:-2], jnp.int32), read)
@@ -95,9 +95,9 @@ def linalg_cholesky(A, *, upper: Flag = False):
 
 
 @op(saves="result", returns=("L", "info"), check_result=refusing("linalg.cholesky_ex", NOT_POSITIVE), keeps=COLUMNS)
-def linalg_cholesky_ex(A, *, upper: Flag = False, check_errors: Flag = False):
+def linalg_cholesky_ex(input, *, upper: Flag = False, check_errors: Flag = False):
     """Cholesky's factor, and 0, or the order of the first leading minor that is not positive: then NaN."""
-    factor, info = linalg_cholesky.function(A, upper=upper)
+    factor, info = linalg_cholesky.function(input, upper=upper)
     return (factor, info, info) if check_errors else (factor, info)
 
 
@@ -349,22 +349,22 @@ def svd(input, some: Flag = True, compute_uv: Flag = True):
 
 
 @op(saves="result", returns=("eigenvalues", "eigenvectors"), keeps=COLUMNS)
-def linalg_eigh(A, UPLO: Text = "L"):
+def linalg_eigh(input, UPLO: Text = "L"):
     """The eigenvalues, in ascending order, and eigenvectors of a Hermitian matrix, of which one triangle is read."""
-    square(floating(A, "linalg.eigh"), "linalg.eigh")
+    square(floating(input, "linalg.eigh"), "linalg.eigh")
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
-    lower = A if UPLO.upper() == "L" else adjoint(A)
+    lower = input if UPLO.upper() == "L" else adjoint(input)
     # As torch has it, the gradient is Hermitian, that of both triangles, though one is read.
-    A = rebind.function((A + adjoint(A)) / 2, jnp.tril(lower) + adjoint(jnp.tril(lower, -1)))
-    vectors, values = jax.lax.linalg.eigh(A, symmetrize_input=False)
+    input = rebind.function((input + adjoint(input)) / 2, jnp.tril(lower) + adjoint(jnp.tril(lower, -1)))
+    vectors, values = jax.lax.linalg.eigh(input, symmetrize_input=False)
     return values, vectors
 
 
 @op(saves="result", grad_fn="LinalgEighBackward0")
-def linalg_eigvalsh(A, UPLO: Text = "L"):
+def linalg_eigvalsh(input, UPLO: Text = "L"):
     """The eigenvalues of a Hermitian matrix, in ascending order; one triangle of it is read."""
-    return linalg_eigh.function(A, UPLO)[0]
+    return linalg_eigh.function(input, UPLO)[0]
 
 
 def _finite(values, shapes):
@@ -373,33 +373,33 @@ def _finite(values, shapes):
         raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
 
 
-@op(saves="result", returns=("eigenvalues", "eigenvectors"), check_values=("A", _finite), keeps=COLUMNS)
-def linalg_eig(A):
+@op(saves="result", returns=("eigenvalues", "eigenvectors"), check_values=("input", _finite), keeps=COLUMNS)
+def linalg_eig(input):
     """The eigenvalues and eigenvectors, complex ones, of a square matrix."""
-    square(floating(A, "linalg.eig"), "linalg.eig")
-    if not A.size:
-        empty = A.astype(jnp.result_type(A.dtype, jnp.complex64))
-        return empty[..., 0, :] if A.shape[-1] else empty.sum(-1), empty
-    return tuple(jax.lax.linalg.eig(A, compute_left_eigenvectors=False, enable_eigvec_derivs=True))
+    square(floating(input, "linalg.eig"), "linalg.eig")
+    if not input.size:
+        empty = input.astype(jnp.result_type(input.dtype, jnp.complex64))
+        return empty[..., 0, :] if input.shape[-1] else empty.sum(-1), empty
+    return tuple(jax.lax.linalg.eig(input, compute_left_eigenvectors=False, enable_eigvec_derivs=True))
 
 
-@op(saves="result", grad_fn="LinalgEigBackward0", check_values=("A", _finite))
-def linalg_eigvals(A):
+@op(saves="result", grad_fn="LinalgEigBackward0", check_values=("input", _finite))
+def linalg_eigvals(input):
     """The eigenvalues, complex ones, of a square matrix."""
-    square(floating(A, "linalg.eigvals"), "linalg.eigvals")
-    return linalg_eig.function(A)[0]
+    square(floating(input, "linalg.eigvals"), "linalg.eigvals")
+    return linalg_eig.function(input)[0]
 
 
-@op(saves="A", aliases="matrix_exp", out=False, rounds_once=True)
-def linalg_matrix_exp(A):
+@op(saves="input", aliases="matrix_exp", out=False, rounds_once=True)
+def linalg_matrix_exp(input):
     """The exponential of a square matrix: the limit of `A^n / n!`, summed up."""
-    if A.dtype not in SHORT:  # torch accepts 16-bit types here, and in no other decomposition
-        floating(A, "linalg.matrix_exp")
-    square(A, "linalg.matrix_exp")
-    if A.dtype in SHORT:
-        return A  # only its dtype counts; the values are computed in float32
+    if input.dtype not in SHORT:  # torch accepts 16-bit types here, and in no other decomposition
+        floating(input, "linalg.matrix_exp")
+    square(input, "linalg.matrix_exp")
+    if input.dtype in SHORT:
+        return input  # only its dtype counts; the values are computed in float32
     with jax.default_matmul_precision("highest"):
-        return _exponential(A) if A.size else A
+        return _exponential(input) if input.size else input
 
 
 PADE = {"float32": 3.925724783138660, "float64": 5.371920351148152}

@@ -83,9 +83,9 @@ def _factored(A, hermitian):
     check_result=refusing("torch.linalg.ldl_factor", NO_DIVISOR),
     keeps=COLUMNS,
 )
-def linalg_ldl_factor(A, *, hermitian: Flag = False):
+def linalg_ldl_factor(input, *, hermitian: Flag = False):
     """L and D of `L @ D @ L.mT == A`, or of `L @ D @ L.mH` if `hermitian`, in one array; and the rows exchanged."""
-    LD, pivots, info = linalg_ldl_factor_ex.function(A, hermitian=hermitian)
+    LD, pivots, info = linalg_ldl_factor_ex.function(input, hermitian=hermitian)
     return LD, pivots, info
 
 
@@ -95,19 +95,19 @@ def linalg_ldl_factor(A, *, hermitian: Flag = False):
     check_result=refusing("torch.linalg.ldl_factor_ex", NO_DIVISOR),
     keeps=COLUMNS,
 )
-def linalg_ldl_factor_ex(A, *, hermitian: Flag = False, check_errors: Flag = False):
+def linalg_ldl_factor_ex(input, *, hermitian: Flag = False, check_errors: Flag = False):
     """What `linalg.ldl_factor` gives, and 0, or the row, counted from 1, of the first zero on D's diagonal."""
-    floating(square(A, "torch.linalg.ldl_factor_ex"), "torch.linalg.ldl_factor_ex")
-    batch, count = A.shape[:-2], A.shape[-1]
-    if not A.size:
+    floating(square(input, "torch.linalg.ldl_factor_ex"), "torch.linalg.ldl_factor_ex")
+    batch, count = input.shape[:-2], input.shape[-1]
+    if not input.size:
         nothing = jnp.zeros(batch, jnp.int32)
-        found = A, jnp.zeros(A.shape[:-1], jnp.int32), nothing
+        found = input, jnp.zeros(input.shape[:-1], jnp.int32), nothing
         return (*found, nothing) if check_errors else found
-    each = jax.lax.stop_gradient(A).reshape(math.prod(batch), count, count)
-    LD, pivots, info = jax.vmap(partial(_factored, hermitian=hermitian and jnp.iscomplexobj(A)))(each)
+    each = jax.lax.stop_gradient(input).reshape(math.prod(batch), count, count)
+    LD, pivots, info = jax.vmap(partial(_factored, hermitian=hermitian and jnp.iscomplexobj(input)))(each)
     error = RuntimeError, "derivative for aten::linalg_ldl_factor_ex is not implemented"
-    LD = refused.function(A, LD.reshape(A.shape), error=error)
-    pivots, info = pivots.reshape(A.shape[:-1]), info.reshape(batch)
+    LD = refused.function(input, LD.reshape(input.shape), error=error)
+    pivots, info = pivots.reshape(input.shape[:-1]), info.reshape(batch)
     return (LD, pivots, info, info) if check_errors else (LD, pivots, info)
 
 

@@ -111,7 +111,7 @@ def linalg_norm(input, ord: Order | None = None, dim: Dims = None, keepdim: Flag
 
 
 @op(grad_fn="LinalgVectorNormBackward0", saves="input, result", rounds_once=True)
-def norm(input, p: Order | None = "fro", dim: Dims = None, keepdim: Flag = False, *, dtype: Type | None = None):
+def norm(input, p: Order | None = "fro", dim: Dims = None, keepdim: Flag = False, dtype: Type | None = None):
     """The norm over `dim` (all dimensions by default): Euclidean, of order `p`, or "nuc", of singular values."""
     dims = (dim,) if isinstance(dim, int) else dim
     if isinstance(p, str) and (p != "fro" or (dims is not None and len(dims) > 2)):
@@ -122,7 +122,13 @@ def norm(input, p: Order | None = "fro", dim: Dims = None, keepdim: Flag = False
 
 
 @op(saves="input", grad_fn="SumBackward1")
-def nuclear_norm(input, dim: Dims = (-2, -1), keepdim: Flag = False):
+def nuclear_norm(input, keepdim: Flag = False):
+    """torch's older `linalg.matrix_norm` of order "nuc"."""
+    return nuclear_norm_dim.function(input, (-2, -1), keepdim)
+
+
+@op(name="nuclear_norm.dim", saves="input", grad_fn="SumBackward1")
+def nuclear_norm_dim(input, dim: Dims, keepdim: Flag = False):
     """torch's older `linalg.matrix_norm` of order "nuc"."""
     return _matrix_norm(input, "nuc", _two((dim,) if isinstance(dim, int) else dim, input.ndim), keepdim)
 
@@ -173,7 +179,7 @@ def linalg_matrix_rank_tol(input, tol: Either, hermitian: Flag = False):
 
 
 @op(public="function", saves="x1, x2, result", slopes="x1, x2", promotion=ARITHMETIC, out=False)
-def cdist(x1, x2, p: Real = 2.0, compute_mode: Text | None = None):
+def cdist(x1, x2, p: Real = 2.0, compute_mode: Text = "use_mm_for_euclid_dist_if_necessary"):
     """The distances of order `p` between each row of `x1` and each of `x2`."""
     for each, name in ((x1, "X1"), (x2, "X2")):
         if not jnp.issubdtype(each.dtype, jnp.floating):

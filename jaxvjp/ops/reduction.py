@@ -337,13 +337,13 @@ def of_type(name, array, dtype):
     return array.astype(dtype.numpy)
 
 
-@op(saves="x, result", rounds_once=True)
-def linalg_vector_norm(x, ord: Fixed = 2, dim: Dims = None, keepdim: Flag = False, *, dtype: Type | None = None):
+@op(saves="input, result", rounds_once=True)
+def linalg_vector_norm(input, ord: Fixed = 2, dim: Dims = None, keepdim: Flag = False, *, dtype: Type | None = None):
     """The norm of order `ord` of what `dim` names (all of it by default), taken as one vector."""
     name = "linalg.vector_norm"
-    if not x.size and (ord < 0 or ord == math.inf):
-        _refuse_nothing(of_type(name, x, None), ord, dim)
-    return vector_norm(of_type(name, x, dtype), ord, dim, keepdim)
+    if not input.size and (ord < 0 or ord == math.inf):
+        _refuse_nothing(of_type(name, input, None), ord, dim)
+    return vector_norm(of_type(name, input, dtype), ord, dim, keepdim)
 
 
 @op(promotion=ARITHMETIC, saves="input, other, result", out=False)

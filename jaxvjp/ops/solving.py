@@ -117,16 +117,16 @@ def linalg_solve_ex(A, B, *, left: Flag = True, check_errors: Flag = False):
     return (result, info, info) if check_errors else (result, info)
 
 
-@op(saves="A, result", keeps=COLUMNS)
-def linalg_solve_triangular(A, B, *, upper: Flag, left: Flag = True, unitriangular: Flag = False):
+@op(saves="input, result", keeps=COLUMNS)
+def linalg_solve_triangular(input, B, *, upper: Flag, left: Flag = True, unitriangular: Flag = False):
     """The X of `A @ X = B` (`X @ A = B`) for a triangular A, of which only that triangle counts."""
     name = "linalg.solve_triangular"
-    square(floating(A, name), name)
-    same_type(A, B, name)
+    square(floating(input, name), name)
+    same_type(input, B, name)
     matrices(B, name, "B")
-    _fitting(A, B, left, name)
-    A, B = stacked(A, B)
-    return triangular_solve(A, B, left_side=left, lower=not upper, unit_diagonal=unitriangular)
+    _fitting(input, B, left, name)
+    input, B = stacked(input, B)
+    return triangular_solve(input, B, left_side=left, lower=not upper, unit_diagonal=unitriangular)
 
 
 @op(name="triangular_solve", saves="A, result", returns=("solution", "cloned_coefficient"), keeps=COLUMNS)
@@ -177,12 +177,12 @@ def cholesky_solve(input, L, upper: Flag = False):
         )
 
 
-@op(saves="result, L", check_result=refusing("cholesky_inverse", SINGULAR), keeps=COLUMNS)
-def cholesky_inverse(L, upper: Flag = False):
+@op(saves="result, input", check_result=refusing("cholesky_inverse", SINGULAR), keeps=COLUMNS)
+def cholesky_inverse(input, upper: Flag = False):
     """The inverse of the matrix whose Cholesky factor is L."""
-    square(L, "cholesky_inverse")
-    unit = jnp.broadcast_to(jnp.eye(L.shape[-1], dtype=L.dtype), L.shape)
-    return cholesky_solve.function(unit, L, upper=upper), _first_zero(L)
+    square(input, "cholesky_inverse")
+    unit = jnp.broadcast_to(jnp.eye(input.shape[-1], dtype=input.dtype), input.shape)
+    return cholesky_solve.function(unit, input, upper=upper), _first_zero(input)
 
 
 def rows_of(pivots, count):
@@ -293,16 +293,16 @@ def _pseudo_inverse(A, atol, rtol, hermitian):
         return jnp.linalg.pinv(A, rtol=rtol)
 
 
-@op(saves="A, result", rewrite=real_tolerances)
-def linalg_pinv(A, *, atol: Either = None, rtol: Either = None, hermitian: Flag = False):
+@op(saves="input, result", rewrite=real_tolerances)
+def linalg_pinv(input, *, atol: Either = None, rtol: Either = None, hermitian: Flag = False):
     """The Moore-Penrose inverse; singular values up to `atol`, or `rtol` times the largest, count as 0."""
-    return _pseudo_inverse(A, atol, rtol, hermitian)
+    return _pseudo_inverse(input, atol, rtol, hermitian)
 
 
-@op(name="linalg_pinv.rcond", saves="A, result", arities=(), rewrite=real_tolerances)
-def linalg_pinv_rcond(A, rcond: Either, hermitian: Flag = False):
+@op(name="linalg_pinv.rcond", saves="input, result", arities=(), rewrite=real_tolerances)
+def linalg_pinv_rcond(input, rcond: Either, hermitian: Flag = False):
     """The Moore-Penrose inverse; singular values up to `rcond` times the largest count as 0."""
-    return _pseudo_inverse(A, None, rcond, hermitian)
+    return _pseudo_inverse(input, None, rcond, hermitian)
 
 
 @op(saves="input, result", grad_fn="LinalgPinvBackward0", rewrite=real_tolerances)
@@ -312,38 +312,38 @@ def pinverse(input, rcond: Either = 1e-15):
 
 
 @op(grad_fn="ReshapeAliasBackward0", check_result=refusing("linalg.inv", SINGULAR))
-def linalg_tensorinv(A, ind: Index = 2):
+def linalg_tensorinv(input, ind: Index = 2):
     """The inverse for `tensordot`: the product with A over A's first `ind` dimensions is the identity."""
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
-    if ind > A.ndim:
+    if ind > input.ndim:
         raise RuntimeError(
-            f"ArrayRef: invalid slice, N = {ind}; size = {A.ndim}\n`ind` is a number of dimensions of A, which has "
-            f"{A.ndim}."
+            f"ArrayRef: invalid slice, N = {ind}; size = {input.ndim}\n`ind` is a number of dimensions of A, which has "
+            f"{input.ndim}."
         )
-    one, two = A.shape[:ind], A.shape[ind:]
+    one, two = input.shape[:ind], input.shape[ind:]
     if math.prod(one) != math.prod(two):
         raise RuntimeError(
             "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
             f"{math.prod(two)} != {math.prod(one)}"
         )
-    inverse, info = linalg_inv.function(A.reshape(math.prod(one), math.prod(two)))
+    inverse, info = linalg_inv.function(input.reshape(math.prod(one), math.prod(two)))
     return inverse.reshape(*two, *one), info
 
 
-@op(saves="A, result", grad_fn="ViewBackward0", check_result=refusing("torch.linalg.solve", UNSOLVED))
-def linalg_tensorsolve(A, B, dims: Dims = None):
+@op(saves="input, result", grad_fn="ViewBackward0", check_result=refusing("torch.linalg.solve", UNSOLVED))
+def linalg_tensorsolve(input, other, dims: Dims = None):
     """The X of `tensordot(A, X, X.ndim) = B`; `dims` are those of A that are moved to its end before."""
     if dims is not None:
-        dims = axes(dims, A.ndim) if dims != () else ()
-        A = jnp.moveaxis(A, dims, range(A.ndim - len(dims), A.ndim))
-    rest = A.shape[B.ndim :]
-    if math.prod(rest) != B.size or A.size != B.size**2:
+        dims = axes(dims, input.ndim) if dims != () else ()
+        input = jnp.moveaxis(input, dims, range(input.ndim - len(dims), input.ndim))
+    rest = input.shape[other.ndim :]
+    if math.prod(rest) != other.size or input.size != other.size**2:
         raise RuntimeError(
             "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), "
-            f"but got {math.prod(rest)} != {B.size}"
+            f"but got {math.prod(rest)} != {other.size}"
         )
-    solution, info = linalg_solve.function(A.reshape(B.size, B.size), B.reshape(-1))
+    solution, info = linalg_solve.function(input.reshape(other.size, other.size), other.reshape(-1))
     return solution.reshape(rest), info
 
 

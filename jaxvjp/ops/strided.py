@@ -210,3 +210,4 @@ for _row in (
 ):
     # For example `torch.permute_copy`: a copy of the view.
     op(name=f"{_row.name}_copy", public="function", grad_fn=_copy_name(_row), slopes=_row.slopes)(_row.function)
+op(name="view_copy.dtype", public="function", differentiable=False)(view_dtype.function)

@@ -273,10 +273,14 @@ def compile(
     *,
     fullgraph: bool = False,
     dynamic: bool | None = None,
-    backend: Any = "inductor",
+    backend: Any = None,
     mode: str | None = None,
     options: Any = None,
+    name: str | None = None,
     disable: bool = False,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = False,
+    shapes_spec: Any = None,
 ) -> Any:
     """`jit` with torch's name and default: what cannot be staged runs as plain Python. Counterpart of `torch.compile`.
 
@@ -284,7 +288,8 @@ def compile(
         model: what to stage; without it, a decorator is returned. Of an `nn.Module` the result is one, too, which holds
             it as `_orig_mod`.
         fullgraph: as for `jit`.
-        dynamic, backend, mode, options: accepted and without effect. XLA compiles for each shape anew.
+        dynamic, backend, mode, options, name, recompile_limit, isolate_recompiles, shapes_spec: accepted and without
+            effect. XLA compiles for each shape anew.
         disable: if True, the model itself is returned.
     """
     if model is None:

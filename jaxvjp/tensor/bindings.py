@@ -50,6 +50,8 @@ OPERATORS = {
 }
 PARSED = {"function": "", "linalg": "linalg_", "fft": "fft_", "special": "special_"}
 """The places of which torch parses the arguments itself, and how it calls them; in the others Python does."""
+PARSED_TOO = frozenset(["one_hot", "rrelu_", "scaled_dot_product_attention"])
+"""Functions of `nn.functional` of which it does so as well, and that no row makes."""
 OF_TENSOR = ("size", "stride", "reshape", "requires_grad_")
 """Methods that `Tensor` itself has, of which arguments are checked as those of published ones."""
 REFLECTED = frozenset(["+", "*", "**", "@", "//", "%", "&", "|", "^", "<<", ">>"])
@@ -76,10 +78,13 @@ def function_of(rows: Sequence[Op], name: str, place: str = "function") -> Calla
         return _documented(_with_inplace(signatures), rows, name, place)
 
     takes_out = place != "nn.functional" or any(row.out_everywhere for row in rows)
+    at = OUT_PLACES.get(name)
 
     def function(*arguments: Any, **named: Any) -> Any:
         if found := saying(arguments, named):
             return handle_torch_function(front, found, *arguments, **named)
+        if at is not None and len(arguments) > at:
+            arguments, named = (*arguments[:at], *arguments[at + 1 :]), {**named, "out": arguments[at]}
         if "out" in named and takes_out:
             return _into(named.pop("out"), signatures, arguments, named)
         row, (operands, static) = chosen(signatures, arguments, named)
@@ -92,9 +97,12 @@ def function_of(rows: Sequence[Op], name: str, place: str = "function") -> Calla
 def _signatures(rows: Sequence[Op], name: str, place: str) -> list[Signature]:
     if place == "method":
         return [Signature(row, name, method=True) for row in rows]
-    return [Signature(row, row.torch_name if name == row.short_name else name) for row in rows]
+    inside = place != "function"
+    return [Signature(row, row.torch_name if inside and name == row.short_name else name) for row in rows]
 
 
+OUT_PLACES = {"norm": 4, "normalize": 4, "tensordot": 3}
+"""Functions that torch has in Python, where `out` may be given by place."""
 OUTS = OUT.replace(annotation=tuple[Tensor, ...] | None)
 INPLACE = inspect.Parameter("inplace", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=False, annotation=bool)
 
@@ -103,16 +111,22 @@ def inspected(rows: Sequence[Op], name: str, place: str) -> list[inspect.Signatu
     """The signatures of torch's function or method for the rows that share a name; in place if the name ends in `_`."""
     found = []
     in_place = name.endswith("_")
-    for each in _signatures(rows, name, "method" if in_place else place):
+    for each in _signatures(rows, name, place):
         result: Any = Tensor if in_place or each.row.returns is None else each.row.returns
         if get_args(each.row.function.__annotations__.get("return")):
             result = tuple[Tensor, Tensor]
         further = []
-        if place == "nn.functional" and each.row.inplace:
+        if in_place or place == "method":
+            pass
+        elif place == "nn.functional" and each.row.inplace:
             further = [INPLACE]
-        elif (each.row.out_everywhere or (place not in ("method", "nn.functional") and each.row.out)) and not in_place:
+        elif each.row.out_everywhere or (place != "nn.functional" and each.row.out):
             further = [OUT if result is Tensor else OUTS]
-        found += [each.inspected(result, *further, spread=spread) for spread in ([False, True][: 1 + each.spreads])]
+        at = OUT_PLACES.get(name) if further else None
+        if at is not None:
+            further = [OUT.replace(kind=OUT.POSITIONAL_OR_KEYWORD)]
+        spreading = [False, True][: 1 + each.spreads]
+        found += [each.inspected(result, *further, spread=spread, at=at) for spread in spreading]
     return found
 
 
@@ -150,16 +164,16 @@ def method_of(rows: Sequence[Op], name: str) -> Callable[..., Any]:
     return _documented(_remembering(method, rows), rows, name, "method")
 
 
-def in_place_of(rows: Sequence[Op], name: str) -> Callable[..., Any]:
-    """torch's in-place method for the rows that share a name: `x.mul_(2)`."""
-    signatures = [Signature(row, name + "_", method=True) for row in rows]
+def in_place_of(rows: Sequence[Op], name: str, place: str = "method") -> Callable[..., Any]:
+    """torch's in-place method, or function, for the rows that share a name: `x.mul_(2)`, `torch.exp_(x)`."""
+    signatures = _signatures(rows, name + "_", place)
 
-    def method(*arguments: Any, **named: Any) -> tuple[Op, Node | None]:
+    def method(*arguments: Any, **named: Any) -> tuple[Op, Node | None, Tensor]:
         row, (operands, static) = chosen(signatures, arguments, named)
         node = recorded_in_place(row, operands[0], operands[1:], static)
-        return row, None if row.promotion == COMPARE else node
+        return row, None if row.promotion == COMPARE else node, operands[0]
 
-    return _documented(_remembering(method, rows, remembering_in_place), rows, name + "_", "method")
+    return _documented(_remembering(method, rows, remembering_in_place), rows, name + "_", place)
 
 
 def operators_of(row: Op) -> dict[str, Callable[..., Any]]:
@@ -273,7 +287,7 @@ def _made(place: str, name: str) -> Callable[..., Any] | None:
     if rows is not None:
         return function_of(rows, name, place)
     rows = in_place_forms().get(name[:-1]) if place == "function" and name.endswith("_") else None
-    return asking(in_place_of(rows, name[:-1])) if rows is not None and _as_function(name[:-1], rows) else None
+    return asking(in_place_of(rows, name[:-1], place)) if rows is not None and _as_function(name[:-1], rows) else None
 
 
 METHODS_ALONE = frozenset(
@@ -327,7 +341,7 @@ def published(place: str, module: dict[str, Any]) -> tuple[Callable[[str], Any],
     others = module.pop("__all__", ())
     for (where, name), function in PUBLISHED.items():
         if where == place:
-            prefix = PARSED.get(place)
+            prefix = PARSED.get(place, "" if place == "nn.functional" and name in PARSED_TOO else None)
             front = function if prefix is None else checked(function, prefix + name)
             front = writing_out(front, name) if function in WRITING_OUT else front
             front = asking(front) if front is function or function in WRITING_OUT else front

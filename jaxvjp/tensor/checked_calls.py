@@ -16,7 +16,7 @@ from typing import Any, Union, get_args, get_origin, get_overloads
 from jaxvjp.ops.arguments import SCALAR, TENSOR, TENSORS, Kind, dims, flag, index, real, size, text, type_
 from jaxvjp.ops.op import Parameter
 from jaxvjp.tensor.overriding import handle_torch_function, saying
-from jaxvjp.tensor.signatures import Signature, chosen
+from jaxvjp.tensor.signatures import OTHER_NAMES, Signature, chosen
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.devices import device
 from jaxvjp.types.dtypes import FROM_PYTHON, dtype
@@ -71,7 +71,9 @@ def checked(function: Callable[..., Any], name: str, method: bool = False) -> Ca
     if name in IN_PYTHON:
         return function
     code = inspect.unwrap(function).__code__
-    spread = code.co_varnames[code.co_argcount + code.co_kwonlyargcount] if code.co_flags & inspect.CO_VARARGS else ""
+    count = code.co_argcount + code.co_kwonlyargcount
+    own = frozenset(code.co_varnames[:count])
+    spread = code.co_varnames[count] if code.co_flags & inspect.CO_VARARGS else ""
     fitting: set[tuple[Any, ...]] = set()
 
     def check(arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
@@ -95,10 +97,12 @@ def checked(function: Callable[..., Any], name: str, method: bool = False) -> Ca
         if not fits:
             check(arguments, named)
             fitting.add(form)
-        if spread in named:  # `x.reshape(shape=(3, 2))`
-            arguments, named = (*arguments, named[spread]), {each: named[each] for each in named if each != spread}
-        if type in form and named.get("dtype") in FROM_PYTHON:
-            named["dtype"] = type_(named["dtype"])
+        if named:
+            named = {each if each in own else OTHER_NAMES.get(each, each): value for each, value in named.items()}
+            if spread in named:  # `x.reshape(shape=(3, 2))`
+                arguments = (*arguments, named.pop(spread))
+            if type in form and named.get("dtype") in FROM_PYTHON:
+                named["dtype"] = type_(named["dtype"])
         try:
             return function(*arguments, **named)
         except (TypeError, ValueError, AttributeError, LookupError):

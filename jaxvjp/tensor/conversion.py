@@ -112,7 +112,7 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_fo
 def conversion_to(name: str, target: Dtype) -> Callable[..., Tensor]:
     """torch's method for a dtype: `x.double()`."""
 
-    def method(self: Tensor, memory_format: Any = preserve_format) -> Tensor:
+    def method(self: Tensor, memory_format: Any = None) -> Tensor:
         return _in_format(self, converted_to(self, target, None), memory_format)
 
     method.__name__ = method.__qualname__ = name

@@ -298,7 +298,7 @@ class Methods(Stored):
         """1 with the probability that each element says (or `p`), else 0. Counterpart of `torch.Tensor.bernoulli`."""
     def bernoulli_(self, p: Tensor | builtins.float = 0.5, *, generator: Generator | None = None) -> Self:
         """1 with probability `p`, which may be a tensor, else 0. In place. Counterpart of `torch.Tensor.bernoulli_`."""
-    def bfloat16(self, memory_format: Any = ...) -> Tensor:
+    def bfloat16(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.bfloat16; itself where it is one. Counterpart of `torch.Tensor.bfloat16`."""
     def bincount(self, weights: Tensor | None = None, minlength: builtins.int = 0) -> Tensor:
         """How often each number occurs among non-negative integers, or the sums of their weights. As `torch.bincount`."""
@@ -328,34 +328,34 @@ class Methods(Stored):
         """In place: The bits that just one of the two has."""
     def bmm(self, mat2: Tensor) -> Tensor:
         """The matrix products of b n×k and b k×m matrices."""
-    def bool(self, memory_format: Any = ...) -> Tensor:
+    def bool(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.bool; itself where it is one. Counterpart of `torch.Tensor.bool`."""
     @overload
     def broadcast_to(self, size: builtins.int | Sequence[builtins.int]) -> Tensor:
         """Dimensions of size 1 repeated, without a copy; -1 leaves a size as it is."""
     @overload
     def broadcast_to(self, *size: builtins.int) -> Tensor: ...
-    def byte(self, memory_format: Any = ...) -> Tensor:
+    def byte(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.uint8; itself where it is one. Counterpart of `torch.Tensor.byte`."""
     def cauchy_(self, median: builtins.float = 0.0, sigma: builtins.float = 1.0, *, generator: Generator | None = None) -> Self:
         """Random numbers from the Cauchy distribution. In place. Counterpart of `torch.Tensor.cauchy_`."""
-    def cdouble(self, memory_format: Any = ...) -> Tensor:
+    def cdouble(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.complex128; itself where it is one. Counterpart of `torch.Tensor.cdouble`."""
     def ceil(self) -> Tensor:
         """The next integer above."""
     def ceil_(self) -> Self:
         """In place: The next integer above."""
-    def cfloat(self, memory_format: Any = ...) -> Tensor:
+    def cfloat(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.complex64; itself where it is one. Counterpart of `torch.Tensor.cfloat`."""
-    def chalf(self, memory_format: Any = ...) -> Tensor:
+    def chalf(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.complex32; itself where it is one. Counterpart of `torch.Tensor.chalf`."""
-    def char(self, memory_format: Any = ...) -> Tensor:
+    def char(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.int8; itself where it is one. Counterpart of `torch.Tensor.char`."""
     def cholesky(self, upper: builtins.bool = False) -> Tensor:
         """torch's older `linalg.cholesky`."""
     def cholesky_inverse(self, upper: builtins.bool = False) -> Tensor:
         """The inverse of the matrix whose Cholesky factor is L."""
-    def cholesky_solve(self, L: Tensor, upper: builtins.bool = False) -> Tensor:
+    def cholesky_solve(self, input2: Tensor, upper: builtins.bool = False) -> Tensor:
         """The X of `A @ X = input` for the A whose Cholesky factor is L."""
     def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
         """At most `chunks` pieces of equal size, the last perhaps shorter: views. Counterpart of `torch.chunk`."""
@@ -375,7 +375,7 @@ class Methods(Stored):
         """`input` clamped to between `min` and `max`, either of which may be omitted; at a bound `input` has the gradient."""
     def clip_(self, min: Tensor | complex | None = None, max: Tensor | complex | None = None) -> Self:
         """In place: `input` clamped to between `min` and `max`, either of which may be omitted; at a bound `input` has the gradient."""
-    def clone(self, *, memory_format: memory_format | None = ...) -> Tensor:
+    def clone(self, *, memory_format: memory_format | None = None) -> Tensor:
         """A copy with storage of its own, through which gradients flow. Counterpart of `torch.clone`."""
     def conj(self) -> Tensor:
         """The complex conjugate, as a view; a real tensor itself. Counterpart of `torch.conj`."""
@@ -401,8 +401,11 @@ class Methods(Stored):
         """The hyperbolic cosine."""
     def cosh_(self) -> Self:
         """In place: The hyperbolic cosine."""
+    @overload
     def count_nonzero(self, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
         """How many elements are not 0."""
+    @overload
+    def count_nonzero(self, *dim: builtins.int) -> Tensor: ...
     def cov(self, *, correction: builtins.int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
         """The covariances of the rows, each column an observation; counted `fweights` times, weighed by `aweights`."""
     def cpu(self, memory_format: Any = None) -> Tensor:
@@ -478,9 +481,9 @@ class Methods(Stored):
     def divide_(self, other: Tensor | complex, *, rounding_mode: str | None) -> Self: ...
     def dot(self, tensor: Tensor) -> Tensor:
         """The inner product of two vectors."""
-    def double(self, memory_format: Any = ...) -> Tensor:
+    def double(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.float64; itself where it is one. Counterpart of `torch.Tensor.double`."""
-    def dsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    def dsplit(self, *indices_or_sections: Any) -> tuple[Tensor, ...]:
         """`tensor_split` along a fixed dimension, into equal pieces. Counterpart of `torch.dsplit`."""
     def eig(self, **named: Any) -> Tensor:
         """RuntimeError: torch has taken it away. Counterpart of `torch.eig`."""
@@ -546,7 +549,7 @@ class Methods(Stored):
         """The columns in the opposite order."""
     def flipud(self) -> Tensor:
         """The rows in the opposite order."""
-    def float(self, memory_format: Any = ...) -> Tensor:
+    def float(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.float32; itself where it is one. Counterpart of `torch.Tensor.float`."""
     def float_power(self, exponent: Tensor | complex) -> Tensor:
         """`input ** exponent` in double precision."""
@@ -607,7 +610,7 @@ class Methods(Stored):
         """Whether the elements of `input` are larger."""
     def gt_(self, other: Tensor | complex) -> Self:
         """In place: Whether the elements of `input` are larger."""
-    def half(self, memory_format: Any = ...) -> Tensor:
+    def half(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.float16; itself where it is one. Counterpart of `torch.Tensor.half`."""
     def hardshrink(self, lambd: builtins.float = 0.5) -> Tensor:
         """`input`, or 0 where its magnitude is at most `lambd`."""
@@ -617,9 +620,9 @@ class Methods(Stored):
         """In place: 0 for negative numbers, 1 for positive ones, `values` at 0."""
     def histc(self, bins: builtins.int = 100, min: builtins.float = 0, max: builtins.float = 0) -> Tensor:
         """How many elements are in each of `bins` equal ranges from `min` to `max`, by default those of the elements."""
-    def histogram(self, bins: builtins.int | Tensor, *, range: Sequence[builtins.float] | None = None, weight: Tensor | None = None, density: builtins.bool = False) -> return_types.histogram:
+    def histogram(self, bins: builtins.int | Tensor = 100, *, range: Sequence[builtins.float] | None = None, weight: Tensor | None = None, density: builtins.bool = False) -> return_types.histogram:
         """How many elements are in each bin, and the edges of the bins, as a named tuple."""
-    def hsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    def hsplit(self, *indices_or_sections: Any) -> tuple[Tensor, ...]:
         """`tensor_split` along a fixed dimension, into equal pieces. Counterpart of `torch.hsplit`."""
     def hypot(self, other: Tensor) -> Tensor:
         """`sqrt(input² + other²)`."""
@@ -664,7 +667,7 @@ class Methods(Stored):
         """The given indices of one dimension, in their order."""
     def inner(self, other: Tensor) -> Tensor:
         """The sum of products over the last dimension of both operands; with a 0-dim one their product."""
-    def int(self, memory_format: Any = ...) -> Tensor:
+    def int(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.int32; itself where it is one. Counterpart of `torch.Tensor.int`."""
     def inverse(self) -> Tensor:
         """The inverse of a square matrix; LinAlgError where it is singular."""
@@ -741,9 +744,9 @@ class Methods(Stored):
         """Whether it is infinite."""
     def isnan(self) -> Tensor:
         """Whether it is no number."""
-    def isneginf(self, *, out: Tensor | None = None) -> Tensor:
+    def isneginf(self) -> Tensor:
         """Whether it is minus infinity."""
-    def isposinf(self, *, out: Tensor | None = None) -> Tensor:
+    def isposinf(self) -> Tensor:
         """Whether it is infinity."""
     def isreal(self) -> Tensor:
         """Whether its imaginary part is 0."""
@@ -823,7 +826,7 @@ class Methods(Stored):
         """Whether both are true."""
     def logical_and_(self, other: Tensor) -> Self:
         """In place: Whether both are true."""
-    def logical_not(self, *, out: Tensor | None = None) -> Tensor:
+    def logical_not(self) -> Tensor:
         """Whether it is 0."""
     def logical_not_(self) -> Self:
         """In place: Whether it is 0."""
@@ -841,7 +844,7 @@ class Methods(Stored):
         """In place: `log(x / (1 - x))`, with x clamped to between `eps` and `1 - eps`."""
     def logsumexp(self, dim: builtins.int | Sequence[builtins.int] | None, keepdim: builtins.bool = False) -> Tensor:
         """The logarithm of the sum of `exp(input)` over `dim`."""
-    def long(self, memory_format: Any = ...) -> Tensor:
+    def long(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.int64; itself where it is one. Counterpart of `torch.Tensor.long`."""
     def lowered(self, wrt: Tensor | Iterable[Tensor] | None = None) -> Any:
         """The recorded program as JAX lowers it: `y.lowered().as_text()` is StableHLO, `.compile()` an executable."""
@@ -851,7 +854,7 @@ class Methods(Stored):
         """Whether the elements of `input` are smaller."""
     def lt_(self, other: Tensor | complex) -> Self:
         """In place: Whether the elements of `input` are smaller."""
-    def lu(self, pivot: builtins.bool = True, get_infos: builtins.bool = False) -> tuple[Tensor, ...]:
+    def lu(self, pivot: builtins.bool = True, get_infos: builtins.bool = False, out: Any = None) -> tuple[Tensor, ...]:
         """torch's older `linalg.lu_factor`, with `get_infos` its `linalg.lu_factor_ex`. Counterpart of `torch.lu`."""
     def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
         """torch's older `linalg.lu_solve`."""
@@ -1006,7 +1009,7 @@ class Methods(Stored):
         """Where the elements are that are not zero: a row of indices each, or a tensor per dimension. As in torch."""
     def nonzero_static(self, *, size: builtins.int, fill_value: builtins.int = -1) -> Tensor:
         """`size` rows of `nonzero`, too few being filled up with `fill_value`. Counterpart of `torch.nonzero_static`."""
-    def norm(self, p: Any = 'fro', dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: dtype | None = None) -> Tensor:
+    def norm(self, p: Any = 'fro', dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, dtype: dtype | None = None) -> Tensor:
         """The norm over `dim` (all dimensions by default): Euclidean, of order `p`, or "nuc", of singular values."""
     def normal_(self, mean: builtins.float = 0.0, std: builtins.float = 1.0, *, generator: Generator | None = None) -> Self:
         """Normal random numbers. In place. Counterpart of `torch.Tensor.normal_`."""
@@ -1014,11 +1017,14 @@ class Methods(Stored):
         """Whether the elements differ."""
     def not_equal_(self, other: Tensor | complex) -> Self:
         """In place: Whether the elements differ."""
-    def nuclear_norm(self, dim: builtins.int | Sequence[builtins.int] | None = (-2, -1), keepdim: builtins.bool = False) -> Tensor:
+    @overload
+    def nuclear_norm(self, keepdim: builtins.bool = False) -> Tensor:
         """torch's older `linalg.matrix_norm` of order "nuc"."""
-    def orgqr(self, tau: Tensor) -> Tensor:
+    @overload
+    def nuclear_norm(self, dim: builtins.int | Sequence[builtins.int] | None, keepdim: builtins.bool = False) -> Tensor: ...
+    def orgqr(self, input2: Tensor) -> Tensor:
         """The Q of QR, from the reflections that `geqrf` gives: the first columns of their product."""
-    def ormqr(self, tau: Tensor, other: Tensor, left: builtins.bool = True, transpose: builtins.bool = False) -> Tensor:
+    def ormqr(self, input2: Tensor, input3: Tensor, left: builtins.bool = True, transpose: builtins.bool = False) -> Tensor:
         """`other` times the product of the reflections that `geqrf` gives, from the left or the right; or its adjoint."""
     def outer(self, vec2: Tensor) -> Tensor:
         """Each element of one vector times each of another, as a matrix."""
@@ -1093,17 +1099,20 @@ class Methods(Stored):
         """The whole tensor `repeats` times along each dimension; more repeats than dimensions add dimensions in front."""
     @overload
     def repeat(self, *repeats: builtins.int) -> Tensor: ...
-    def repeat_interleave(self, repeats: Tensor | builtins.int | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Tensor:
+    @overload
+    def repeat_interleave(self, repeats: Tensor | builtins.int, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Tensor:
         """Each element `repeats` times, next to one another along `dim`; flat without it. As `torch.repeat_interleave`."""
+    @overload
+    def repeat_interleave(self, *, output_size: builtins.int | None = None) -> Tensor: ...
     def reshape_as(self, other: Tensor) -> Tensor:
         """The same elements in the shape of another tensor. Counterpart of `torch.Tensor.reshape_as`."""
     def resize(self, *sizes: Any) -> Tensor:
         """As `view`, with a warning that it is deprecated. Counterpart of `torch.Tensor.resize`."""
     @overload
-    def resize_(self, sizes: builtins.int | Sequence[builtins.int], *, memory_format: memory_format | None = None) -> Self:
+    def resize_(self, size: builtins.int | Sequence[builtins.int], *, memory_format: memory_format | None = None) -> Self:
         """In place: another shape, of more or fewer elements too. As `torch.Tensor.resize_`."""
     @overload
-    def resize_(self, *sizes: builtins.int, memory_format: memory_format | None = None) -> Self: ...
+    def resize_(self, *size: builtins.int, memory_format: memory_format | None = None) -> Self: ...
     def resize_as(self, tensor: Tensor) -> Tensor:
         """As `view_as`, with a warning that it is deprecated. Counterpart of `torch.Tensor.resize_as`."""
     def resize_as_(self, the_template: Tensor, *, memory_format: memory_format | None = None) -> Self:
@@ -1158,7 +1167,7 @@ class Methods(Stored):
         """`input / abs(input)`, and 0 at 0."""
     def sgn_(self) -> Self:
         """In place: `input / abs(input)`, and 0 at 0."""
-    def short(self, memory_format: Any = ...) -> Tensor:
+    def short(self, memory_format: Any = None) -> Tensor:
         """The tensor as torch.int16; itself where it is one. Counterpart of `torch.Tensor.short`."""
     def sigmoid(self) -> Tensor:
         """`1 / (1 + exp(-input))`."""
@@ -1168,7 +1177,7 @@ class Methods(Stored):
         """-1, 0 or 1."""
     def sign_(self) -> Self:
         """In place: -1, 0 or 1."""
-    def signbit(self, *, out: Tensor | None = None) -> Tensor:
+    def signbit(self) -> Tensor:
         """Whether its sign is minus, be it that of a zero."""
     def sin(self) -> Tensor:
         """The sine of an angle in radians."""
@@ -1195,7 +1204,7 @@ class Methods(Stored):
     def sparse_dim(self) -> builtins.int:
         """0. Counterpart of `torch.Tensor.sparse_dim`."""
     def split(self, split_size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
-        """Pieces of `split_size` indices, or of the sizes listed, along `dim`: views. Counterpart of `torch.split`."""
+        """Pieces of `split_size` indices, or of the sizes listed, along `dim`: views. As `torch.Tensor.split`."""
     def split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
         """Pieces of the sizes listed along `dim`: views. Counterpart of `torch.split_with_sizes`."""
     def sqrt(self) -> Tensor:
@@ -1206,10 +1215,18 @@ class Methods(Stored):
         """`input ** 2`."""
     def square_(self) -> Self:
         """In place: `input ** 2`."""
+    @overload
     def squeeze(self, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
         """Without the dimensions of size 1, or without those among `dim` that are."""
-    def squeeze_(self, dim: builtins.int | Sequence[builtins.int] | None = None) -> Self:
+    @overload
+    def squeeze(self, *dim: builtins.int) -> Tensor: ...
+    @overload
+    def squeeze_(self) -> Self:
         """In place: without dimensions of size 1. Counterpart of `torch.Tensor.squeeze_`."""
+    @overload
+    def squeeze_(self, dim: builtins.int | Sequence[builtins.int]) -> Self: ...
+    @overload
+    def squeeze_(self, *dim: builtins.int) -> Self: ...
     @overload
     def std(self, dim: builtins.int | Sequence[builtins.int] | None = None, *, correction: builtins.float | None = None, keepdim: builtins.bool = False) -> Tensor:
         """The deviation over `dim`."""
@@ -1224,7 +1241,7 @@ class Methods(Stored):
     def std_mean(self, unbiased: builtins.bool) -> tuple[Tensor, Tensor]: ...
     @overload
     def std_mean(self, dim: builtins.int | Sequence[builtins.int] | None, unbiased: builtins.bool = True, keepdim: builtins.bool = False) -> tuple[Tensor, Tensor]: ...
-    def stft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, pad_mode: str = 'reflect', normalized: builtins.bool = False, onesided: builtins.bool | None = None, return_complex: builtins.bool | None = None) -> Tensor:
+    def stft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, pad_mode: str = 'reflect', normalized: builtins.bool = False, onesided: builtins.bool | None = None, return_complex: builtins.bool | None = None, align_to_window: builtins.bool | None = None) -> Tensor:
         """The spectra of the frames of a signal (*, length), each `n_fft` long: (*, frequencies, frames)."""
     def storage_type(self) -> storagetype:
         """The old type of its storage, such as `torch.FloatStorage`. Counterpart of `torch.Tensor.storage_type`."""
@@ -1391,7 +1408,7 @@ class Methods(Stored):
     @property
     def volatile(self) -> builtins.bool:
         """False, with a warning: what torch once had in place of `no_grad`."""
-    def vsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    def vsplit(self, *indices_or_sections: Any) -> tuple[Tensor, ...]:
         """`tensor_split` along a fixed dimension, into equal pieces. Counterpart of `torch.vsplit`."""
     def where(self, condition: Tensor, other: Tensor | complex) -> Tensor:
         """`input` where `condition` is true, `other` elsewhere."""

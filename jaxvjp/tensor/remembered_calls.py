@@ -213,11 +213,11 @@ def _can_be_remembered(result: Any, arguments: tuple[Any, ...]) -> bool:
     return bool(arguments) and type(arguments[0]) in ORDINARY and result.node.inputs == (arguments[0].node,)
 
 
-def remembering_in_place(slow: Callable[..., tuple[Op, Node | None]], by_value: bool) -> Front:
+def remembering_in_place(slow: Callable[..., tuple[Op, Node | None, Tensor]], by_value: bool) -> Front:
     """The front of an in-place form such as `x.mul_`, made to remember its calls.
 
-    `slow` checks, records and writes. It returns the row and the node; None for the node, if another call has more to
-    check than whether its first argument may be written.
+    `slow` checks, records and writes. It returns the row, the node and what it wrote; None for the node, if another
+    call has more to check than whether its first argument may be written.
     """
     calls = Calls(by_value)
 
@@ -229,11 +229,11 @@ def remembering_in_place(slow: Callable[..., tuple[Op, Node | None]], by_value: 
             target, operands = arguments[0], (*arguments[1:], *named.values())
             check_writable(call.row, target, operands)
             return written(call.row, target, operands, call.node(inputs, user_line()))
-        row, node = slow(*arguments, **named)
-        learned = None if found is None else calls.learn(found, node)
+        row, node, target = slow(*arguments, **named)
+        learned = calls.learn(found, node) if found is not None and arguments else None
         if learned is not None:
             learned.row = row
-        return arguments[0]
+        return target
 
     return front
 

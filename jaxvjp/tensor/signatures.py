@@ -16,15 +16,36 @@ from typing import Annotated, Any, Union, get_args, get_origin
 import numpy as np
 
 from jaxvjp.core.record.record import constant
-from jaxvjp.ops.arguments import EITHER, KEPT, SCALAR, SPREAD, TENSOR, TENSORS, Exact, index, size
+from jaxvjp.ops.arguments import EITHER, KEPT, SCALAR, SPREAD, TENSOR, TENSORS, Exact, dims, index, size
 from jaxvjp.ops.op import REQUIRED, Aval, Op, Parameter
 from jaxvjp.tensor.tensor import NUMBERS, ORDINARY, Tensor, wrap
 from jaxvjp.types.dtypes import of_number, python_number, typename
 from jaxvjp.types.settings import warn_once
 
 NUMERIC = (*NUMBERS, np.number, np.bool_)
-NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
-"""NumPy's names of arguments, which torch accepts, and torch's."""
+OTHER_NAMES = {
+    "axis": "dim",
+    "keepdims": "keepdim",
+    "x": "input",
+    "a": "input",
+    "x1": "input",
+    "x2": "other",
+    "sections": "indices_or_sections",
+    "indices": "indices_or_sections",
+    "tensor_indices_or_sections": "indices_or_sections",
+    "element": "elements",
+    "test_element": "test_elements",
+}
+"""Names that torch accepts for an argument beside its own: NumPy's, and those of overloads that are one here."""
+X_ALONE = ("airy_ai", "spherical_bessel_j0", "scaled_modified_bessel_k0", "scaled_modified_bessel_k1")
+CALLED = {
+    **{name: {"A": "input"} for name in ("det", "inverse", "slogdet")},
+    **{f"special_{name}": {"input": "x"} for name in X_ALONE},
+    "cholesky_solve": {"L": "input2"},
+    "orgqr": {"tau": "input2"},
+    "ormqr": {"tau": "input2", "other": "input3"},
+}
+"""What torch calls parameters of a function, where the row, which may have other names, too, calls them otherwise."""
 
 TAKEN: dict[str, Any] = {
     **dict.fromkeys([TENSOR, KEPT], Tensor),
@@ -48,7 +69,9 @@ class Signature:
     def __init__(self, row: Op, name: str, method: bool = False) -> None:
         self.row = row
         self.name = name
-        self.parameters = list(row.parameters)
+        called = CALLED.get(name, {})
+        self.declared = [each._replace(name=called.get(each.name, each.name)) for each in row.parameters]
+        self.parameters = list(self.declared)
         self.own = int(method)
         if method:
             self.parameters.sort(key=lambda each: each.name != "input")  # stable: the others keep their order
@@ -62,6 +85,7 @@ class Signature:
         self.spreads = last is not None and (
             last.role == SPREAD
             or (self.own == 1 and self.positional == 2 and last.kind is not None and last.kind.convert is size)
+            or (self.own == 1 and len(self.parameters) == 2 and last.kind is not None and last.kind.convert is dims)
         )
         self.numbers_first = row.roles[:1] == (EITHER,)
         self.plans: dict[tuple[Any, ...], list[tuple[Parameter, int | str | None]]] = {}
@@ -108,7 +132,7 @@ class Signature:
         used = 0
         for place, parameter in enumerate(self.parameters):
             name = parameter.name
-            known = name if name in named else next((each for each in named if NUMPY_NAMES.get(each) == name), None)
+            known = name if name in named else next((each for each in named if OTHER_NAMES.get(each) == name), None)
             if place < count:
                 sources[name] = place
             elif known is not None:
@@ -120,7 +144,7 @@ class Signature:
                 sources[name] = None
         if used < len(named):
             raise TypeError(self._unexpected(count, named))
-        return [(each, sources[each.name]) for each in self.row.parameters]
+        return [(each, sources[each.name]) for each in self.declared]
 
     def _checked(self, parameter: Parameter, value: Any, position: int | None) -> Any:
         """`value` as converted for the parameter; TypeError if it does not fit."""
@@ -191,14 +215,17 @@ class Signature:
         before = [each.name for each in self.parameters[self.own : given]]
         names = [each.name for each in self.parameters[self.own :]]
         for each in named:
-            if NUMPY_NAMES.get(each, each) in before or each in before:
+            if OTHER_NAMES.get(each, each) in before or each in before:
                 return f"{self.name}() got multiple values for argument '{each}'"
-            if each not in names and NUMPY_NAMES.get(each) not in names:
+            other = OTHER_NAMES.get(each)
+            if each not in names and (other not in names or other in named):
                 return f"{self.name}() got an unexpected keyword argument '{each}'\nIt takes {', '.join(names)}."
         return f"{self.name}(): invalid keyword arguments"
 
-    def inspected(self, result: Any, *further: inspect.Parameter, spread: bool = False) -> inspect.Signature:
-        """The signature for `inspect.signature`, with types; `further` parameters follow the positional ones.
+    def inspected(
+        self, result: Any, *further: inspect.Parameter, spread: bool = False, at: int | None = None
+    ) -> inspect.Signature:
+        """The signature for `inspect.signature`, with types; `further` parameters follow, or stand before place `at`.
 
         With `spread` the last positional parameter becomes `*name`: `x.permute(1, 0)`.
         """
@@ -211,7 +238,8 @@ class Signature:
                 taken = Tensor if each.role else int
             name = "self" if place < self.own else each.name.lstrip("*")
             shown.append(inspect.Parameter(name, kind, default=default, annotation=taken))
-        shown.extend(further)
+        at = len(shown) if at is None else at
+        shown[at:at] = further
         return inspect.Signature(sorted(shown, key=lambda each: each.kind), return_annotation=result)
 
     def __str__(self) -> str:
@@ -284,7 +312,7 @@ def chosen(signatures: Sequence[Signature], arguments: tuple[Any, ...], named: d
 WITH_NUMBERS = frozenset(["add", "sub", "mul", "div", "true_divide", "floor_divide"])
 """Functions that take a number for their first tensor: `torch.add(1, 2)`."""
 BETWEEN = {
-    **dict.fromkeys(["add", "sub"], ("alpha",)),
+    **dict.fromkeys(["add", "sub", "rsub"], ("alpha",)),
     **dict.fromkeys(["addcdiv", "addcmul"], ("value",)),
     **dict.fromkeys(["addmm", "addmv", "addr", "addbmm", "baddbmm"], ("beta", "alpha")),
 }
@@ -301,7 +329,9 @@ def _modern(
     if len(tensors) + len(numbers) < len(arguments) or not numbers:
         return None
     names = BETWEEN.get(name, ())
-    complete = len(tensors) == signature.least + signature.own
+    if name in BETWEEN and len(tensors) == 1 and len(numbers) == 2 and isinstance(arguments[0], Tensor):
+        return (*tensors, numbers[0]), named | {"alpha": numbers[1]}
+    complete = len(tensors) == signature.least + signature.own and isinstance(arguments[-1], Tensor)
     if complete and len(numbers) <= len(names) and not named.keys() & set(names):
         shown = ", ".join([f"{each}={number}" for each, number in zip(names, numbers, strict=False)])
         warn_once("overload", f"This overload of {signature.name} is deprecated:\nWrite its numbers last: `{shown}`.")

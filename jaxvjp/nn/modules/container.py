@@ -108,6 +108,10 @@ class Sequential(_Listed):
         super().insert(index, module)
         return self
 
+    def extend(self, sequential: Iterable[Module]) -> Self:
+        """Adds modules at the end."""
+        return super().extend(sequential)
+
     def _check_other(self, other: Any) -> None:
         if not isinstance(other, Sequential):
             raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")

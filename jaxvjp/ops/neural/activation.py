@@ -54,7 +54,7 @@ def celu(input, alpha: Fixed = 1.0):
     return _exponential(floating(input, "elu_cpu"), alpha, 1 / alpha)
 
 
-@op(public="nn.functional", saves="input", rounds_once=True)
+@op(public="nn.functional", saves="input", out=True, rounds_once=True)
 def gelu(input, *, approximate: Text = "none"):
     """`input` times the probability that a standard normal number is below it, or a formula with `tanh` close to it."""
     if approximate not in ("none", "tanh"):
@@ -128,7 +128,7 @@ def _undefined_or_zero(input):
     return jnp.where(jnp.isnan(input), jax.lax.stop_gradient(input), 0)
 
 
-@op(public="nn.functional function method", saves="input")
+@op(public="nn.functional function method", saves="input", out=True)
 def hardshrink(input, lambd: Fixed = 0.5):
     """`input`, or 0 where its magnitude is at most `lambd`."""
     floating(input, "hardshrink_cpu")
@@ -179,7 +179,7 @@ def softplus(input, beta: Fixed = 1.0, threshold: Fixed = 20.0):
     return jnp.where(linear, input, jnp.log1p(jnp.exp(curved)) / beta)
 
 
-@op(public="nn.functional function", inplace=True, saves="input", out=False, rounds_once=True)
+@op(public="nn.functional function", inplace=True, saves="input", rounds_once=True)
 def threshold(input, threshold: Fixed, value: Fixed):
     """`input`, or `value` where it is not above the threshold."""
     return jnp.where(input <= threshold, jnp.asarray(value, input.dtype), input)

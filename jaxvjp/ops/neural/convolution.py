@@ -31,7 +31,9 @@ def _linear_name(static, avals):
     return "AddmmBackward0" if flat else "ViewBackward0"
 
 
-@op(public="nn.functional", saves="weight for input, input for weight", grad_fn=_linear_name, keeps=CONTIGUOUS)
+@op(
+    public="nn.functional", saves="weight for input, input for weight", grad_fn=_linear_name, out=True, keeps=CONTIGUOUS
+)
 def linear(input, weight, bias=None):
     """`input @ weight.T + bias`, over the last dimension of `input`."""
     if not input.ndim or not weight.ndim:

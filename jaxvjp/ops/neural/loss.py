@@ -226,7 +226,7 @@ def binary_cross_entropy(
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
-@op(public="nn.functional function", saves="input, target, weight, pos_weight", out=False, rounds_once=True)
+@op(public="nn.functional", saves="input, target, weight, pos_weight", rounds_once=True)
 def binary_cross_entropy_with_logits(
     input,
     target,
@@ -266,11 +266,10 @@ def hinge(array):
 
 
 @op(
-    public="nn.functional function",
+    public="nn.functional",
     promotion=ARITHMETIC,
     saves="input1, input2, target",
     grad_fn=reduction_name("ClampMinBackward0"),
-    out=False,
 )
 def margin_ranking_loss(
     input1,
@@ -315,11 +314,10 @@ def cosine_embedding_loss(input1, input2, target, margin: Real, reduction: Text)
 
 
 @op(
-    public="nn.functional function",
+    public="nn.functional",
     promotion=ARITHMETIC,
     saves="anchor, positive, negative",
     grad_fn=reduction_name("ClampMinBackward0"),
-    out=False,
 )
 def triplet_margin_loss(
     anchor,

@@ -126,13 +126,7 @@ def standardized_layer(input, normalized_shape: Shape, weight=None, bias=None, e
     return _affine(result, weight, bias, normalized_shape, input.dtype), mean, scale
 
 
-@op(
-    public="nn.functional function",
-    saves="bias, input, weight",
-    in_one_step=True,
-    grad_fn="NativeLayerNormBackward0",
-    out=False,
-)
+@op(public="nn.functional", saves="bias, input, weight", in_one_step=True, grad_fn="NativeLayerNormBackward0")
 def layer_norm(input, normalized_shape: Shape, weight=None, bias=None, eps: Real = 1e-5):
     """`input` standardized over its last dimensions, those of `normalized_shape`; times `weight`, plus `bias`."""
     axes = _trailing("layer_norm", input, normalized_shape, weight, bias)
@@ -190,10 +184,9 @@ def standardized_groups(input, num_groups: Index, weight=None, bias=None, eps: R
 
 
 @op(
-    public="nn.functional function",
+    public="nn.functional",
     saves="input, weight",
     grad_fn="NativeGroupNormBackward0",
-    out=False,
     keeps=CHANNELS,
 )
 def group_norm(input, num_groups: Index, weight=None, bias=None, eps: Real = 1e-5):

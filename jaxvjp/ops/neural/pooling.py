@@ -318,7 +318,7 @@ def _avg_pool(dims):
     The padding counts as zeros; with `count_include_pad=False` it does not count.
     """
     place = "nn.functional function" if dims == 1 else "nn.functional"
-    columns = {"saves": "input", "slopes": "input", "out": False, "rounds_once": True}
+    columns = {"saves": "input", "slopes": "input", "out": dims > 1, "rounds_once": True}
     op(name=name, public=place, grad_fn=_pool_name("AvgPool", dims), **columns)(function)
 
 
