@@ -22,10 +22,6 @@ from jaxvjp.tools.comparison.gradients import Call, Values, compare_calls, compa
 from jaxvjp.tools.comparison.process import Input, run_side
 from jaxvjp.tools.comparison.report import CRASHED, ENDLESS, EXITED, FINISHED, RAISED, TIMED_OUT, Side
 from jaxvjp.tools.comparison.text import CLOSE, DIFFERENT, SAME, compare_line, compare_lines
-from jaxvjp.tools.scripts.check import names_used
-
-SCRIPTS = sorted((Path(__file__).parent.parent.parent / "examples").glob("*_scripts/*.py"))
-
 
 # Lines.
 
@@ -307,21 +303,6 @@ def write(tmp_path, text, name="script.py"):
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
     return str(path)
-
-
-LOOSER = {"adversarial_networks": "1e-4"}
-"""Scripts whose gradients end further apart: two networks that follow each other make rounding errors grow."""
-
-
-@needs_torch
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-def test_the_scripts_compare_equal(script, capsys, monkeypatch):
-    monkeypatch.setenv("JAXVJP_CHOOSE", "0")  # half of the time, to try ways of compiling what runs a second
-    lacking = [each.qualified for each in names_used(script.read_text(encoding="utf-8")) if not each.covered]
-    if lacking:
-        pytest.skip(f"jaxvjp does not cover {', '.join(lacking)}")
-    status = main(["compare", str(script), *(["--tolerance", LOOSER[script.stem]] if script.stem in LOOSER else [])])
-    assert status == 0, capsys.readouterr().out
 
 
 ONE_SIDE = {

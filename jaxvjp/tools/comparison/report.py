@@ -85,8 +85,9 @@ class Report:
     @property
     def differs(self) -> bool:
         """Whether anything differs by more than the tolerance."""
-        parts = (*self.lines, *self.calls, *self.results)
-        return not self.endings_agree or any(each.verdict == DIFFERENT for each in parts)
+        return not self.endings_agree or any(
+            each.verdict == DIFFERENT for part in (self.lines, self.calls, self.results) for each in part
+        )
 
     @property
     def unanswered(self) -> str:
