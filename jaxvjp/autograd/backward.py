@@ -161,7 +161,8 @@ def grad(
             if node not in pulled:
                 pulled[node] = zeros_like(each, requires_grad=create_graph).node
     shown: dict[Any, Any] = {node: wrap(pulled[node]) for node in targets if node in pulled}
-    return tuple([shown.get(node) for node in targets])  # None comes only with `allow_unused`
+    found: tuple[Any, ...] = tuple([shown.get(node) for node in targets])
+    return found  # typed as tensors, as in torch: None comes only with `allow_unused`
 
 
 def jacobian(outputs: Tensor, inputs: Tensors, create_graph: bool = False) -> Any:
