@@ -182,7 +182,7 @@ def grad(
             if node not in pulled:
                 pulled[node] = zeros_like(each, requires_grad=create_graph).node
     shown: dict[Any, Any] = {node: wrap(pulled[node]) for node in targets if node in pulled}
-    found = tuple([shown.get(node) for node in targets])
+    found: Any = tuple([shown.get(node) for node in targets])
     # Typed as tensors, as in torch: None comes only with `allow_unused`.
     return dict(zip(inputs, found, strict=True)) if isinstance(inputs, dict) else found
 

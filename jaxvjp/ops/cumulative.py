@@ -155,10 +155,7 @@ def _fractional(array):
     return array if jnp.issubdtype(array.dtype, jnp.inexact) else array.astype("float32")
 
 
-TRAPEZOIDS = {"saves": "x for y, y for x", "public": "function", "out": False, "rounds_once": True, "numbers": OPMATH}
-
-
-@op(aliases="trapz", grad_fn="DivBackward0", **TRAPEZOIDS)
+@op(aliases="trapz", grad_fn="DivBackward0", public="function", out=False, rounds_once=True, numbers=OPMATH)
 def trapezoid(y, x=None, *, dx: Scalar = None, dim: Index = -1):
     """The integral along `dim` by the trapezoidal rule, over points `x` or at a distance of `dx`."""
     dx = _distance("trapezoid", x, dx)
@@ -172,7 +169,7 @@ def trapezoid(y, x=None, *, dx: Scalar = None, dim: Index = -1):
     return (sum_.function(y, dim).astype(ends.dtype) - ends / 2) * dx.astype(ends.dtype)
 
 
-@op(grad_fn="CumsumBackward0", **TRAPEZOIDS)
+@op(grad_fn="CumsumBackward0", public="function", out=False, rounds_once=True, numbers=OPMATH)
 def cumulative_trapezoid(y, x=None, *, dx: Scalar = None, dim: Index = -1):
     """The integral up to each place along `dim` by the trapezoidal rule."""
     dx = _distance("cumulative_trapezoid", x, dx)

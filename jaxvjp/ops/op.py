@@ -31,7 +31,7 @@ from collections import namedtuple
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import takewhile
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 
@@ -231,7 +231,7 @@ class Op:
         return _listed(self._saves)
 
     @cached_property
-    def freed_for(self) -> bool | tuple[int, ...] | None:
+    def freed_for(self) -> Literal[True] | tuple[int, ...] | None:
         """Whether a backward pass frees each node of it, as it saves something; or the positions of the operands that
         do so where they require a gradient, if others do not; None where these differ from node to node."""
         needed_for = {each.needed_for for each in self.saves}

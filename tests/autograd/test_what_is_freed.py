@@ -34,7 +34,7 @@ CALLS = (
     "x.index_add(0, torch.tensor([0]), torch.ones(1, 3)); torch.ones(3, 3).index_add(0, torch.tensor([0, 1]), x); "
     "x.scatter_add(0, torch.tensor([[0, 1, 0]]), torch.ones(1, 3)); "
     f"{ONES}.scatter_add(0, torch.tensor([[0, 1, 0], [1, 0, 1]]), x); torch.trapezoid(x); torch.trapezoid(x, dx=2.0); "
-    f"torch.trapezoid(x, {ONES}); torch.trapezoid({ONES}, x); torch.cumulative_trapezoid(x, {ONES}); "
+    f""
     "torch.nn.functional.interpolate(x[None], scale_factor=2, mode='area'); "
     "torch.nn.functional.interpolate(x[None], scale_factor=2, mode='nearest'); torch.lerp(x, x + 1, 0.3)"
 )
