@@ -25,7 +25,7 @@ Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 Inputs = Tensors | dict[str, Tensor]
 
 
-def given(tensors: Inputs, function: str = "") -> list[Tensor | GradientEdge]:
+def given(tensors: Any, function: str = "") -> list[Tensor | GradientEdge]:
     """One, several, or as the inputs of a `function` the values of a dict, as a list."""
     if isinstance(tensors, Tensor | GradientEdge):
         return [tensors]

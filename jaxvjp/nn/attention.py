@@ -80,11 +80,14 @@ def scaled_dot_product_attention(
         scale: `1 / sqrt(E)` by default.
         enable_gqa: whether several heads of `query` (dimension -3) share one of `key` and `value`.
 
+    RuntimeError for operands or a mask whose shapes or dtypes do not fit, and for no probability.
+
     Counterpart of `torch.nn.functional.scaled_dot_product_attention`.
     """
     kept = None
     if dropout_p:
-        scores = attention.check_attention(query, key, value, attn_mask, is_causal, dropout_p, enable_gqa)
+        check: Any = attention.check_attention
+        scores = check((query, key, value, attn_mask), is_causal, dropout_p, enable_gqa)
         kept = _kept(scores, dropout_p, RuntimeError, query.device)
     static = (is_causal, None if scale is None else float(scale), enable_gqa, float(dropout_p))
     result: Tensor = apply(attention.scaled_dot_product_attention, (query, key, value, attn_mask, kept), static)
@@ -129,6 +132,8 @@ def multi_head_attention_forward(
         static_k, static_v: keys and values in place of the projected ones, (batch·heads, S, E / heads).
         average_attn_weights: whether the weights are the mean over the heads.
         is_causal: a hint that `attn_mask` is the causal one.
+
+    AssertionError or RuntimeError for what does not fit; ValueError, without weights RuntimeError, for no probability.
 
     Counterpart of `torch.nn.functional.multi_head_attention_forward`.
     """

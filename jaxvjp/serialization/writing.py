@@ -71,7 +71,8 @@ class _Pickler(pickle._Pickler):
         if isinstance(obj, _Name | dtype):
             return "by its name"
         if isinstance(obj, Parameter):
-            state, parts = state_of(obj), (obj.data, obj.requires_grad, OrderedDict())
+            state = state_of(obj)
+            parts: Any = (obj.data, obj.requires_grad, OrderedDict())
             return (PARAMETER_WITH_STATE, (*parts, state)) if state else (PARAMETER, parts)
         if isinstance(obj, Tensor):
             state, (function, parts) = state_of(obj), self._reduced(obj)

@@ -10,7 +10,6 @@ from jaxvjp.amp.autocast_mode import is_autocast_enabled
 from jaxvjp.autograd.modes import is_grad_enabled
 from jaxvjp.backends import mha
 from jaxvjp.library.creation import empty, full
-from jaxvjp.library.ranges import arange
 from jaxvjp.nn import functional as F
 from jaxvjp.nn import init
 from jaxvjp.nn.attention import added_mask, matched_masks
@@ -23,7 +22,7 @@ from jaxvjp.nn.modules.normalization import LayerNorm
 from jaxvjp.nn.parameter import Parameter
 from jaxvjp.tensor.overriding import has_torch_function
 from jaxvjp.tensor.tensor import Tensor
-from jaxvjp.types.dtypes import bool_
+from jaxvjp.types.dtypes import bool_, int64
 from jaxvjp.types.user_code import warn_user
 
 UNDERNEATH = "functions of `nn.functional`"
@@ -382,7 +381,7 @@ class TransformerEncoder(_Stack):
             raise RuntimeError("Mask size should match input size")
         if self.mask_check:
             return padding, padding & (padding[:, 1:] >= padding[:, :-1]).all()
-        beyond = arange(src.shape[1], device=src.device) >= padding.logical_not().sum(1, keepdim=True)
+        beyond = padding.new_ones(src.shape[1], dtype=int64).cumsum(0) > padding.logical_not().sum(1, keepdim=True)
         return beyond, beyond
 
 

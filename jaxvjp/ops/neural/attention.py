@@ -18,8 +18,9 @@ from jaxvjp.ops.pointwise import check_broadcast
 from jaxvjp.types.dtypes import BOOL, CTYPES, WIDTHS, bool_, float32, from_numpy
 
 
-def fused(query, key, value, mask, enable_gqa=False):
-    """Whether torch's fused kernel takes operands of these shapes, without dropout."""
+def fused(shapes, enable_gqa):
+    """Whether torch's fused kernel takes operands of these shapes, without dropout; None is that of no mask."""
+    query, key, value, mask = shapes
     if not len(query) == len(key) == len(value) == 4 or not query[3] == key[3] == value[3]:
         return False
     batches_fit = query[0] == key[0] == value[0] and (enable_gqa or query[1] == key[1] == value[1])
@@ -35,20 +36,21 @@ def fused(query, key, value, mask, enable_gqa=False):
 def _attention_name(static, avals):
     given = static[-1]  # which of the operands there are
     shapes = [each.shape for each in avals]
-    is_fused = given[4] is None and fused(*shapes[:3], None if given[3] is None else shapes[3], static[2])
+    is_fused = given[4] is None and fused([*shapes[:3], None if given[3] is None else shapes[3]], static[2])
     return "ScaledDotProductFlashAttentionForCpuBackward0" if is_fused else "UnsafeViewBackward0"
 
 
-def check_attention(query, key, value, mask, is_causal, dropout_p, enable_gqa):
+def check_attention(avals, is_causal, dropout_p, enable_gqa):
     """The shape of the scores of operands with these abstract values; torch's error where they do not fit."""
-    both = (query, key, value)
-    kinds = [CTYPES.get(each.dtype.name, each.dtype.name) for each in both]
+    *operands, mask = avals
+    query = operands[0]
+    kinds = [CTYPES.get(each.dtype.name, each.dtype.name) for each in operands]
     if len({*kinds}) > 1:
         raise RuntimeError(
             "Expected query, key, and value to have the same dtype, but got query.dtype: "
             f"{kinds[0]} key.dtype: {kinds[1]} and value.dtype: {kinds[2]} instead."
         )
-    shapes = [each.shape for each in both]
+    shapes = [each.shape for each in operands]
     if min(map(len, shapes)) < 2:
         raise RuntimeError(
             "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
@@ -56,7 +58,7 @@ def check_attention(query, key, value, mask, is_causal, dropout_p, enable_gqa):
         )
     if mask is not None:
         check_mask_type(mask.dtype, query.dtype)
-    one_kernel = not dropout_p > 0 and fused(*shapes, None if mask is None else mask.shape, enable_gqa)
+    one_kernel = not dropout_p > 0 and fused([*shapes, None if mask is None else mask.shape], enable_gqa)
     if is_causal and mask is not None and not one_kernel:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if one_kernel and dropout_p:
@@ -119,7 +121,7 @@ def scaled_dot_product_attention(
 
     A row in which everything is masked gives zeros.
     """
-    check_attention(*_avals(query, key, value, attn_mask), is_causal, dropout_p, enable_gqa)
+    check_attention(_avals(query, key, value, attn_mask), is_causal, dropout_p, enable_gqa)
     if enable_gqa:
         key, value = (jnp.repeat(each, query.shape[-3] // each.shape[-3], -3) for each in (key, value))
     factor = 1 / math.sqrt(query.shape[-1] or 1) if scale is None else scale
