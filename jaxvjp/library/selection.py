@@ -133,8 +133,8 @@ def repeat_interleave_method(
 ) -> Tensor: ...
 @overload
 def repeat_interleave_method(repeats: Tensor, *, output_size: int | None = None) -> Tensor: ...
-@public("method function", "repeat_interleave")
-def repeat_interleave_method(  # type: ignore[misc] - `repeats` alone may be the first by place
+@public("method function", "repeat_interleave")  # type: ignore[misc]  # it takes `repeats` alone by place, too
+def repeat_interleave_method(
     input: Tensor | None = None,
     repeats: Tensor | int | None = None,
     dim: int | None = None,
