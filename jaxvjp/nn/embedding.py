@@ -22,6 +22,7 @@ from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import int32, int64
 from jaxvjp.types.settings import alert_nondeterministic
+from jaxvjp.types.user_code import warn_user
 
 UNDERNEATH = "`jnp.take` of rows and ops on them, and `jax.vjp` of them; the numbers of rows are read"
 
@@ -65,13 +66,13 @@ def _refuse_sparse(name: str, sparse: bool) -> None:
 
 
 def _check_rows(name: str, weight: Tensor, numbers: Tensor, briefly: bool = False) -> None:
+    if weight.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
     if numbers.dtype not in (int64, int32):
         raise RuntimeError(
             f"Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
             f"torch.{numbers.dtype.legacy}Tensor instead (while checking arguments for {name})"
         )
-    if weight.ndim != 2:
-        raise RuntimeError("'weight' must be 2-D")
     rows = weight.shape[0]
 
     def check(given: Numbers) -> None:
@@ -120,6 +121,14 @@ def embedding_bag(
 
     The others are as in `embedding`. Counterpart of `torch.nn.functional.embedding_bag`.
     """
+    if weight.dtype is int64 and input.is_floating_point():
+        warn_user(
+            "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
+            "deprecated, and should now be `embedding_bag(input, weight, ...)`."
+        )
+        weight, input = input, weight
+    if sparse and mode == "max":
+        raise ValueError("max mode does not support sparse weights")
     _refuse_sparse("embedding_bag", sparse)
     if per_sample_weights is not None and input.shape != per_sample_weights.shape:
         raise ValueError(
@@ -166,6 +175,12 @@ def embedding_bag(
             "Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 "
             f"'per_sample_weights'; but type torch.{weight.dtype.legacy}Tensor does not equal "
             f"torch.{per_sample_weights.dtype.legacy}Tensor (while checking arguments for embedding_bag)"
+        )
+    if not weight.is_floating_point():
+        raise RuntimeError(
+            "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, "
+            f"Float, Double; but got torch.{weight.dtype.legacy}Tensor instead (while checking arguments for "
+            "embedding_bag)"
         )
     _check_rows("embedding_bag", weight, input, mode == "max" or padding_idx is not None)
     inspect(offsets.node, lambda given: _check_offsets(given, count))
