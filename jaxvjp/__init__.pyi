@@ -172,7 +172,7 @@ def adaptive_max_pool1d(input: Tensor, output_size: builtins.int | None | Sequen
 def add(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """`input + other`."""
 @overload
-def add(input: Tensor, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor: ...
+def add(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor: ...
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor:
     """`beta * input + alpha * bmm(batch1, batch2).sum(0)`."""
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: builtins.complex = 1, out: Tensor | None = None) -> Tensor:
@@ -359,7 +359,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor: ...
 def cat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """Arrays one after another along a dimension."""
 def cdist(x1: Tensor, x2: Tensor, p: builtins.float = 2.0, compute_mode: str = 'use_mm_for_euclid_dist_if_necessary') -> Tensor:
-    """The distances of order `p` between each row of `x1` and each of `x2`."""
+    """The distances of order `p` between each row of `x1` and each of `x2`, by differences whatever the mode is."""
 cdouble: dtype
 def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The next integer above."""
@@ -503,12 +503,12 @@ def dist(input: Tensor, other: Tensor, p: builtins.float = 2) -> Tensor:
 def div(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """`input / other`; of integers, too, the result is floating."""
 @overload
-def div(input: Tensor, other: Tensor | builtins.complex, *, rounding_mode: str | None, out: Tensor | None = None) -> Tensor: ...
+def div(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, rounding_mode: str | None, out: Tensor | None = None) -> Tensor: ...
 @overload
 def divide(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """`input / other`; of integers, too, the result is floating."""
 @overload
-def divide(input: Tensor, other: Tensor | builtins.complex, *, rounding_mode: str | None, out: Tensor | None = None) -> Tensor: ...
+def divide(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, rounding_mode: str | None, out: Tensor | None = None) -> Tensor: ...
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inner product of two vectors."""
 double: dtype
@@ -1289,12 +1289,12 @@ def stft(input: Tensor, n_fft: builtins.int, hop_length: builtins.int | None = N
 def sub(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """`input - other`."""
 @overload
-def sub(input: Tensor, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor: ...
+def sub(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor: ...
 @overload
 def subtract(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """`input - other`."""
 @overload
-def subtract(input: Tensor, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor: ...
+def subtract(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor: ...
 def sum(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The sum over `dim` (all dimensions by default); of integers an int64."""
 def svd(input: Tensor, some: builtins.bool = True, compute_uv: builtins.bool = True, *, out: tuple[Tensor, ...] | None = None) -> return_types.svd:
@@ -1386,11 +1386,11 @@ def unique_consecutive(input: Tensor, return_inverse: builtins.bool = False, ret
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """The indices in each dimension of positions in a flattened tensor. Counterpart of `torch.unravel_index`."""
 def unsafe_chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
-    """As `chunk`, each with a storage of its own. Counterpart of `torch.unsafe_chunk`."""
+    """As `chunk`, each another tensor on the same memory, and no view: a write is seen by all, and recorded for one. Counterpart of `torch.unsafe_chunk`."""
 def unsafe_split(input: Tensor, split_size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
-    """As `split`, each with a storage of its own. Counterpart of `torch.unsafe_split`."""
+    """As `split`, each another tensor on the same memory, and no view: a write is seen by all, and recorded for one. Counterpart of `torch.unsafe_split`."""
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
-    """As `split_with_sizes`, each with a storage of its own. Counterpart of `torch.unsafe_split_with_sizes`."""
+    """As `split_with_sizes`, each another tensor on the same memory, and no view: a write is seen by all, and recorded for one. Counterpart of `torch.unsafe_split_with_sizes`."""
 def unsqueeze(input: Tensor, dim: builtins.int) -> Tensor:
     """The tensor with a new dimension of size 1 at `dim`."""
 def unsqueeze_copy(input: Tensor, dim: builtins.int, *, out: Tensor | None = None) -> Tensor:

@@ -290,8 +290,8 @@ class _Outputs:
         ]
         if self.dirty - self.inputs:
             warn_user(
-                "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, there is no need "
-                "to pass it to mark_dirty().",
+                "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated "
+                "should be passed to ctx.mark_dirty().",
             )
         written = {id(each) for each, known in zip(raw, differentiable, strict=True) if known} & self.inputs
         for each in self.ctx._dirty:

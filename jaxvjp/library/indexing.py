@@ -35,7 +35,7 @@ from jaxvjp.tensor.storage import OVERLAP, shown
 from jaxvjp.tensor.storage import view as view_of
 from jaxvjp.tensor.tensor import NUMBERS, Tensor, view, wrap, wrap_unlinked
 from jaxvjp.tensor.view_steps import Step
-from jaxvjp.types.dtypes import LEAST, bool_, fitted, int64, uint8
+from jaxvjp.types.dtypes import LEAST, bool_, fitted, int32, int64, uint8
 from jaxvjp.types.user_code import warn_user
 
 UNDERNEATH = "view ops, `index` and `index_put` of `jaxvjp.ops`, and `jax.vjp` of them"
@@ -297,11 +297,13 @@ def _as_index(part: Any) -> Any:
     if part is None or part is ... or isinstance(part, slice):
         return part
     if isinstance(part, Tensor):
-        if _is_mask(part) or part.dtype.category == int64.category:
-            return part.item() if part.ndim == 0 and not _is_mask(part) else part
+        if part.ndim == 0 and part.dtype.category == int64.category and not _is_mask(part):
+            return part.item()
+        if _is_mask(part) or part.dtype in (int64, int32):
+            return part
         raise IndexError(
             "tensors used as indices must be long, int, byte or bool tensors\n"
-            f"This one is {part.dtype}; `.long()` cuts its numbers off to integers."
+            f"This one is {part.dtype}; `.long()` gives integers of 64 bits."
         )
     if isinstance(part, bool | list | tuple | range | np.ndarray | jax.Array):
         if isinstance(part, list) and any(each is part for each in part):

@@ -9,6 +9,7 @@ from typing import Any
 from jaxvjp.ops import products
 from jaxvjp.ops.complex import view_as_real
 from jaxvjp.ops.contractions import einsum as einsum_row
+from jaxvjp.ops.contractions import spelt_out, subscripts
 from jaxvjp.ops.decompositions import linalg_lu_factor_ex
 from jaxvjp.ops.rearrangement import constant_pad_nd
 from jaxvjp.ops.solving import lstsq as lstsq_row
@@ -47,8 +48,28 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         operands = tuple(operands[0])
     if not operands:
         raise ValueError(UNFED)
+    if len(operands) == 1 and isinstance(operands[0], Tensor):
+        seen = _as_view(operands[0], equation)
+        if seen is not None:
+            return seen
     result: Tensor = apply(einsum_row, (tuple(operands),), (equation,))
     return result
+
+
+def _as_view(operand: Tensor, equation: str) -> Tensor | None:
+    """The result of an equation of one operand that sums over nothing, which is a view; None for any other."""
+    (labels,), output = spelt_out(*subscripts(equation, 1), [operand.ndim])
+    sizes = dict(zip(labels, operand.shape, strict=True))
+    if {*labels} != {*output} or [sizes[each] for each in labels] != [*operand.shape]:
+        return None
+    for label in sizes:
+        while labels.count(label) > 1:  # the diagonal becomes the last dimension
+            first = labels.index(label)
+            operand = operand.diagonal(0, first, labels.index(label, first + 1))
+            labels.remove(label)
+            labels.remove(label)
+            labels.append(label)
+    return operand.permute([labels.index(each) for each in output])
 
 
 def _written(*given: Any) -> tuple[str, tuple[Any, ...]]:

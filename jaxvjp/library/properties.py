@@ -224,6 +224,8 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         return new_leaf(np.bincount(numbers, minlength=minlength), int64)
     if weights.shape != input.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
+    if not numbers.size:
+        return new_leaf(np.zeros(minlength, np.int64), int64)
     own = weights.dtype if weights.dtype.is_floating_point and weights.dtype.itemsize == 4 else float64
     return new_leaf(np.bincount(numbers, np.asarray(weights.detach().value), minlength), own)
 

@@ -261,17 +261,30 @@ _splitting("vsplit", 2, lambda ndim: 0)
 _splitting("dsplit", 3, lambda ndim: 2)
 
 
-# The same as copies.
+# The same as copies, or on the same memory.
 
 
-def _copying(name: str, function: Callable[..., Any], places: str = "function") -> None:
+def _copied(piece: Tensor) -> Tensor:
+    """As `{}`, each with a storage of its own."""
+    return wrap(piece.node)
+
+
+def _apart(piece: Tensor) -> Tensor:
+    """As `{}`, each another tensor on the same memory, and no view: a write is seen by all, and recorded for one."""
+    made = wrap(piece.node)
+    made._storage, made._path = piece.storage, tuple([step.plain() for step in piece.path])
+    made._seen = made._storage.version
+    return made
+
+
+def _copying(name: str, function: Callable[..., Any], places: str = "function", how: Any = _copied) -> None:
     @wraps(function)
     def copied(*arguments: Any, **named: Any) -> Any:
         result = function(*arguments, **named)
-        return wrap(result.node) if isinstance(result, Tensor) else tuple(wrap(each.node) for each in result)
+        return how(result) if isinstance(result, Tensor) else tuple(how(each) for each in result)
 
     copied.__name__ = copied.__qualname__ = name
-    copied.__doc__ = f"As `{function.__name__}`, each with a storage of its own. Counterpart of `torch.{name}`."
+    copied.__doc__ = f"{how.__doc__.format(function.__name__)} Counterpart of `torch.{name}`."
     public(places, out=name.endswith("_copy"))(copied)
 
 
@@ -279,9 +292,9 @@ _copying("unbind_copy", unbind)
 _copying("split_copy", split)
 _copying("split_with_sizes_copy", split_with_sizes)
 _copying("select_copy", select_method)
-_copying("unsafe_split", split, "method function")
-_copying("unsafe_split_with_sizes", split_with_sizes, "method function")
-_copying("unsafe_chunk", chunk, "method function")
+_copying("unsafe_split", split, "method function", _apart)
+_copying("unsafe_split_with_sizes", split_with_sizes, "method function", _apart)
+_copying("unsafe_chunk", chunk, "method function", _apart)
 
 
 @public("method function", out=True)

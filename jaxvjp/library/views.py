@@ -15,6 +15,7 @@ from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.arguments import wrap as wrap_dim
 from jaxvjp.ops.pointwise import broadcast
 from jaxvjp.ops.view import (
+    alias,
     permute,
     transpose,
     unsqueeze,
@@ -131,6 +132,9 @@ def adjoint(input: Tensor) -> Tensor:
 
 
 def _turned(name: str, self: Tensor, conjugate: bool) -> Tensor:
+    if not self.ndim and name != "adjoint()":
+        _alone(name)
+        return self.conj() if conjugate else view(self, Step(alias, ()))
     if self.ndim < 2:
         raise RuntimeError(
             f"tensor.{name} is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor."
@@ -139,8 +143,16 @@ def _turned(name: str, self: Tensor, conjugate: bool) -> Tensor:
     return turned.conj() if conjugate and self.dtype.is_complex else turned
 
 
+def _alone(name: str) -> None:
+    means = "Consider using x.conj()." if "H" in name else "This function is the identity in these cases."
+    warn_once(f"{name} of a number", f"Tensor.{name} is deprecated on 0-D tensors. {means}")
+
+
 def _hermitian(self: Tensor) -> Tensor:
     """The conjugate transpose of a matrix."""
+    if not self.ndim:
+        _alone("H")
+        return self.conj() if self.dtype.is_complex else view(self, Step(alias, ()))
     if self.ndim not in (0, 2):
         raise RuntimeError(
             f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor."

@@ -66,13 +66,13 @@ def _refuse_sparse(name: str, sparse: bool) -> None:
 
 
 def _check_rows(name: str, weight: Tensor, numbers: Tensor, briefly: bool = False) -> None:
+    if weight.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
     if numbers.dtype not in (int64, int32):
         raise RuntimeError(
             f"Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
             f"torch.{numbers.dtype.legacy}Tensor instead (while checking arguments for {name})"
         )
-    if weight.ndim != 2:
-        raise RuntimeError("'weight' must be 2-D")
     rows = weight.shape[0]
 
     def check(given: Numbers) -> None:
@@ -121,6 +121,14 @@ def embedding_bag(
 
     The others are as in `embedding`. Counterpart of `torch.nn.functional.embedding_bag`.
     """
+    if weight.dtype is int64 and input.is_floating_point():
+        warn_user(
+            "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
+            "deprecated, and should now be `embedding_bag(input, weight, ...)`."
+        )
+        weight, input = input, weight
+    if sparse and mode == "max":
+        raise ValueError("max mode does not support sparse weights")
     _refuse_sparse("embedding_bag", sparse)
     if weight.dtype is int64 and input.dtype.is_floating_point:
         warn_user(
@@ -173,6 +181,12 @@ def embedding_bag(
             "Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 "
             f"'per_sample_weights'; but type torch.{weight.dtype.legacy}Tensor does not equal "
             f"torch.{per_sample_weights.dtype.legacy}Tensor (while checking arguments for embedding_bag)"
+        )
+    if not weight.is_floating_point():
+        raise RuntimeError(
+            "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, "
+            f"Float, Double; but got torch.{weight.dtype.legacy}Tensor instead (while checking arguments for "
+            "embedding_bag)"
         )
     _check_rows("embedding_bag", weight, input, mode == "max" or padding_idx is not None)
     inspect(offsets.node, lambda given: _check_offsets(given, count))

@@ -308,8 +308,8 @@ def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative
     """`max(0, distance to positive - distance to negative + margin)`, both measured from the anchor."""
 def unfold(input: Tensor, kernel_size: int | Sequence[int], dilation: int | Sequence[int] = (1,), padding: int | Sequence[int] = (0,), stride: int | Sequence[int] = (1,)) -> Tensor:
     """The windows of an image as columns: (N, C, H, W) to (N, C·k·k, number of windows)."""
-def upsample(input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None, mode: str = 'nearest', align_corners: bool | None = None, recompute_scale_factor: bool | None = None, antialias: bool = False) -> Tensor:
-    """`input` with its spatial dimensions in another `size`, or `scale_factor` times as long."""
+def upsample(input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None, mode: str = 'nearest', align_corners: bool | None = None) -> Tensor:
+    """torch's older name for `interpolate`."""
 def upsample_bilinear(input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None) -> Tensor:
     """torch's older name for `interpolate` in the mode "bilinear" with `align_corners`."""
 def upsample_nearest(input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None) -> Tensor:

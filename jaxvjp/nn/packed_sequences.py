@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from jaxvjp.library.creation import empty, tensor
+from jaxvjp.library.creation import empty, full, tensor
 from jaxvjp.library.crossing import as_tensor
 from jaxvjp.library.ranges import arange
 from jaxvjp.nn.functional import pad
@@ -127,6 +127,11 @@ def pack_padded_sequence(
         lengths: of each sequence; unless `enforce_sorted` is false they must not increase.
     """
     lengths = as_tensor(lengths, dtype=int64)
+    if lengths.ndim != 1:
+        raise RuntimeError(
+            f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.ndim}D {lengths.device.type} Long "
+            "tensor"
+        )
     order = None
     if not enforce_sorted:
         lengths, order = lengths.sort(descending=True)
@@ -197,12 +202,18 @@ def pad_sequence(
     given = tuple(sequences)
     if not given:
         raise RuntimeError("received an empty list of sequences")
-    longest = max(each.shape[0] for each in given)
+    first = given[0]
+    if not first.ndim:
+        raise RuntimeError("ArrayRef: invalid slice, N = 1; size = 0\nA sequence has at least one dimension, its time.")
+    longest = max(each.size(0) for each in given)
+    filling = full((), padding_value, dtype=first.dtype).item()
     padded = []
     for each in given:
+        if each.dtype is not first.dtype or each.shape[1:] != first.shape[1:]:
+            each = first.new_empty((each.shape[0], *first.shape[1:])).copy_(each)
         missing = longest - each.shape[0]
         ends = [missing, 0] if padding_side == "left" else [0, missing]
-        padded.append(pad(each, [0, 0] * (each.ndim - 1) + ends, value=padding_value) if missing else each)
+        padded.append(pad(each, [0, 0] * (each.ndim - 1) + ends, value=filling) if missing else each)
     result: Tensor = apply(stack, (tuple(padded),), (0 if batch_first else 1,))
     return result
 

@@ -23,12 +23,14 @@ from jaxvjp.types.dtypes import dtype, taken, within_64_bits
 class Kind(NamedTuple):
     """What a parameter accepts: torch's name of the type, and a converter to a hashable value, which raises TypeError.
 
-    An operand has no converter; its `role` says what it may be.
+    An operand has no converter; its `role` says what it may be. A tensor of several numbers is given to a converter
+    of `tensors` only.
     """
 
     word: str
     convert: Callable[[Any], Any] | None
     role: str = ""
+    tensors: bool = False
 
 
 TENSOR, EITHER, SCALAR, KEPT, TENSORS, SPREAD = "tensor", "either", "scalar", "kept", "tensors", "spread"

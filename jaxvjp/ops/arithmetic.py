@@ -27,7 +27,7 @@ from jaxvjp.ops.pointwise import (
     refuse_masks,
     sub,
 )
-from jaxvjp.types.dtypes import CTYPES, INTEGRAL, fitted, from_numpy
+from jaxvjp.types.dtypes import CTYPES, FLOATING, INTEGRAL, fitted, from_numpy
 
 TENSOR_AND_NUMBER_FORMS = ((2, 3), (2, 3), (2, 3))
 """The number of arguments of torch's three signatures: two tensors, a number on the right, a number on the left."""
@@ -126,10 +126,25 @@ def copysign(input, other: Either):
     return rebind.function(input * quotient, jnp.copysign(input, other))
 
 
-@op(promotion=FLOAT, inplace=True, saves="input, other", grad_fn="MulBackward0")
+def _by_bits(row, operands, static):
+    input, other = (each.aval.dtype.category for each in operands)
+    return (ldexp_whole if input == FLOATING and other <= INTEGRAL else row), operands, static
+
+
+@op(promotion=FLOAT, inplace=True, saves="input, other", rewrite=_by_bits)
 def ldexp(input, other):
     """`input * 2 ** other`."""
     return mul.function(input, ROWS["exp2"].function(other))
+
+
+@op(name="ldexp.whole", public="", saves="input, other", rounds_once=True)
+def ldexp_whole(input, other):
+    """`ldexp` of a floating number by an integer: its exponent is raised, so that 0 and infinity stay."""
+    if other.dtype == bool:
+        raise not_implemented("ldexp", other, "_cpu_exp")
+    input, other = broadcast(input, other.astype("int32"))
+    product = input * ROWS["exp2"].function(other.astype(input.dtype))  # has the derivative
+    return rebind.function(product, jnp.ldexp(jax.lax.stop_gradient(input), other))
 
 
 @op(promotion=ARITHMETIC, saves="input, other")
@@ -153,7 +168,7 @@ def _times_log(name: str, logarithm: Any, edge: int, meaning: str, **columns: An
     """`input` times a logarithm that is -inf at `edge`. The product is 0 where `input` is, unless `other` is NaN."""
 
     def row(input: Either, other: Either):
-        input, other = jnp.broadcast_arrays(*ordered(name, input, other))
+        input, other = jnp.broadcast_arrays(*ordered(name.removeprefix("special_"), input, other))
         # The derivatives are the logarithm, if it is finite, and `input / other`, which is NaN at two zeros.
         zero = input == 0
         value = logarithm(other)
@@ -372,9 +387,7 @@ def nan_to_num(input, nan: Real | None = None, posinf: Real | None = None, negin
         part = jnp.where(jnp.isposinf(constant), largest, jnp.where(jnp.isneginf(constant), smallest, part))
         return jnp.where(jnp.isnan(constant), 0 if nan is None else nan, part).astype(constant.dtype)
 
-    if jnp.iscomplexobj(input):
-        return jax.lax.complex(numbers(input.real), numbers(input.imag))
-    return numbers(input)
+    return jax.lax.complex(numbers(input.real), numbers(input.imag)) if jnp.iscomplexobj(input) else numbers(input)
 
 
 # Sums of products.
@@ -457,7 +470,7 @@ def _refuse_masks_alone(row, operands, static):
     grad_fn="SubBackward0",
     rewrite=_refuse_masks_alone,
 )
-def sub_scaled(input, other: Either, *, alpha: Scalar = 1):
+def sub_scaled(input: Either, other: Either, *, alpha: Scalar = 1):
     """`input - alpha * other`."""
     return sub.function(input, alpha * other)
 
@@ -469,7 +482,7 @@ def sub_scaled(input, other: Either, *, alpha: Scalar = 1):
     grad_fn="RsubBackward0",
     out=False,
     arities=OTHER_TENSOR_OR_NUMBER,
-    rewrite=fitting_alpha,
+    rewrite=_refuse_masks_alone,
 )
 def rsub_scaled(input, other: Either, *, alpha: Scalar = 1):
     """`other - alpha * input`."""

@@ -14,17 +14,20 @@ from jaxvjp.ops.matrices import ctype, legacy, same_type
 from jaxvjp.ops.op import op
 from jaxvjp.ops.pointwise import broadcast
 from jaxvjp.ops.products import at_setting, numeric, precision, vdot
+from jaxvjp.types.user_code import warn_user
 
 
 def _contracted(value: Any) -> int | tuple[tuple[int, ...], ...]:
     """The `dims` of `tensordot`: how many dimensions are summed over, or which ones of each operand."""
+    if hasattr(value, "tolist"):  # a tensor; one of one element is a number
+        value = value.tolist() if value.ndim and len(value) > 1 else value.item()
     if not isinstance(value, Sequence):
-        return index(value.item() if hasattr(value, "item") else value)
+        return index(value)
     first, second = ((each,) if isinstance(each, int) else integers(each) for each in value)
     return first, second
 
 
-Contracted = Annotated[Any, Kind("tuple of ints", _contracted)]
+Contracted = Annotated[Any, Kind("tuple of ints", _contracted, tensors=True)]
 
 
 @op(public="function", grad_fn="ViewBackward0", saves="a for b, b for a", rewrite=at_setting)
@@ -137,7 +140,7 @@ def einsum(operands: Tensors, equation: Text = ""):
     sizes: dict[str, int] = {}
     for place, (labels, each) in enumerate(zip(labelled, operands, strict=True)):
         own: dict[str, int] = {}
-        for label, size in zip(labels, each.shape, strict=True):
+        for axis, (label, size) in enumerate(zip(labels, each.shape, strict=True)):
             if own.setdefault(label, size) != size:
                 raise RuntimeError(
                     f"einsum(): subscript {label} is repeated for operand {place} but the sizes don't match, {size} != "
@@ -145,10 +148,13 @@ def einsum(operands: Tensors, equation: Text = ""):
                 )
             known = sizes.get(label, 1)
             if 1 not in (known, size) and known != size:
-                raise RuntimeError(
-                    f"einsum(): subscript {label.strip('.0123456789') or '...'} has size {size} for operand {place} "
-                    f"which does not broadcast with previously seen size {known}"
-                )
+                unlike, before = "which does not broadcast with previously seen", f"size {known}"
+                if label.startswith("."):
+                    raise RuntimeError(
+                        f"einsum(): dimension {axis} covered by ellipsis in operand {place}has size {size} {unlike} "
+                        f"ellipsis with {before} for the respective dimension"
+                    )
+                raise RuntimeError(f"einsum(): subscript {label} has size {size} for operand {place} {unlike} {before}")
             sizes[label] = size if known == 1 else known
     number = {label: place for place, label in enumerate(sizes)}
     arguments: list[Any] = []
@@ -157,19 +163,19 @@ def einsum(operands: Tensors, equation: Text = ""):
         dropped = [axis for axis, label in enumerate(labels) if each.shape[axis] == 1 != sizes[label]]
         arguments.append(jnp.squeeze(each, dropped) if dropped else each)
         arguments.append([number[label] for axis, label in enumerate(labels) if axis not in dropped])
-    first = operands[0]
-    for each in operands:
-        if each.dtype != first.dtype:
-            raise RuntimeError(f"expected scalar type {legacy(first)} but found {legacy(each)}")
-    if len(operands) > 1:
+    first, own = operands[0], jnp.result_type(*operands)
+    gone = {label: sum(label in labels for labels in labelled) for label in number if label not in output}
+    if max(gone.values(), default=0) > 1:  # torch multiplies matrices, and else elements
         numeric(first, "bmm")
-    wanted = [number[label] for label in output if label in number]
-    result = jnp.einsum(*arguments, wanted, precision=precision())
-    if jnp.issubdtype(first.dtype, jnp.inexact):
-        return result
+        for each in operands:
+            if each.dtype != first.dtype:
+                raise RuntimeError(f"expected scalar type {legacy(first)} but found {legacy(each)}")
     # torch first sums over labels that only one operand has, integers in 64 bits.
-    alone = [label for label in number if sum(label in labels for labels in labelled) == 1 and label not in output]
-    return result.astype("int64") if alone else result
+    widened = 1 in gone.values() and not jnp.issubdtype(own, jnp.inexact)
+    counted = jnp.int64 if widened else jnp.uint8 if own == jnp.bool_ else own
+    arguments[::2] = [each.astype(counted) for each in arguments[::2]]
+    wanted = [number[label] for label in output if label in number]
+    return jnp.einsum(*arguments, wanted, precision=precision()).astype(counted if widened else own)
 
 
 def _chain(tensors):
@@ -212,6 +218,10 @@ def chain_matmul(matrices: Spread = ()):
     """The product of several matrices, in the order that costs least."""
     if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")
+    warn_user(
+        "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot "
+        "instead, which accepts a list of two or more tensors rather than multiple parameters."
+    )
     for each in matrices:
         if each.ndim != 2:
             raise RuntimeError(f"Tensor dimension is {each.ndim}, expected 2 instead.")
@@ -239,12 +249,19 @@ def cross(input, other, dim: Index | None = None):
         if 3 not in input.shape:
             raise RuntimeError("no dimension of size 3 in input")
         dim = input.shape.index(3)
+        warn_user(
+            "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly "
+            "or simply use torch.linalg.cross.\nThe default value of dim will change to agree with that of "
+            "linalg.cross in a future release."
+        )
     return linalg_cross.function(input, other, dim=dim)
 
 
 @op(saves="x for y, y for x")
 def linalg_vecdot(x, y, *, dim: Index = -1):
     """The inner products along `dim` of two stacks of vectors, the first of them conjugated."""
+    if not jnp.issubdtype(x.dtype, jnp.inexact):
+        raise RuntimeError(f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {legacy(x)}")
     same_type(x, y, "linalg.vecdot", "x and y")
     if x.ndim == y.ndim == 1:
         return vdot.function(x, y)

@@ -27,6 +27,10 @@ NO_DIVISOR = (
 )
 
 
+NO_GRADIENT_OF_R = (
+    "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, "
+    "mode='reduced') if you are going to differentiate through linalg.qr."
+)
 NO_GRADIENT = (
     "The QR decomposition is not differentiable when mode='complete' and nrows > ncols.\nWrite `linalg.qr(A)`, whose Q "
     "has as many columns as A."
@@ -122,11 +126,14 @@ def linalg_qr(A, mode: Text = "reduced"):
     if mode == "complete" and rows > columns:
         both = jnp.linalg.qr(jax.lax.stop_gradient(A), mode="complete")
         return tuple(refused.function(A, each, error=(RuntimeError, NO_GRADIENT)) for each in both)
+    if mode == "r":
+        R = jnp.linalg.qr(jax.lax.stop_gradient(A)).R
+        return jnp.zeros((0,), A.dtype), refused.function(A, R, error=(RuntimeError, NO_GRADIENT_OF_R))
     Q, R = jnp.linalg.qr(A[..., : min(rows, columns)])
     if columns > rows:  # Q depends on the first `rows` columns only
         with jax.default_matmul_precision("highest"):
             R = jnp.concatenate([R, adjoint(Q) @ A[..., rows:]], -1)
-    return (jnp.zeros((0,), A.dtype) if mode == "r" else Q), R
+    return Q, R
 
 
 @op(saves="result", returns=("Q", "R"), grad_fn="LinalgQrBackward0", keeps=COLUMNS)
@@ -185,7 +192,7 @@ def _reflectors(name, A, tau, other=None):
                     f"{said} has dtype {legacy(each)}"
                 )
             raise RuntimeError(told)
-    if not jnp.issubdtype(A.dtype, jnp.inexact):
+    if not jnp.issubdtype(A.dtype, jnp.inexact) or A.dtype in SHORT:
         raise not_implemented("orgqr" if other is None else "ormqr", A)
 
 

@@ -96,7 +96,7 @@ def _true_division(row, operands, static):
     aliases="divide",
     numbers=OPMATH,
 )
-def div_rounded(input, other: Either, *, rounding_mode: Text | None):
+def div_rounded(input: Either, other: Either, *, rounding_mode: Text | None):
     """The quotient, rounded to zero ("trunc") or down ("floor"); its derivative is 0."""
     if rounding_mode not in ROUNDED:
         raise RuntimeError(

@@ -91,14 +91,16 @@ def _bitwise(name: str, kernel: str, function: Any, meaning: str, symbol: str, m
     return op(name=name, promotion=ARITHMETIC, inplace=True, differentiable=False, **columns)(row)
 
 
-def _left(input, other):
+def _left(input, other, shift=jnp.left_shift):
     # A shift by as many bits as there are, or by a negative number, gives 0.
     inside = (other >= 0) & (other < input.dtype.itemsize * 8)
-    return jnp.where(inside, jnp.left_shift(input, jnp.where(inside, other, 0)), 0)
+    return jnp.where(inside, shift(input, jnp.where(inside, other, 0)), 0)
 
 
 def _right(input, other):
-    last = input.dtype.itemsize * 8 - 1
+    if jnp.issubdtype(input.dtype, jnp.unsignedinteger):
+        return _left(input, other, jnp.right_shift)
+    last = input.dtype.itemsize * 8 - 1  # which leaves the sign
     return jnp.right_shift(input, jnp.where((other < 0) | (other > last), last, other).astype(input.dtype))
 
 

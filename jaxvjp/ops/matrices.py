@@ -49,9 +49,8 @@ def floating(array, name):
 def matrices(array, name, operand="A"):
     """`array` unchanged; RuntimeError unless it is a matrix or a batch of them."""
     if array.ndim < 2:
-        raise RuntimeError(
-            f"{name}: The input tensor {operand} must have at least 2 dimensions.\nIts shape is {list(array.shape)}."
-        )
+        called = f"The input tensor {operand}".rstrip()
+        raise RuntimeError(f"{name}: {called} must have at least 2 dimensions.\nIts shape is {list(array.shape)}.")
     return array
 
 

@@ -12,10 +12,11 @@ import jax.numpy as jnp
 from jaxvjp.ops.arguments import Dims, Either, Flag, Index, Kind, Real, Text, Type, integers, number, wrap
 from jaxvjp.ops.decompositions import linalg_eigvalsh
 from jaxvjp.ops.matrices import floating, legacy, matrices, singular_values, square
-from jaxvjp.ops.op import ARITHMETIC, op
-from jaxvjp.ops.pointwise import abs_
+from jaxvjp.ops.op import SHORT, op
+from jaxvjp.ops.pointwise import abs_, not_implemented
 from jaxvjp.ops.reduction import largest, linalg_vector_norm, magnitude, of_type, shared, smallest, vector_norm
 from jaxvjp.ops.solving import linalg_inv, real_tolerances, tolerance
+from jaxvjp.types.dtypes import from_numpy
 
 
 def _order(value: Any) -> float | str:
@@ -136,7 +137,7 @@ def nuclear_norm_dim(input, dim: Dims, keepdim: Flag = False):
 @op(saves="input, result", grad_fn="NanToNumBackward0")
 def linalg_cond(input, p: Order | None = None):
     """A matrix's norm times that of its inverse: how much less precise than B the X of `A @ X = B` may be."""
-    matrices(floating(input, "linalg.cond"), "linalg.cond")
+    matrices(floating(input, "linalg.cond"), "linalg.cond", "")
     if p in (None, 2, -2):
         values = singular_values(input)
         if not input.size:
@@ -158,7 +159,7 @@ def linalg_cond(input, p: Order | None = None):
 
 def _rank(A, atol, rtol, hermitian):
     name = "linalg.matrix_rank"
-    matrices(floating(A, name), name, "input")
+    matrices(floating(A, name), f"torch.{name}", "input")
     values = jnp.abs(linalg_eigvalsh.function(A)) if hermitian else singular_values(A)
     if not A.size:
         return jnp.zeros(A.shape[:-2], jnp.int64)
@@ -178,9 +179,14 @@ def linalg_matrix_rank_tol(input, tol: Either, hermitian: Flag = False):
     return _rank(input, tol, 0.0, hermitian)
 
 
-@op(public="function", saves="x1, x2, result", slopes="x1, x2", promotion=ARITHMETIC, out=False)
+CDIST_MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
+
+
+@op(public="function", saves="x1, x2, result", slopes="x1, x2", out=False)
 def cdist(x1, x2, p: Real = 2.0, compute_mode: Text = "use_mm_for_euclid_dist_if_necessary"):
-    """The distances of order `p` between each row of `x1` and each of `x2`."""
+    """The distances of order `p` between each row of `x1` and each of `x2`, by differences whatever the mode is."""
+    if compute_mode not in CDIST_MODES:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
     for each, name in ((x1, "X1"), (x2, "X2")):
         if not jnp.issubdtype(each.dtype, jnp.floating):
             raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {legacy(each)}")
@@ -191,6 +197,14 @@ def cdist(x1, x2, p: Real = 2.0, compute_mode: Text = "use_mm_for_euclid_dist_if
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
+    multiplied = compute_mode == CDIST_MODES[1] or (
+        compute_mode == CDIST_MODES[0] and max(x1.shape[-2], x2.shape[-2]) > 25
+    )
+    if x1.dtype in SHORT and not (multiplied and p == 2):
+        raise not_implemented("cdist", x1, "")
+    if x1.dtype != x2.dtype:
+        wanted, given = (from_numpy(each.dtype).legacy for each in (x1, x2))
+        raise RuntimeError(f"expected scalar type {wanted} but found {given}\nConvert one of them: `x2.to(x1.dtype)`.")
     return distance(x1[..., :, None, :] - x2[..., None, :, :], p)
 
 
@@ -220,10 +234,10 @@ def linalg_vander(x, *, N: Index | None = None):
     """For each element of `x` a row of its powers, from 0 up to N."""
     x = jnp.atleast_1d(x)
     count = x.shape[-1] if N is None else N
+    if x.dtype in (bool, *SHORT):
+        raise RuntimeError(f"linalg.vander supports floating point, complex, and integer tensors, but got {legacy(x)}")
     if N is not None and N <= 1:
         raise RuntimeError("N must be greater than 1.")
-    if x.dtype == bool:
-        x = x.astype(jnp.int64)
     if jnp.issubdtype(x.dtype, jnp.integer):
         x = x.astype(jnp.int64)
     one = jnp.ones((*x.shape, 1), x.dtype)

@@ -154,6 +154,8 @@ def neg(input):
 def power(input, *, exponent: Exact):
     """`input ** exponent` for a fixed exponent: `x ** 2` is `x * x`, with a derivative that is right at zero."""
     _, value = exponent
+    if input.dtype == bool:
+        return input | (value == 0)
     roots = {0.5: jnp.sqrt, -0.5: jax.lax.rsqrt}
     return roots[value](input) if value in roots else jax.lax.integer_pow(input, int(value))
 
@@ -176,6 +178,8 @@ def _fixed_power(row, operands, static):
     exact = numeric and isinstance(exponent, int) and base.aval.dtype.category == INTEGRAL
     if exact or (numeric and base.aval.dtype.numpy in SHORT):
         fitted(exponent, base.aval.dtype)
+    if numeric and type(exponent) is bool and base.aval.dtype is bool_:
+        return power, (base,), (tagged(int(exponent)),)  # for two tensors of them torch has no kernel
     if numeric and exponent in FIXED_EXPONENTS:
         category = base.aval.dtype.category
         if category >= FLOATING or (category == INTEGRAL and isinstance(exponent, int)):
@@ -186,7 +190,13 @@ def _fixed_power(row, operands, static):
 
 @jax.custom_jvp
 def _power(input, exponent):
-    return jnp.power(input, exponent)
+    if not jnp.iscomplexobj(input):
+        return jnp.power(input, exponent)
+    # Of complex zero XLA's is NaN for all complex exponents, and for 0 it is 1; torch's goes by the real part.
+    zero = input == 0
+    nan = jnp.where(exponent.real < 0, complex(jnp.inf, jnp.nan), complex(jnp.nan, jnp.nan))
+    at_zero = jnp.where(exponent.real > 0, 0, nan).astype(input.dtype)
+    return jnp.where(zero, at_zero, jnp.power(jnp.where(zero, 1, input), exponent))
 
 
 @partial(_power.defjvp, symbolic_zeros=True)
@@ -203,7 +213,8 @@ def _power_jvp(primals, tangents):
         slope = jnp.where(varies, exponent * _power(input, jnp.where(varies, exponent - 1, 0)), 0)
         tangent += slope * jnp.where(varies, tangents[0], 0)
     if type(tangents[1]) is not SymbolicZero:
-        tangent += jnp.where((input == 0) & (exponent >= 0), 0, result * jnp.log(input)) * tangents[1]
+        flat = (input == 0) & (exponent.real >= 0) & (exponent.imag == 0)
+        tangent += jnp.where(flat, 0, result * jnp.log(input)) * tangents[1]
     return result, tangent
 
 
@@ -237,7 +248,7 @@ def pow_(input: Either, exponent: Either):
         raise NotImplementedError("\"pow\" not implemented for 'Bool'\nConvert it first: `x.int() ** y`.")
     if jnp.issubdtype(input.dtype, jnp.integer):
         return _integer_power(*jnp.broadcast_arrays(input, exponent))
-    return (_power if jnp.issubdtype(input.dtype, jnp.floating) else jnp.power)(input, exponent)
+    return _power(input, exponent)
 
 
 @op(inplace=True, saves="result", aliases="nn.functional.relu")
@@ -451,7 +462,7 @@ def fitting_numbers(beside, **numbers):
     grad_fn="AddBackward0",
     rewrite=fitting_alpha,
 )
-def add_scaled(input, other: Either, *, alpha: Scalar = 1):
+def add_scaled(input: Either, other: Either, *, alpha: Scalar = 1):
     """`input + alpha * other`."""
     input, other = broadcast(input, other)
     return jnp.add(input, (alpha * other).astype(input.dtype) if input.dtype == bool else alpha * other)

@@ -357,7 +357,7 @@ def dist(input, other, p: Fixed = 2):
 def renorm(input, p: Fixed, dim: Index, maxnorm: Fixed):
     """The slices along `dim`, those with a norm above `maxnorm` scaled down to it."""
     if p <= 0:
-        raise RuntimeError("renorm: non-positive norm not supported")
+        raise RuntimeError("renorm: non-positive-norm not supported")
     if maxnorm < 0:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
     if input.ndim < 2:

@@ -12,6 +12,7 @@ from jax import lax
 from jaxvjp.ops.arguments import Either, Flag, Index, Kept, Text, wrap
 from jaxvjp.ops.layouts import LIKE
 from jaxvjp.ops.op import op
+from jaxvjp.ops.pointwise import not_implemented
 from jaxvjp.types.dtypes import from_numpy
 
 
@@ -92,7 +93,7 @@ def sort(input, dim: Index = -1, descending: Flag = False, *, stable: Flag | Non
     """The elements along `dim` in order, and where they were; equal ones keep their order."""
     dim = wrap(dim, input.ndim)
     if jnp.iscomplexobj(input):
-        raise RuntimeError("Sort currently does not support complex dtypes on CPU")
+        raise RuntimeError(" Sort does not support complex dtypes on CPU")
     return _sorted(input, dim, descending)
 
 
@@ -114,6 +115,9 @@ def topk(input, k: Index, dim: Index = -1, largest: Flag = True, sorted: Flag = 
     dim = wrap(dim, input.ndim)
     if not 0 <= k <= (input.shape[dim] if input.ndim else 1):
         raise RuntimeError("selected index k out of range")
+    if input.dtype == bool or jnp.iscomplexobj(input):
+        kind = " topk does not support complex" if jnp.iscomplexobj(input) else "topk does not support bool"
+        raise RuntimeError(f"{kind} dtypes on CPU")
     if not input.ndim:
         return input, jnp.zeros((), jnp.int64)
     positions = _first(input, k, dim, largest)
@@ -144,12 +148,18 @@ def kthvalue(input, k: Index, dim: Index = -1, keepdim: Flag = False):
     _nonempty("kthvalue", input, dim)
     if not 1 <= k <= (input.shape[dim] if input.ndim else 1):
         raise RuntimeError("kthvalue(): selected number k out of range for dimension " + str(dim))
+    _refuse_unordered(input, "kthvalue")
     return _ranked(input, k - 1, dim, keepdim)
 
 
 def _nonempty(name, input, dim):
     if input.ndim and not input.shape[dim]:
         raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
+
+
+def _refuse_unordered(input, name, device="_cpu"):
+    if input.dtype == bool or jnp.iscomplexobj(input):
+        raise not_implemented(name, input, device)
 
 
 def _share(input, value):
@@ -176,6 +186,7 @@ def _median(input, ignore_nan):
     if not input.size:
         inexact = jnp.issubdtype(input.dtype, jnp.inexact)
         return jnp.sum(input) + jnp.array(jnp.nan if inexact else jnp.iinfo(input.dtype).min, input.dtype)
+    _refuse_unordered(input, "median")
     flat = input.reshape(-1)
     return _share(flat, _ranked(flat, _middle(flat, 0, ignore_nan), 0, False)[0])
 
@@ -183,6 +194,7 @@ def _median(input, ignore_nan):
 def _median_along(name, input, dim, keepdim, ignore_nan):
     dim = wrap(dim, input.ndim)
     _nonempty(name, input, dim)
+    _refuse_unordered(input, "median", "_out")
     rank = _middle(lax.stop_gradient(input), dim, ignore_nan) if input.ndim else 0
     return _ranked(input, rank, dim, keepdim)
 
@@ -213,6 +225,8 @@ def mode(input, dim: Index = -1, keepdim: Flag = False):
     """The most frequent element along `dim`, the smallest of several, and where its last is."""
     dim = wrap(dim, input.ndim)
     _nonempty("mode", input, dim)
+    if jnp.iscomplexobj(input):
+        raise not_implemented("mode", input)
     if not input.ndim:
         return input, jnp.zeros((), jnp.int64)
     values, order = _sorted(lax.stop_gradient(input), dim)

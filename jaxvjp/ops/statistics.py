@@ -12,6 +12,7 @@ from jaxvjp.ops.layouts import LIKE
 from jaxvjp.ops.op import op
 from jaxvjp.ops.reduction import largest, smallest
 from jaxvjp.types.dtypes import from_numpy
+from jaxvjp.types.user_code import warn_user
 
 
 @op(saves="input", rounds_once=True)
@@ -31,6 +32,10 @@ def cov(input, *, correction: Index = 1, fweights: Kept = None, aweights: Kept =
     count = jnp.ones(rows.shape[1], jnp.real(rows).dtype)
     for each in weights:
         count = count * each
+    if not weights and rows.shape[1] <= correction:
+        warn_user(
+            "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations."
+        )
     total = jnp.sum(count)
     mean = jnp.sum(rows * count, 1, keepdims=True) / total
     if aweights is None or correction == 0:
@@ -92,7 +97,7 @@ def histc(input, bins: Index = 100, min: Fixed = 0, max: Fixed = 0):
     if not jnp.issubdtype(input.dtype, jnp.floating):
         raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{from_numpy(input.dtype).legacy}'")
     if bins <= 0:
-        raise RuntimeError("bins must be > 0")
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     if min > max:
         raise RuntimeError("max must be larger than min")
     low, high = jnp.asarray(min, input.dtype), jnp.asarray(max, input.dtype)
@@ -100,7 +105,7 @@ def histc(input, bins: Index = 100, min: Fixed = 0, max: Fixed = 0):
         low, high = smallest(input), largest(input)
     alike = low == high
     low, high = jnp.where(alike, low - 1, low), jnp.where(alike, high + 1, high)
-    place = ((input - low) / (high - low) * bins).astype("int64")
+    place = ((input - low) * bins / (high - low)).astype("int64")
     place = jnp.where(place == bins, bins - 1, place)
     inside = (input >= low) & (input <= high)
     return jnp.zeros(bins, input.dtype).at[jnp.where(inside, place, bins).reshape(-1)].add(1, mode="drop")

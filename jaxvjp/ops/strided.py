@@ -185,7 +185,7 @@ def view_dtype(input, dtype: Type):
     return _bits(input, dtype, shape)
 
 
-WHERE_STRIDES_ALLOW = frozenset([view, reshape_alias, view_as_complex, view_dtype])
+WHERE_STRIDES_ALLOW = frozenset([view, reshape_alias, view_as_complex, view_as_real, view_dtype])
 """The views that torch makes of some layouts only."""
 
 

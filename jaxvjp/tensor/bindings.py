@@ -187,6 +187,8 @@ def operators_of(row: Op) -> dict[str, Callable[..., Any]]:
     def forward(self: Tensor, other: Tensor | complex) -> Tensor:
         if not isinstance(other, OPERANDS) and row.operator in BESIDE:
             other = BESIDE[row.operator](other)
+        if row.operator == "r/" and isinstance(other, Tensor):  # its dtype is promoted with the reciprocal's
+            return self.reciprocal() * other
         result: Tensor = apply(row, (self, other)) if isinstance(other, OPERANDS) else NotImplemented
         return result
 

@@ -1365,11 +1365,11 @@ class Methods(Stored):
     def unique_consecutive(self, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
         """The elements, or slices along `dim`, without those equal to the one before. As `torch.unique_consecutive`."""
     def unsafe_chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
-        """As `chunk`, each with a storage of its own. Counterpart of `torch.unsafe_chunk`."""
+        """As `chunk`, each another tensor on the same memory, and no view: a write is seen by all, and recorded for one. Counterpart of `torch.unsafe_chunk`."""
     def unsafe_split(self, split_size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
-        """As `split`, each with a storage of its own. Counterpart of `torch.unsafe_split`."""
+        """As `split`, each another tensor on the same memory, and no view: a write is seen by all, and recorded for one. Counterpart of `torch.unsafe_split`."""
     def unsafe_split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
-        """As `split_with_sizes`, each with a storage of its own. Counterpart of `torch.unsafe_split_with_sizes`."""
+        """As `split_with_sizes`, each another tensor on the same memory, and no view: a write is seen by all, and recorded for one. Counterpart of `torch.unsafe_split_with_sizes`."""
     def unsqueeze(self, dim: builtins.int) -> Tensor:
         """The tensor with a new dimension of size 1 at `dim`."""
     def unsqueeze_(self, dim: builtins.int) -> Self:

@@ -11,6 +11,12 @@ from jaxvjp.tensor.storage import Stored
 from jaxvjp.types.dtypes import CTYPES, dtype
 
 NO_STORAGE = "Cannot access data pointer of Tensor that doesn't have storage"
+REVERSED = (
+    "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an "
+    "error in a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - "
+    "1, -1, -1))` to reverse the dimensions of a tensor."
+)
+NUMBER_REVERSED = "Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases."
 CONTROL_FLOW = (
     "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
     "yet, please file an issue at https://github.com/pytorch/pytorch/issues ."

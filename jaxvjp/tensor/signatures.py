@@ -155,7 +155,7 @@ class Signature:
             if parameter.kind is None or parameter.kind.convert is None:
                 return value
             try:
-                if isinstance(value, Tensor) and (value.ndim or value.requires_grad):
+                if isinstance(value, Tensor) and not parameter.kind.tensors and (value.ndim or value.requires_grad):
                     raise TypeError
                 return parameter.kind.convert(value)
             except (TypeError, ValueError):

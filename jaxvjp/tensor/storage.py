@@ -26,6 +26,7 @@ from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.core.record.versions import OwnVersions, Versions
 from jaxvjp.core.run.evaluation import evaluate, heavy
 from jaxvjp.core.run.transfer import moved
+from jaxvjp.ops.complex import view_as_real
 from jaxvjp.ops.identity import rebind, variable
 from jaxvjp.ops.layouts import Layout
 from jaxvjp.ops.op import Aval
@@ -249,7 +250,9 @@ class Stored(Holder):
         made = next((step for step in self._steps if step.operation is function_view), None)
         if made is None:
             cut = [step for step in self._steps if step.operation.one_of_several]
-            number = int(cut[-1].operands[0].value.real) if name == "Unbind" and cut else 0
+            place = int(cut[-1].operands[0].value.real) if cut else 0
+            # Of a last piece that is shorter than the others it cannot be told which one it is.
+            number = {"Unbind": place, "Split": place // max(node.aval.shape[cut[-1].static[0]], 1)}.get(name, 0)
         why = SINGLE_FUNCTION_VIEW if made is not None and not made.static[0] else SEVERAL_VIEWS
         view = f"Output {number} of {name} is a view and {happened}."
         if self._node.is_leaf:  # torch has these words here, although the view may not be made in no_grad mode
@@ -371,9 +374,8 @@ class Stored(Holder):
             if new.requires_grad and self._marked:
                 self._refuse("is being modified inplace")
             old = self._node
-            if new.requires_grad and old.special and old.hooks:  # in torch the write takes the view anew, without hooks
-                anew = copy(old)
-                anew.hooks = None
+            if new.requires_grad and self._watched():  # in torch the write takes the view anew, without what watches it
+                anew = _unwatched(old, len(self._steps))
                 new.inputs = tuple([anew if each is old else each for each in new.inputs])
             if self.follows_base:
                 whole = put_back(base.node, self._steps, new)
@@ -392,6 +394,17 @@ class Stored(Holder):
         self._written(new, self.contents_with(new) if self.path else None)
         if base is not None and self._marked:
             self._seen = -1  # it is checked when it is read
+
+    def _watched(self) -> bool:
+        """Whether hooks or a retained gradient wait on the way from its base to this view."""
+        node: Any = self._node
+        for _ in self._steps:
+            if type(node) is not Node:
+                return False
+            if node.special and (node.hooks or node.retains):
+                return True
+            node = node.inputs[0] if node.inputs else None
+        return False
 
     def contents_with(self, new: Node) -> Node:
         """The contents of the storage, with `new` where this tensor's elements are."""
@@ -582,6 +595,15 @@ def holding(node: Node, kind: type[Stored]) -> Any:
     return tensor
 
 
+def _unwatched(node: Node, count: int) -> Node:
+    """A copy of a node, and of the views it was taken from, that has no hooks and retains no gradient."""
+    anew = copy(node)
+    anew.hooks, anew.retains = None, False
+    if count > 1 and isinstance(node.inputs[0], Node):
+        anew.inputs = (_unwatched(node.inputs[0], count - 1), *node.inputs[1:])
+    return anew
+
+
 def of_class(tensor: Stored, kind: type[Stored]) -> Any:
     """A tensor that nobody else has yet, as one of another class."""
     try:
@@ -612,6 +634,12 @@ def view(source: Stored, steps: Steps, kind: type[Stored]) -> Any:
             raise RuntimeError(
                 f"torch.Tensor.view is not supported for {bits} when converting to a different dtype.\n"
                 "A copy has its numbers in memory as they are: `x.resolve_conj().resolve_neg()`."
+            )
+        if steps[0].operation is view_as_real and tensor._conjugated():
+            raise RuntimeError(
+                "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you "
+                "can view it as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT "
+                "alias the original."
             )
         layout = source._layout()
         if not layout.contiguous or layout.offset:

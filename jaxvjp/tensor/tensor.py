@@ -30,6 +30,8 @@ from jaxvjp.tensor import printing, storage
 from jaxvjp.tensor.refusals import (
     CONTROL_FLOW,
     NO_STORAGE,
+    NUMBER_REVERSED,
+    REVERSED,
     check_data,
     check_grad,
     check_not_outside,
@@ -182,7 +184,10 @@ class Tensor(Methods):
     @property
     def T(self) -> Tensor:  # noqa: N802 - torch's name
         """The dimensions in reverse order, as a view. Underneath: the op `permute`, which is `jnp.transpose`."""
-        return view(self, Step(permute, (tuple(reversed(range(self.ndim))),)))
+        ndim = self.ndim
+        if ndim != 2:
+            warn_once(f"T of {ndim > 0}", REVERSED if ndim else NUMBER_REVERSED)
+        return view(self, Step(permute, (tuple(reversed(range(ndim))),)))
 
     @property
     def is_leaf(self) -> bool:

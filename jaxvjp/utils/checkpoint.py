@@ -19,7 +19,7 @@ from jaxvjp.autograd.modes import no_grad
 from jaxvjp.core.record.blocks import restored
 from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable, recording_order
 from jaxvjp.core.record.modes import grad_mode
-from jaxvjp.core.record.record import items, node_of_value
+from jaxvjp.core.record.record import detached, items, node_of_value
 from jaxvjp.core.record.saves import check_savable
 from jaxvjp.core.run.pieces import in_pieces, read_across
 from jaxvjp.core.run.program import Program, freeze, replay
@@ -38,9 +38,9 @@ POLICIES = [
 """The names of `jax.checkpoint_policies` that need no arguments."""
 DETERMINISM_CHECKS = ("default", "none")
 REENTRANT = (
-    "{}: the use_reentrant parameter should be passed explicitly. use_reentrant=False is recommended; here the two "
-    "differ only in that True refuses keyword arguments and takes a call without an input that requires a gradient for "
-    "one without a gradient."
+    "{}: the use_reentrant parameter should be passed explicitly. {}use_reentrant=False is recommended, but if you "
+    "need to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on "
+    "the differences between the two variants."
 )
 PYTHON_INSIDE = (
     "torch.utils.checkpoint: this call keeps its intermediate values, for its backward runs Python, of a custom "
@@ -161,7 +161,8 @@ def checkpoint(
     Counterpart of `torch.utils.checkpoint.checkpoint`. Underneath: `jax.checkpoint(f)(*args)`.
     """
     if use_reentrant is None:
-        warn_user(REENTRANT.format("torch.utils.checkpoint"))
+        ends = "Starting in PyTorch 2.9, calling checkpoint without use_reentrant will raise an exception. "
+        warn_user(REENTRANT.format("torch.utils.checkpoint", ends))
         use_reentrant = True
     if use_reentrant:
         if kwargs:
@@ -190,12 +191,16 @@ def checkpoint(
         returned = function(*args, **kwargs)
     finally:
         grad_mode().saving = saving
+    results = returned if isinstance(returned, tuple) else (returned,)
+    if use_reentrant and grad_mode().enabled:  # of what is inside of other containers torch's step knows nothing
+        for each in _tensors([other for other in results if not isinstance(other, Tensor)]):
+            each.replace_node(detached(each.node))
     shown: dict[Node, list[Tensor]] = {}
     for each in _tensors(returned):
         if each.requires_grad:
             shown.setdefault(each.node, []).append(each)
     if use_reentrant and grad_mode().enabled and not shown:
-        unneeded = [each for each in _tensors(returned) if each.dtype.differentiable]
+        unneeded = [each for each in results if isinstance(each, Tensor) and each.dtype.differentiable]
         tensors = [each for each in args if isinstance(each, Tensor)]
         for each, result in zip(unneeded, WITHOUT_GRADIENT.apply(len(unneeded), *unneeded, *tensors), strict=True):
             each.replace_node(result.node)
@@ -232,8 +237,8 @@ def checkpoint_sequential(
     Counterpart of `torch.utils.checkpoint.checkpoint_sequential`.
     """
     if use_reentrant is None:
-        message = REENTRANT.format("torch.utils.checkpoint.checkpoint_sequential")
-        warn_user(message)
+        ends = "In version 2.9 we will raise an exception if use_reentrant is not passed. "
+        warn_user(REENTRANT.format("torch.utils.checkpoint.checkpoint_sequential", ends))
         use_reentrant = True
     if kwargs:
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))

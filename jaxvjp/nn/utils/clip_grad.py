@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import inf
 from types import GeneratorType
 
 from jaxvjp.autograd.modes import no_grad
@@ -37,6 +38,11 @@ def get_total_norm(
     every = [tensors] if isinstance(tensors, Tensor) else [*tensors]
     if not every:
         return tensor(0.0)
+    if foreach is not False and norm_type == inf and not all(each.numel() for each in every):
+        raise RuntimeError(
+            "_foreach_norm cannot compute the infinity norm on an empty tensor because the operation does not have an "
+            "identity"
+        )
     norms = [each.norm(float(norm_type)).to(every[0].device) for each in every]
     together: Tensor = apply(stack, (tuple(norms),), (0,))
     total = together.norm(float(norm_type))
@@ -113,5 +119,12 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
         foreach: how torch does it; here all are one program anyway.
     """
     limit = float(clip_value)
-    for each in _grads(parameters):
+    found = _grads(parameters)
+    if not found:
+        raise RuntimeError(
+            "Expected !nested_tensorlist[0].empty() to be true, but got false.  (Could this error message be "
+            "improved?  If so, please report an enhancement request to PyTorch.)\nThese are torch's words for: no "
+            "parameter has a gradient. Call this after `backward()`."
+        )
+    for each in found:
         each.clamp_(min=-limit, max=limit)

@@ -14,7 +14,7 @@ from jaxvjp.ops.arguments import Fixed, Flag, Index, Kept, Real, Text
 from jaxvjp.ops.identity import rebind
 from jaxvjp.ops.neural.loss import REDUCTIONS, chosen_reduction, reduced, reduction_name
 from jaxvjp.ops.op import ARITHMETIC, op
-from jaxvjp.ops.pointwise import broadcast
+from jaxvjp.ops.pointwise import broadcast, not_implemented
 from jaxvjp.types.dtypes import from_numpy
 
 
@@ -104,8 +104,9 @@ def cross_entropy(
 ):
     """Minus the log-softmax of the scores at the target: a class number, or probabilities of the classes."""
     reduction = chosen_reduction(None, None, reduction)
-    if not 0 <= label_smoothing <= 1:
+    if label_smoothing > 1:  # one below 0 counts as none
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
+    label_smoothing = max(label_smoothing, 0)
     axis = _class_axis(input)
     if input.shape == target.shape:
         if not jnp.issubdtype(target.dtype, jnp.floating):
@@ -115,6 +116,9 @@ def cross_entropy(
             )
         if ignore_index >= 0:
             raise RuntimeError("ignore_index is not supported for floating point target")
+    if not jnp.issubdtype(input.dtype, jnp.inexact):
+        kernel = "log_softmax_lastdim_kernel" if axis == input.ndim - 1 else "log_softmax_kernel"
+        raise not_implemented(f"{kernel}_impl", input, "")
     log_probability = jax.nn.log_softmax(input, axis)
     classes = input.shape[axis]
     if input.shape != target.shape:
@@ -133,6 +137,11 @@ def cross_entropy(
             count = math.prod(loss.shape) if classes else math.nan
             return jnp.sum(loss) / count
         return reduced(loss, reduction)
+    if weight is not None and weight.dtype != input.dtype:
+        wanted, given = (from_numpy(each.dtype).legacy for each in (input, weight))
+        raise RuntimeError(
+            f"expected scalar type {wanted} but found {given}\nConvert the weights: `weight.to(x.dtype)`."
+        )
     loss, share = _nll(log_probability, target, weight, ignore_index, reduction)
     if not label_smoothing:
         return loss

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 
 from jaxvjp.ops.arguments import Dims, Flag, Index, Real, axes, wrap
 from jaxvjp.ops.norms import distance
-from jaxvjp.ops.op import ARITHMETIC, op
-from jaxvjp.ops.pointwise import broadcast
+from jaxvjp.ops.op import ARITHMETIC, SHORT, op
+from jaxvjp.ops.pointwise import broadcast, not_implemented
 from jaxvjp.ops.reduction import vector_norm
 from jaxvjp.types.dtypes import from_numpy
 
@@ -37,6 +37,12 @@ def normalize(input, p: Real = 2.0, dim: Dims = 1, eps: Real = 1e-12):
 @op(public="nn.functional function", promotion=ARITHMETIC, saves="x1, x2", grad_fn="SumBackward1", out=False)
 def cosine_similarity(x1, x2, dim: Index = 1, eps: Real = 1e-8):
     """The inner product along `dim` of two vectors, each divided by its length, which counts as at least `eps`."""
+    if not jnp.issubdtype(x1.dtype, jnp.floating):
+        raise RuntimeError(
+            f"expected common dtype to be floating point, yet common dtype is {from_numpy(x1.dtype).legacy}"
+        )
+    if eps < 0:
+        raise RuntimeError(f"eps must be non-negative, got: {eps:g}")
     x1, x2 = jnp.broadcast_arrays(*broadcast(x1, x2))
     return jnp.sum(_unit(x1, dim, eps) * _unit(x2, dim, eps), axes(dim, x1.ndim))
 
@@ -61,5 +67,9 @@ def pdist(input, p: Real = 2.0):
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
+    if not jnp.issubdtype(input.dtype, jnp.floating):
+        raise RuntimeError("pdist only supports floating-point dtypes")
+    if input.dtype in SHORT:
+        raise not_implemented("pdist", input, "")
     first, second = jnp.triu_indices(input.shape[0], 1)
     return distance(input[first] - input[second], p)

@@ -13,7 +13,8 @@ import jax.numpy as jnp
 from jaxvjp.ops.arguments import Either, Flag, Real, Text
 from jaxvjp.ops.neural.distance import fractional, pairwise_distance
 from jaxvjp.ops.op import ARITHMETIC, op
-from jaxvjp.ops.pointwise import abs_, broadcast, clamp_min
+from jaxvjp.ops.pointwise import abs_, broadcast, clamp_min, not_implemented
+from jaxvjp.types.dtypes import from_numpy
 from jaxvjp.types.user_code import warn_user
 
 REDUCTIONS = ("none", "mean", "sum")
@@ -35,6 +36,11 @@ def reduced(loss, reduction: str):
     """The loss of each element, or their mean or sum."""
     if reduction == "none":
         return loss
+    if reduction == "mean" and not jnp.issubdtype(loss.dtype, jnp.inexact):
+        raise RuntimeError(
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
+            f"{from_numpy(loss.dtype).legacy}\nConvert the operands first: `x.float()`."
+        )
     return jnp.mean(loss) if reduction == "mean" else jnp.sum(loss)
 
 
@@ -49,13 +55,15 @@ def reduction_name(each: str):
     return name
 
 
-def _same_size(input, target):
-    """Warns, as torch does, if the sizes differ and broadcast."""
+def _same_size(input, target, kernel=""):
+    """Warns, as torch does, if the sizes differ and broadcast; its error where the kernel does not take that dtype."""
     if input.shape != target.shape:
         warn_user(
             f"Using a target size ({_size(target)}) that is different to the input size ({_size(input)}). This will "
             "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
         )
+    if kernel and not jnp.issubdtype(input.dtype, jnp.floating):
+        raise not_implemented(kernel, input)
     return broadcast(input, target)
 
 
@@ -80,7 +88,7 @@ def mse_loss(
 ):
     """The squared difference."""
     reduction = chosen_reduction(size_average, reduce, reduction)
-    input, target = _same_size(input, target)
+    input, target = _same_size(input, target, "mse")
     difference = input - target
     return _weighted(difference * difference, weight, input, reduction)
 
@@ -114,7 +122,7 @@ def smooth_l1_loss(
 ):
     """The absolute difference less `beta / 2`; below `beta` the square divided by `2 * beta`."""
     reduction = chosen_reduction(size_average, reduce, reduction)
-    input, target = _same_size(input, target)
+    input, target = _same_size(input, target, "smooth_l1")
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     magnitude, smooth = _smooth(input - target, beta)
@@ -127,7 +135,7 @@ def huber_loss(input, target, reduction: Text = "mean", delta: Real = 1.0, weigh
     reduction = chosen_reduction(None, None, reduction)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    input, target = _same_size(input, target)
+    input, target = _same_size(input, target, "huber")
     _, smooth = _smooth(input - target, delta)
     if weight is None:
         return reduced(smooth, reduction)
@@ -147,7 +155,15 @@ def kl_div(
 ):
     """The Kullback-Leibler divergence of log-probabilities from a target; "batchmean" divides by the batch alone."""
     batchmean = reduction == "batchmean"
+    if reduction == "mean":
+        warn_user(
+            "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides "
+            "only by the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the "
+            "same as 'batchmean' in the next major release.",
+        )
     reduction = chosen_reduction(size_average, reduce, "sum" if batchmean else reduction)
+    if not jnp.issubdtype(input.dtype, jnp.floating):
+        raise RuntimeError(f"kl_div: {'Complex' if jnp.iscomplexobj(input) else 'Integral'} inputs not supported.")
     input, target = broadcast(input, target)
     if log_target:
         loss = jnp.exp(target) * (target - input)
@@ -212,6 +228,11 @@ def binary_cross_entropy(
             f"Using a target size ({_size(target)}) that is different to the input size ({_size(input)}) is "
             "deprecated. Please ensure they have the same size."
         )
+    if not jnp.issubdtype(target.dtype, jnp.floating) and target.dtype == input.dtype:
+        raise not_implemented("binary_cross_entropy", input, "")
+    if target.dtype != input.dtype:
+        given, wanted = (from_numpy(each.dtype).legacy for each in (target, input))
+        raise RuntimeError(f"Found dtype {given} but expected {wanted}\nConvert the target: `target.to(input.dtype)`.")
     # The derivative is (input - target) / (input * (1 - input)); torch bounds the denominator. Beyond that bound, for
     # example at probabilities of 0 and 1, each logarithm is replaced by a line whose slope gives torch's derivative.
     steep = jax.lax.stop_gradient(input * (1 - input) < SMALLEST_PRODUCT)
@@ -240,6 +261,14 @@ def binary_cross_entropy_with_logits(
     reduction = chosen_reduction(size_average, reduce, reduction)
     if input.shape != target.shape:
         raise ValueError(f"Target size ({_size(target)}) must be the same as input size ({_size(input)})")
+    if not jnp.issubdtype(input.dtype, jnp.floating):
+        raise not_implemented("log_sigmoid", input)
+    if not jnp.issubdtype(target.dtype, jnp.inexact):
+        given, wanted = (from_numpy(each.dtype).legacy for each in (input, target))
+        raise RuntimeError(
+            f"result type {given} can't be cast to the desired output type {wanted}\nConvert the target: "
+            "`target.to(input.dtype)`."
+        )
     log_weight = 1 if pos_weight is None else (pos_weight - 1) * target + 1
     loss = (1 - target) * input - log_weight * jax.nn.log_sigmoid(input)
     return reduced(loss if weight is None else loss * weight, reduction)

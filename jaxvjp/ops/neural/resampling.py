@@ -19,7 +19,7 @@ from jaxvjp.ops.arguments import Flag, Kind, Real, Shape, Text, index, real, siz
 from jaxvjp.ops.neural.convolution import EXACTLY
 from jaxvjp.ops.neural.pooling import adaptive_mean
 from jaxvjp.ops.neural.windows import LARGEST
-from jaxvjp.ops.op import op
+from jaxvjp.ops.op import SHORT, op
 from jaxvjp.ops.pointwise import not_implemented
 from jaxvjp.types.dtypes import from_numpy
 from jaxvjp.types.user_code import warn_user
@@ -148,7 +148,7 @@ def _resized_bytes(input, axis, mode, count, *setting):
 
 
 def _interpolation_name(static, avals):
-    mode, antialias = static[2], static[5]
+    mode, antialias = static[2], True in static[5:]
     dims = len(avals[0].shape) - 2
     if mode == "area":
         return "SqueezeBackward1" if dims == 1 else f"AdaptiveAvgPool{dims}DBackward0"
@@ -162,7 +162,6 @@ def _by_mode(row, operands, static):
 
 @op(
     public="nn.functional",
-    aliases="nn.functional.upsample",
     grad_fn=_interpolation_name,
     rewrite=_by_mode,
     rounds_once=True,
@@ -185,7 +184,7 @@ def interpolate(
         if align_corners is not None:
             raise ValueError(
                 "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | "
-                "trilinear | lanczos"
+                "trilinear"
             )
         align_corners = False
     dims = input.ndim - 2
@@ -216,11 +215,17 @@ def interpolate(
             + ")"
         )
     _check_type(input, mode, dims, antialias)
+    if 0 in input.shape[1:2] and mode != "area":
+        raise RuntimeError(
+            f"Non-empty {input.ndim}D data tensor expected but got a tensor with sizes {list(input.shape)}"
+        )
     if mode == "area":
         return adaptive_mean(f"adaptive_avg_pool{dims}d", input, counts)
     result = input
     resize = _resized_bytes if input.dtype == "uint8" and mode in ("bilinear", "bicubic") else _resized
     for axis, count, factor in reversed(list(zip(range(2, input.ndim), counts, scale, strict=True))):
+        if mode == "nearest" and dims == 2 and count in (input.shape[axis], 2 * input.shape[axis]):
+            factor = None  # torch's kernel for images doubles each entry then, whatever the factor is
         result = resize(result, axis, mode, count, factor, bool(align_corners), antialias)
         if resize is _resized and not jnp.issubdtype(input.dtype, jnp.inexact):
             # torch rounds integers to their dtype after each dimension.
@@ -254,6 +259,23 @@ def _upsample_bilinear2d_aa(
     return input
 
 
+def _older(name):
+    warn_user(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.")
+
+
+@op(public="nn.functional", grad_fn=_interpolation_name, rounds_once=True)
+def upsample(
+    input,
+    size: Lengths | None = None,
+    scale_factor: Factors | None = None,
+    mode: Text = "nearest",
+    align_corners: Flag | None = None,
+):
+    """torch's older name for `interpolate`."""
+    _older("upsample")
+    return interpolate.function(input, size, scale_factor, mode, align_corners)
+
+
 @op(
     public="nn.functional",
     grad_fn=lambda static, avals: f"UpsampleNearest{len(avals[0].shape) - 2}DBackward0",
@@ -261,19 +283,22 @@ def _upsample_bilinear2d_aa(
 )
 def upsample_nearest(input, size: Shape | None = None, scale_factor: Factors | None = None):
     """torch's older name for `interpolate` in the mode "nearest"."""
+    _older("upsample_nearest")
     return interpolate.function(input, size, scale_factor)
 
 
 @op(public="nn.functional", grad_fn="UpsampleBilinear2DBackward0", rounds_once=True)
 def upsample_bilinear(input, size: Shape | None = None, scale_factor: Factors | None = None):
     """torch's older name for `interpolate` in the mode "bilinear" with `align_corners`."""
+    _older("upsample_bilinear")
     return interpolate.function(input, size, scale_factor, "bilinear", True)
 
 
 def _check_type(input, mode, dims, antialias):
     """torch's NotImplementedError for a type that the kernel of a mode does not take."""
     bytes_too = input.dtype == "uint8" and mode not in ("linear", "trilinear")
-    if mode == "area" or bytes_too or jnp.issubdtype(input.dtype, jnp.floating):
+    short = antialias and input.dtype in SHORT
+    if mode == "area" or bytes_too or (jnp.issubdtype(input.dtype, jnp.floating) and not short):
         return
     kind = {"bicubic": "cubic", "nearest": "nearest", "nearest-exact": "nearest"}.get(mode, "linear")
     kernel = f"compute_indices_weights_{kind}"
@@ -284,11 +309,18 @@ def _check_type(input, mode, dims, antialias):
     raise not_implemented(kernel, input, "")
 
 
+def _written(numbers):
+    """A tuple of numbers as a user wrote them, most likely: whole ones without a point."""
+    return tuple(int(each) if each == int(each) else each for each in numbers)
+
+
 def _counts(input, dims, size, scale_factor, recompute):
     """The output's sizes, and the scale factors for its entries' positions (None: the ratio of the sizes)."""
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
     if size is not None:
+        if recompute is not None and recompute:
+            raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
         if not all(isinstance(each, int) for each in size):
             raise TypeError(
                 "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got size "
@@ -297,7 +329,7 @@ def _counts(input, dims, size, scale_factor, recompute):
         if len(size) not in (1, dims):
             raise ValueError(
                 "Input and output must have the same number of spatial dimensions, but got input with spatial "
-                f"dimensions of {list(input.shape[2:])} and output size of {list(size)}. Please provide input tensor "
+                f"dimensions of {list(input.shape[2:])} and output size of {tuple(size)}. Please provide input tensor "
                 "in (N, C, d1, d2, ...,dK) format and output size in (o1, o2, ...,oK) format."
             )
         return (size * dims if len(size) == 1 else size), (None,) * dims
@@ -306,7 +338,7 @@ def _counts(input, dims, size, scale_factor, recompute):
     if len(scale_factor) not in (1, dims):
         raise ValueError(
             "Input and scale_factor must have the same number of spatial dimensions, but got input with spatial "
-            f"dimensions of {list(input.shape[2:])} and scale_factor of shape {list(scale_factor)}. Please provide "
+            f"dimensions of {list(input.shape[2:])} and scale_factor of shape {_written(scale_factor)}. Please provide "
             "input tensor in (N, C, d1, d2, ...,dK) format and scale_factor in (s1, s2, ...,sK) format."
         )
     scale = scale_factor * dims if len(scale_factor) == 1 else scale_factor
@@ -335,6 +367,11 @@ def affine_grid(theta, size: Shape, align_corners: Flag | None = None):
         )
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {list(size)}")
+    if theta.shape[0] != size[0]:
+        raise RuntimeError(
+            "Expected size for first two dimensions of batch2 tensor to be: "
+            f"{[size[0], dims + 1]} but got: {[theta.shape[0], dims + 1]}.\n`size` begins with the number of maps."
+        )
     if align_corners and min(size[2:]) == 1:
         warn_user(
             "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. This "
@@ -360,8 +397,8 @@ def _aligned(align_corners):
 
 
 def _clipped(places, length):
-    """Positions clamped into the image; no gradient passes for those outside or at the edge."""
-    return jnp.where(places <= 0, 0, jnp.where(places >= length - 1, length - 1, places))
+    """Positions clamped into the image, NaN to 0; no gradient passes for those outside or at the edge."""
+    return jnp.where(places > 0, jnp.where(places >= length - 1, length - 1, places), 0)
 
 
 def _reflected(places, length, align_corners):
@@ -465,10 +502,8 @@ def _cubic_weight(distance, tap):
 
 def _check_grid(input, grid, mode):
     if input.dtype != grid.dtype:
-        raise RuntimeError(
-            "grid_sampler(): expected input and grid to have same dtype, but input has "
-            f"{from_numpy(input.dtype).legacy} and grid has {from_numpy(grid.dtype).legacy}"
-        )
+        wanted, given = (from_numpy(each.dtype).legacy for each in (input, grid))
+        raise RuntimeError(f"expected scalar type {wanted} but found {given}\nConvert the grid: `grid.to(x.dtype)`.")
     if input.shape[0] != grid.shape[0]:
         raise RuntimeError(
             "grid_sampler(): expected grid and input to have same batch size, but got input with sizes "

@@ -120,13 +120,13 @@ WHAT_IT_TAKES: dict[str, str] = {
 """For missing ops that need more than a row: what they need."""
 
 EDGES = (
-    "`float16` and `bfloat16`: of a formula of several steps only the result is rounded; torch rounds some steps "
-    "too (`xlogy`, `addr`, `addmv`, `trapezoid`), but not the product of matrices in `addmm`, which is here. And "
+    "`float16` and `bfloat16`: of a formula of several steps only the result is rounded; torch rounds some steps too "
+    "(`xlogy`, `addr`, `addmv`, `trapezoid`), but not the product of matrices in `addmm`, which is here. And "
     "`torch.mul(0.1, x)` is `0.1 * x`, where torch first rounds the number.",
-    "Integers divided by a tensor that holds 0 raise torch's error; inside `vmap`, where nobody looks at values, they "
-    "give some integer.",
-    "The index of one of several equal elements (`kthvalue`, unstable `sort`) is torch's only where torch says "
-    "which; and `mode` among NaN, which torch's sorting leaves anywhere, is that of the numbers.",
+    "Integers divided by a tensor that holds 0 raise torch's error; inside `vmap`, where nobody looks at values, they"
+    " give some integer.",
+    "The index of one of several equal elements (`kthvalue`, `topk`, unstable `sort`) is torch's only where torch "
+    "says which; and `mode` among NaN, which torch's sorting leaves anywhere, is that of the numbers.",
     "`prod` and `cumprod` of factors among which are both 0 and infinity or NaN: slopes are products of the others; "
     "torch's depend on `create_graph`.",
     "Second derivatives where torch's formula of the first is masked or overflows (`atan2` and `angle` at 0, "
@@ -142,8 +142,9 @@ EDGES = (
     "others, in its formulas, too, and so slopes at minus infinity and curvatures at -0 may differ.",
     "The mean beside an infinity that `var_mean` and `std_mean` give is infinite, as `mean`'s; torch's is NaN unless "
     "the infinity is the last number.",
-    "`cdist` of infinities is infinite; torch's is NaN where it multiplies matrices, from 26 rows on. For order "
-    "infinity NaN makes a distance NaN; torch passes over it.",
+    "`cdist` is computed by differences, and has derivatives of any order; torch multiplies matrices from 26 rows on,"
+    " so that of infinities it is NaN, and the distance of a row from itself not 0. For order infinity NaN makes a "
+    "distance NaN; torch passes over it.",
     "The slopes of `logit` at -0 and of `hardtanh`, `relu6`, `hardshrink` and `softshrink` at NaN: torch's depend on "
     "the place in memory.",
     "XLA's exponential of a float32 is finite before it is rounded, and so in one program with `x.exp()` the "
@@ -156,5 +157,22 @@ EDGES = (
     "and the others 0. torch gives all of them that gradient.",
     "Equal elements in `scatter_reduce` and `index_reduce` with `amax` or `amin` share the gradient. Without "
     "`include_self` they share all of it; torch counts the element of `input`, if that is equal, and gives it 0.",
+    "A complex number divided by zero is NaN in both parts, also in slopes (`sqrt` at 0, `atanh` at -1); in torch one"
+    " may be infinite, by the instructions that divide.",
+    "The slope of `ldexp` is the power of two; torch computes that in the exponent's integer type, in which `2 ** -1`"
+    " is 0.",
+    "What `zero_`, `fill_`, `copy_` or an indexed write has replaced gets zeros; torch sends zeros on, which become "
+    "NaN where a slope further back is infinite.",
+    '`interpolate` of lines and volumes with "nearest": the gradient goes to the elements that were read; torch\'s '
+    "goes to others where a length doubles by a factor that is not 2.",
+    "`searchsorted` takes NaN for the largest number, as `sort` does; in torch a NaN among the boundaries leads its "
+    "search astray.",
+    "The gradient of `det` at a singular matrix is that of the adjugate; torch's is 0 where its factors are exact.",
+    "The triangle that `cholesky_ex` gives for what is not positive-definite is NaN; torch's is what LAPACK left. "
+    "`lstsq` of a singular matrix is the shortest solution, whatever the driver. NaN in a matrix is LinAlgError for "
+    "`svd` alone: `svdvals`, `pinv`, `matrix_rank`, `cond` and norms read no values.",
+    "`embedding_bag` with offsets that decrease, or with numbers behind the last offset: torch divides by their count"
+    " or reads memory that nobody wrote, by the mode. With `scale_grad_by_freq` and numbers that repeat in one bag it"
+    " divides the gradients of other rows.",
 )
 """Deliberate differences from torch at the edges, as listed in the documentation."""
