@@ -64,8 +64,8 @@ class SavedTensor:
             with tracking(True):
                 return wrap(record(rebind, (node, given.node)))
         version = tensor.versions.count
-        since = grad_mode().mutation
-        if version != self.version and since is not None and self.node.serial > since:
+        block = grad_mode().mutation
+        if version != self.version and block is not None and self.node.serial > block.begins:
             return wrap_unlinked(
                 self.node if self.position is None or step is None else step.output_node(self.position)
             )

@@ -9,15 +9,16 @@ import copy
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
 from jaxvjp.core.record.blocks import Block
-from jaxvjp.core.record.graph import Node
+from jaxvjp.core.record.graph import Node, recording_order
 from jaxvjp.core.record.modes import grad_mode, tracking
 from jaxvjp.core.record.promotion import converted
 from jaxvjp.core.record.record import record
-from jaxvjp.core.record.saves import count_of_writes, saved_positions
+from jaxvjp.core.record.saves import count_of_writes, saved_positions, shows_overwritten
 from jaxvjp.core.record.versions import next_serial
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.library.creation import tensor
@@ -240,17 +241,33 @@ class allow_mutation_on_saved_tensors:  # noqa: N801 - torch's name
     a graph that was recorded, and is walked, inside.
     """
 
+    def __init__(self) -> None:
+        self.begins = 0
+        self.recorded: WeakSet[Node] = WeakSet()
+
     def __enter__(self) -> allow_mutation_on_saved_tensors:
         if grad_mode().mutation is not None:
             raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
-        grad_mode().mutation = next_serial()
+        self.begins = next_serial()
+        grad_mode().mutation = self
         return self
 
     def __exit__(self, *_: object) -> None:
         grad_mode().mutation = None
+        self.clear()
+
+    @property
+    def cloned(self) -> dict[Node, Tensor]:
+        """What the graph of this block has saved and was written since, with the values that it saved."""
+        nodes = sorted(self.recorded, key=recording_order)
+        nodes = [each for each in nodes if each.requires_grad and not each.freed]
+        saved = [node if place is None else node.inputs[place] for node in nodes for place in saved_positions(node)]
+        written = [each for each in saved if isinstance(each, Node) and shows_overwritten(each) is not None]
+        return {each: wrap_unlinked(each) for each in written}
 
     def clear(self) -> None:
-        """Accepted and without effect: there are no copies to give up."""
+        """Forgets what was saved; as there are no copies to give up, its gradient stays."""
+        self.recorded.clear()
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:

@@ -324,6 +324,28 @@ def writes_to_what_is_saved_allowed(torch):
     return gradients
 
 
+def what_was_written_since_it_was_saved(torch):
+    with graph(torch).allow_mutation_on_saved_tensors() as context:
+        x, told = leaf(torch), []
+        b = x.clone()
+        y = b * b
+        told.append(len(context.cloned))
+        b.mul_(3)
+        told.append(len(context.cloned))
+        b.mul_(2)
+        z = b.sin()
+        told.append(len(context.cloned))
+        b.add_(1)
+        told.append([each.tolist() for each in context.cloned.values()])
+        w = b.exp()
+        w.add_(1)
+        told.append(len(context.cloned))
+        y.sum().backward()
+        told.append(len(context.cloned))
+        context.clear()
+        return told, len(context.cloned), x.grad, z, w
+
+
 @raises(RuntimeError)
 def only_of_what_is_recorded_inside(torch):
     c = leaf(torch).clone()

@@ -7,6 +7,7 @@ read. These are torch's rules of what may be read, and torch's errors.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from jaxvjp.core.derive.anomaly import blame
 from jaxvjp.core.derive.residuals import overwritten_residual
@@ -46,7 +47,7 @@ def check_unchanged(operations: Sequence[Node]) -> None:
         return
     node: Node
     for node in reversed(operations):
-        if block is not None and node.mutation == block:
+        if block is not None and node.mutation is block:
             continue
         changed = changed_in_place(node)
         if changed is None:
@@ -56,10 +57,10 @@ def check_unchanged(operations: Sequence[Node]) -> None:
             raise changed_error(node, changed)
 
 
-def _check_within(block: int | None, operations: Sequence[Node]) -> None:
+def _check_within(block: Any, operations: Sequence[Node]) -> None:
     node: Node
     for node in operations:
-        if node.special and node.mutation is not None and node.mutation != block and saved_positions(node):
+        if node.special and node.mutation is not None and node.mutation is not block and saved_positions(node):
             raise AssertionError(
                 "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was "
                 "originally recorded."

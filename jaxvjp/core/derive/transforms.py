@@ -81,7 +81,15 @@ def transformed(
 
 @lru_cache(maxsize=PROGRAM_CACHE)
 def _sources(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) -> tuple[Positions, ...]:
-    return reads(operation, static, avals)
+    """`reads`; of a tangent as if all operands had tangents, as in torch: that of `x * 3` is `3 * tangent + x * 0`."""
+    sources = reads(operation, static, avals)
+    if operation is not jvp:
+        return sources
+    program, count = static[0], len(static[0].arguments)
+    moved = tuple([each for each in range(count) if avals[each].dtype.differentiable])
+    more = reads(jvp, (program, moved), (*avals[:count], *[avals[each] for each in moved]))
+    primals = [[each for each in read if each < count] for read in more]
+    return tuple([tuple(sorted({*own, *also})) for own, also in zip(sources, primals, strict=True)])
 
 
 def pushforward(

@@ -167,11 +167,10 @@ class Node:
 
     # The modes that it was recorded in: `saves`, `derive.saved`.
     #   inference: whether in inference mode; it must not be saved for a gradient.
-    #   mutation: of what was recorded inside `allow_mutation_on_saved_tensors`, the serial that names the block
-    #       (`GradMode.mutation`).
+    #   mutation: of what was recorded inside `allow_mutation_on_saved_tensors`, the block (`GradMode.mutation`).
     inference: bool
-    mutation: int | None = rare("_mutation")
-    _mutation: int | None
+    mutation: Any = rare("_mutation")
+    _mutation: Any
 
     # After it has dropped its inputs: `lifetime`, `derive.saved`.
     #   input_avals: the avals of the inputs.
@@ -428,6 +427,7 @@ def _note_mode(node: Node, mode: GradMode) -> None:
     node.inference = mode.inference
     if mode.mutation is not None:
         node.mutation = mode.mutation
+        mode.mutation.recorded.add(node)
 
 
 def _untrack(node: Node) -> None:

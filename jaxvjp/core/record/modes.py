@@ -56,8 +56,8 @@ class GradMode(Counted):
     Attributes:
         enabled: whether operations record gradients; False inside `no_grad`.
         inference: whether the thread is inside `inference_mode`, whose tensors must not be saved for a gradient.
-        mutation: inside `allow_mutation_on_saved_tensors`, its serial, which also names the block: saved tensors of
-            nodes with larger ones may be written in place. None outside of it.
+        mutation: inside `allow_mutation_on_saved_tensors`, that block: what nodes recorded there have saved may be
+            written in place. None outside of it.
         saving: the innermost `saved_tensors_hooks` (`steps.SavingHooks`), or None.
         refusing: what the error says of `saved_tensors_hooks` inside `disable_saved_tensors_hooks`; else None.
         autocast: for each type of device with an `autocast` block, its name and the dtype that is cast to.
@@ -66,7 +66,7 @@ class GradMode(Counted):
     def __init__(self) -> None:
         self.enabled = True
         self.inference = False
-        self.mutation: int | None = None
+        self.mutation: Any = None
         self.saving: Any = None
         self.refusing: str | None = None
         self.autocast: tuple[tuple[str, Any], ...] = ()

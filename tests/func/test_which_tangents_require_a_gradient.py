@@ -1,0 +1,56 @@
+"""Whether a tangent requires a gradient where a primal does, as torch has it, and what arrives there."""
+
+from __future__ import annotations
+
+import pytest
+from functions import leaf
+from oracle import agree
+
+FUNCTIONS = {
+    "times 3": lambda torch, x: x * 3,
+    "over 2": lambda torch, x: x / 2,
+    "plus 1": lambda torch, x: x + 1,
+    "square": lambda torch, x: x * x,
+    "sine": lambda torch, x: x.sin(),
+    "sum": lambda torch, x: x.sum(),
+    "part": lambda torch, x: x[0],
+    "of a matrix": lambda torch, x: torch.ones(2, 2) @ x,
+    "relu": lambda torch, x: x.relu(),
+    "itself": lambda torch, x: x,
+    "constant": lambda torch, x: torch.ones(2),
+    "stack": lambda torch, x: torch.stack([x, x]),
+    "detached": lambda torch, x: x.detach() * 2,
+    "where": lambda torch, x: torch.where(x > 0, x, x * 2),
+    "largest": lambda torch, x: x.max(),
+    "linear": lambda torch, x: torch.nn.functional.linear(x, torch.ones(3, 2)),
+    "several": lambda torch, x: (x * 3, x + 1),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_of_a_function(name):
+    def program(torch):
+        told = []
+        for primal, tangent in ((True, True), (True, False), (False, True), (False, False)):
+            x, t = leaf(torch).requires_grad_(primal), leaf(torch, 1.0, 3.0).requires_grad_(tangent)
+            told.append(torch.func.jvp(lambda x: FUNCTIONS[name](torch, x), (x,), (t,)))
+        return told
+
+    agree(program)
+
+
+def test_what_is_captured_and_what_arrives():
+    def program(torch):
+        w, x, ones = leaf(torch, 2.0, 3.0), leaf(torch), torch.ones(2)
+        captured = [torch.func.jvp(f, (ones,), (ones,)) for f in (lambda x: x * w, lambda x: x + w)]
+        _, tangent = torch.func.jvp(lambda x: x * 3, (x,), (ones,))
+        forward = torch.autograd.forward_ad
+        with forward.dual_level():
+            dual = forward.unpack_dual(forward.make_dual(x, ones) * 3)
+        with torch.no_grad():
+            untracked = torch.func.jvp(lambda x: x * 3, (x,), (ones,))
+        told = [(each.requires_grad, each.clone()) for each in dual]
+            (arrived,) = torch.autograd.grad(tangent.sum(), x)
+        return captured, told, untracked, arrived + 0
+
+    agree(program)
