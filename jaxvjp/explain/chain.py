@@ -21,6 +21,7 @@ from jaxvjp.explain import terminal
 from jaxvjp.explain.jacobian import single
 from jaxvjp.explain.names import statement
 from jaxvjp.explain.notebook import table
+from jaxvjp.explain.refusal import Unshowable
 from jaxvjp.ops.identity import tuple_item
 from jaxvjp.ops.pointwise import assigned
 
@@ -107,7 +108,7 @@ def cotangents_of(
             way.add(node)
     order = [node for node in reversed(nodes) if node in way]
     if len(order) > LONGEST:
-        raise ValueError(
+        raise Unshowable(
             f"this backward pass has {len(order):,} steps, more than the {LONGEST:,} that are shown one by one"
         )
     operands = [each for node in order if not node.is_leaf for each in node.inputs if type(each) is Node]

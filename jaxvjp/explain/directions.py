@@ -16,6 +16,7 @@ from jaxvjp.core.record.observers import Walked
 from jaxvjp.explain import terminal
 from jaxvjp.explain.chain import Cotangents
 from jaxvjp.explain.jacobian import single
+from jaxvjp.explain.refusal import Refusal
 
 if TYPE_CHECKING:
     from jaxvjp.explain.explanation import Explanation
@@ -99,7 +100,7 @@ def _fixed(
     """A pass whose steps do not follow v; its Jacobian is that of the printed program, where there is one."""
     try:
         found = explanation.jacobian(number)
-    except ValueError:
+    except Refusal:
         return Directed([], [], steps, [], note, fixed=True)
     ndim = found.v.ndim
     rows = [(each.name, each.jacobian.reshape(-1, *each.jacobian.shape[ndim:])) for each in found.matrices]

@@ -15,7 +15,7 @@ import numpy as np
 from jaxvjp.autograd.backward import grad
 from jaxvjp.autograd.function_step import shown_tensor
 from jaxvjp.core.record.graph import Node, reachable
-from jaxvjp.core.record.observers import Walked
+from jaxvjp.core.record.observers import Walked, observers
 from jaxvjp.core.record.record import constant
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain.apart import run_apart, staged
@@ -25,6 +25,7 @@ from jaxvjp.explain.literals import shortened
 from jaxvjp.explain.names import numbered, variables_of
 from jaxvjp.explain.notebook import coloured
 from jaxvjp.explain.picture import Picture, picture_of
+from jaxvjp.explain.refusal import Refusal, Unshowable
 from jaxvjp.explain.source import Program, executed, write
 from jaxvjp.explain.story import Recorder, Story, hooks_before, story_of, user_frame
 from jaxvjp.explain.text import Text
@@ -188,7 +189,7 @@ class Explanation:
             text = self._text(walked)
             try:
                 numbers: Cotangents | None = self.cotangents(number)
-            except (ValueError, RuntimeError):  # for example, with several roots: the picture has no cotangents then
+            except Refusal:  # for example, with several roots: the picture has no cotangents then
                 numbers = None
 
             def inputs(node: Node) -> Sequence[Any]:
@@ -208,7 +209,7 @@ class Explanation:
     def _walk(self, number: int) -> Walked:
         walks = self.walks
         if not walks:
-            raise ValueError("no backward took place in this recording: call `y.backward()` inside of it")
+            raise Unshowable("no backward took place in this recording: call `y.backward()` inside of it")
         if not -len(walks) <= number < len(walks):
             raise IndexError(f"there is no backward {number}: {len(walks)} took place")
         return walks[number]
@@ -314,7 +315,7 @@ class recording(Explanation):  # noqa: N801 - reads as a word: `with recording()
 
     def finish(self, variables: Mapping[str, Any]) -> None:
         """Ends the recording; `variables` are the user's, from which tensors get their names."""
-        if self._story is None:
+        if self._recorder.note in observers.listening:  # it has not ended
             self._story = self._recorder.stop(variables)
 
     @contextmanager

@@ -18,6 +18,7 @@ from jaxvjp.core.record.observers import Stepped, Walked
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain import terminal
 from jaxvjp.explain.notebook import side_by_side, table
+from jaxvjp.explain.refusal import Unshowable
 from jaxvjp.explain.source import executed, write
 from jaxvjp.explain.story import Story
 
@@ -143,12 +144,12 @@ def _tex(name: str) -> str:
     return name.replace("_", r"\_")
 
 
-def refused(root: str, shape: tuple[int, ...], name: str, own: tuple[int, ...]) -> ValueError | None:
+def refused(root: str, shape: tuple[int, ...], name: str, own: tuple[int, ...]) -> Unshowable | None:
     """The error for a J that is too large; None if it is not."""
     size = math.prod(shape) * math.prod(own)
     if size <= LARGEST:
         return None
-    return ValueError(
+    return Unshowable(
         f"the Jacobian of {root} with respect to {name} has shape {[*shape, *own]}: {size:,} numbers, more than the "
         f"{LARGEST:,} that are laid out\n"
         "`jaxvjp.autograd.functional.jacobian(f, x)` computes it; one row of it is `y.backward(one_hot)`."
@@ -187,7 +188,7 @@ def recorded_jacobian(story: Story, walked: Walked, names: dict[Node, str]) -> J
     for node in walked.gradients:
         variable = f"{names[node]}_jacobian"
         if variable not in found:
-            raise ValueError(
+            raise Unshowable(
                 "this backward pass has no Jacobian to be laid out: it goes through complex numbers or cuts"
             )
         matrices.append(Matrix(names[node], np.asarray(found[variable])))
@@ -197,7 +198,7 @@ def recorded_jacobian(story: Story, walked: Walked, names: dict[Node, str]) -> J
 def single(walked: Walked) -> tuple[Node, Array]:
     """The root of a backward pass and its v; ValueError if it has several roots."""
     if len(walked.roots) != 1 or walked.batched:
-        raise ValueError(
+        raise Unshowable(
             "this backward began at several tensors at once, so there are several Jacobians\n"
             "Explain one of them: `jaxvjp.explain(y).jacobian()`."
         )

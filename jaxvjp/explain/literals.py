@@ -12,18 +12,15 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxvjp.explain.refusal import Refusal
 from jaxvjp.types.dtypes import dtype
 
 LONGEST, TABLE = 128, 4096
 """Arrays with more elements than this are not written as numbers: a user's, and an op's own table of positions."""
 
 
-class Unwritable(RuntimeError):  # noqa: N818 - not an error: it is caught, and another form is tried
-    """A value without a source text, such as a function or a user's object; `where` is the user's line, if known."""
-
-    def __init__(self, why: str, where: Any = None) -> None:
-        super().__init__(why)
-        self.where = where
+class Unwritable(Refusal, RuntimeError):  # noqa: N818 - see `Refusal`
+    """A value without a source text, such as a function or a user's object."""
 
 
 def parsed(text: str) -> ast.expr:

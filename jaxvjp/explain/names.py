@@ -11,6 +11,7 @@ import ast
 import builtins
 import keyword
 import linecache
+import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
@@ -202,11 +203,16 @@ def all_names_in(variables: Mapping[str, Any], deep: int = DEEP) -> dict[Tensor,
                 found.setdefault(value, []).append(name)
                 continue
             own = "" if name == "self" else f"{name}_"
-            inner += [
-                ("".join(c if c.isalnum() else "_" for c in f"{own}{part}"), each) for part, each in _parts(value)
-            ]
+            inner += [(_joined(f"{own}{part}"), each) for part, each in _parts(value)]
         level = inner
     return found
+
+
+@lru_cache(maxsize=4096)
+def _joined(text: str) -> str:
+    """`text` as a name, with `_` for what no name has: `params_w`, `self_0`."""
+    name = "".join(c if f"_{c}".isidentifier() else "_" for c in unicodedata.normalize("NFKC", text))
+    return name if name.isidentifier() else f"self_{name}"
 
 
 def _lasting(names: Sequence[str], tensor: Tensor) -> str:

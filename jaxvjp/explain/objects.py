@@ -39,6 +39,8 @@ def run_of(explanation: Explanation) -> dict[str, Any]:
     story = explanation.story
     with story.told():
         watch = story.watch or _of_graph(explanation)
+        if watch.fault is not None:
+            raise watch.fault
         steps = _statements(watch.moments)
         notes = [UNWATCHED if story.watch is None else watch.ended]
         if len(steps) > STEPS:

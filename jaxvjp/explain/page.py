@@ -25,6 +25,8 @@ from jaxvjp.explain.layered import drawn
 from jaxvjp.explain.literals import shortened, shortest
 from jaxvjp.explain.names import statement
 from jaxvjp.explain.objects import run_of
+from jaxvjp.explain.picture import whole
+from jaxvjp.explain.refusal import Refusal
 
 if TYPE_CHECKING:
     from jaxvjp.explain.explanation import Explanation
@@ -113,7 +115,7 @@ def _walk(explanation: Explanation, number: int, room: int, run: dict[str, Any])
     keys: dict[Node, str] = {}
     try:
         picture = explanation.picture(number, FOLD)
-    except ValueError as error:
+    except Refusal as error:
         told["picture"] = str(error)
     else:
         told["svg"], keys = drawn(picture.boxes, picture.arrows), picture.keys
@@ -121,7 +123,7 @@ def _walk(explanation: Explanation, number: int, room: int, run: dict[str, Any])
             told["begins"][key] = min(node.serial, told["begins"].get(key, node.serial))
     try:
         found = directed(explanation, number, room)
-    except ValueError as error:
+    except Refusal as error:
         return {**told, "note": str(error)}
     root = walked.roots[0]
     names = explanation.names(walked)
@@ -155,7 +157,7 @@ def _walk(explanation: Explanation, number: int, room: int, run: dict[str, Any])
                 {
                     "name": name,
                     "to": numbered[target],
-                    "flow": f"{keys.get(target)} {keys.get(link.node)}",
+                    "flow": f"{keys.get(whole(target))} {keys.get(link.node)}",
                     "leaf": leaves.index(target) if target in leaves else -1,
                     **_rows(value),
                 }

@@ -6,6 +6,8 @@ at cuts (`detach`, `no_grad`), and in freed parts.
 
 from __future__ import annotations
 
+import importlib.util
+import shutil
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -17,6 +19,7 @@ from jaxvjp.explain.chain import Cotangents
 from jaxvjp.explain.folding import Fold, folded
 from jaxvjp.explain.layered import drawn
 from jaxvjp.explain.names import statement
+from jaxvjp.explain.refusal import Unshowable
 from jaxvjp.ops.identity import detach, function_result, tuple_item
 
 SMALL = 6
@@ -115,10 +118,9 @@ class Picture:
 
     def svg(self) -> str:
         """The graph as SVG, laid out by Graphviz where that is installed, otherwise by `layered`."""
-        try:
+        if shutil.which("dot") and importlib.util.find_spec("graphviz"):
             return self._by_graphviz()
-        except (ImportError, RuntimeError):  # graphviz.ExecutableNotFound is a RuntimeError
-            return drawn(self.boxes, self.arrows)
+        return drawn(self.boxes, self.arrows)
 
     def _by_graphviz(self) -> str:
         import graphviz
@@ -173,13 +175,13 @@ def picture_of(
     With more than `fold` nodes the operations of a loop, or of a function, are one box.
     ValueError for a graph of more than LARGEST boxes.
     """
-    nodes = [node for node in reachable(roots, inputs) if node.operation is not tuple_item]
+    nodes = [node for node in reachable(roots, inputs) if whole(node) is node]
     folds = folded([node for node in nodes if not _given(node)]) if fold is not None and len(nodes) > fold else []
     inner = {node: each for each in folds if each.said for node in each.nodes}
     read = [(each, node) for node in nodes for each in dict.fromkeys(_sources(inputs(node)))]
     inner.update(_absorbed(nodes, read, inner))
     if len({id(inner.get(node, node)) for node in nodes}) > LARGEST:
-        raise ValueError(
+        raise Unshowable(
             f"a graph of {len(nodes):,} nodes is too large to be drawn (the limit is {LARGEST})\n"
             "Explain a part of it, an earlier result or fewer steps; the printed program rolls what repeats into loops."
         )
@@ -202,7 +204,7 @@ def picture_of(
     for link in cotangents or ():
         for target, (_, value) in zip(link.targets, link.leaves, strict=True):
             text = terminal.numbers(value) if value.size <= SMALL else f"{list(value.shape)}"
-            flows.setdefault((keys[target], keys[link.node]), []).append((target, text))
+            flows.setdefault((keys[whole(target)], keys[link.node]), []).append((target, text))
     arrows: dict[tuple[str, str], Arrow] = {}
     for each, node in read:
         ends = keys[each], keys[node]
@@ -243,10 +245,14 @@ def _folded(fold: Fold, key: str) -> Box:
     )
 
 
+def whole(node: Node) -> Node:
+    """The node that an item of a tuple is taken from, which has its box."""
+    source = node.inputs[0] if node.operation is tuple_item and node.inputs else node
+    return source if isinstance(source, Node) else node
+
+
 def _sources(inputs: Iterable[Any]) -> Iterable[Node]:
-    for each in inputs:
-        if type(each) is Node:
-            yield each.inputs[0] if each.operation is tuple_item and type(each.inputs[0]) is Node else each
+    return [whole(each) for each in inputs if type(each) is Node]
 
 
 def _box(node: Node, key: str, name: str, detached: bool) -> Box:

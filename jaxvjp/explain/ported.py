@@ -16,9 +16,9 @@ from jaxvjp.core.record.graph import Node
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain.draws import Draws
 from jaxvjp.explain.layout import EXACT_PRODUCTS, WIDE_TYPES, defined, file_of, formatted, joined
-from jaxvjp.explain.literals import Unwritable
 from jaxvjp.explain.names import numbered, safe
 from jaxvjp.explain.optimizers import Group, Update, chained
+from jaxvjp.explain.refusal import Refusal
 from jaxvjp.explain.rolling import rolled
 from jaxvjp.explain.scope import NeedsWide
 from jaxvjp.explain.source import Writer
@@ -77,7 +77,7 @@ def ported(story: Story, updates: Sequence[Update], draws: Draws, head: str, dat
     NotPortable if it is none of steps."""
     try:
         return _ported(story, updates, draws, head, data_file)
-    except (NotPortable, Unwritable):  # what is computed from random numbers may differ between steps: it is data then
+    except Refusal:  # what is computed from random numbers may differ between steps: it is data then
         return _ported(story, updates, None, head, data_file)
 
 

@@ -177,7 +177,9 @@ class _Lines:
         If not, the lines are taken as rounds of `count` lines, and not as loops of loops of them: of 2,000 lines with
         numbers that do not repeat there would be as many ways as numbers.
         """
-        rounds = range(place, min(place + 3 * period, len(self.lines) - count + 1), period)
+        rounds = [*range(place, min(place + 3 * period, len(self.lines) - count + 1), period)]
+        begin = [each.template for each in self.patterns[place : place + count]]
+        rounds = [k for k in rounds if [each.template for each in self.patterns[k : k + count]] == begin]
         for at in range(count):
             for column in zip(*[self.patterns[each + at].numbers for each in rounds], strict=True):
                 if regular(column) < len(column) or (len(column) < ROUNDS and len({*map(repr, column)}) > 1):

@@ -22,6 +22,7 @@ from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain.draws import Draws
 from jaxvjp.explain.optimizers import Update
+from jaxvjp.explain.refusal import Refusal
 from jaxvjp.explain.scope import POSITIONED, SHORT
 from jaxvjp.explain.story import Event, Story
 from jaxvjp.explain.text import Text
@@ -36,12 +37,8 @@ Slot = tuple[int, str, int]
 """A kind of steps, "in" or "out", and a place among the operands or results of such a step."""
 
 
-class NotPortable(Exception):  # noqa: N818 - says what a script has, which is no error of it
-    """What of a script has no place in steps, and the user's line `where` that is."""
-
-    def __init__(self, why: str, where: UserLine = None) -> None:
-        super().__init__(why)
-        self.where = where
+class NotPortable(Refusal):
+    """What of a script has no place in steps."""
 
 
 class TrainingStep:
@@ -127,12 +124,20 @@ class Steps:
         self._drawn: dict[Node, str | None] = {}
         self._hashed: dict[Node, int] = {}
         self.everywhere = self._constants()
+        self.apart = False  # whether what steps before have left makes another form than what is given
+        try:
+            self._matched()
+        except NotPortable:  # as a hidden state may start again at an epoch
+            self.apart = True
+            self._matched()
+        self.lifted = self._lifted()
+
+    def _matched(self) -> None:
         for step in self.steps[::-1]:
             self._complete(step)
         self.kinds = self._classified()
         self.same: dict[Any, Entry] = {}
         self.entries = self._entries()
-        self.lifted = self._lifted()
 
     def inputs(self, node: Any) -> Sequence[Any]:
         """What a node is computed from, also if it is a gradient that an event tells of."""
@@ -163,13 +168,23 @@ class Steps:
         # Of several parameters that are written after another the last one ends the step, and what its line still does.
         last = {bisect.bisect_right([ended for _, ended in spans], each): each for each in free}
         begins = [int(min(begun for begun, ended in spans if not free or ended <= free[0])) - 1]
+        ends = {each.where for each in self.nodes if each.serial in {*last.values()}}
+        over = max([each.serial for each in self.nodes if each.where in ends], default=0)
+        trailing = {each.where for each in self.nodes if each.serial > over}
         for cut in last.values():
             place = bisect.bisect_right(self.nodes, cut, key=lambda node: node.serial)
             while place < len(self.nodes) and self.nodes[place].where == self.nodes[place - 1].where:
                 place += 1
+            coming = min([begun for begun, ended in spans if ended > cut], default=cut)
+            for node in self.nodes[place:]:  # then what such a line is followed by at the end, too: a mean of weights
+                fresh = node.operation is None and self.memory(node) is None
+                if node.serial >= coming or node.where not in trailing or fresh:
+                    break
+                place += 1
             begins.append(self.nodes[place - 1].serial)
-        early = [each.serial for each in reachable(walks[0].what.roots, gradient_edges) if each.is_leaf]
-        begins[0] = max([each for each in early if each <= begins[0]], default=begins[0])
+        again = {each.where for each in self.nodes if each.serial > begins[min(1, len(begins) - 1)]}
+        before = [each.serial for each in self.nodes if each.serial <= begins[0] and each.where not in again]
+        begins[0] = max(before, default=begins[0])  # what only the lines before the loop do is in no step
         steps = [TrainingStep(each, []) for each in begins]
         for step, after in pairwise([*steps, None]):
             assert step is not None
@@ -177,16 +192,21 @@ class Steps:
             own = [each for each in self.story.events if step.first < each.order <= step.last]
             step.hear(own)
         if len(steps) > 1:
-            self._ended(steps[-2], steps[-1])
+            self._ended(steps)
         return [each for each in steps if any(isinstance(event.what, Walked) for event in each.events)]
 
-    def _ended(self, before: TrainingStep, last: TrainingStep) -> None:
-        """The last step ends with the lines that the one before ends with; what follows is no training."""
-        after = [max([each.order for each in step.events], default=0) for step in (before, last)]
-        lines = {each.where for each in self.nodes if after[0] < each.serial <= before.last}
-        last.last = max(
-            [each.serial for each in self.nodes if each.serial > after[1] and each.where in lines], default=last.last
-        )
+    def _ended(self, steps: Sequence[TrainingStep]) -> None:
+        """The last step ends with the lines that those before end with; what follows is no training."""
+        after = [max([each.order for each in step.events], default=0) for step in steps]
+        parts = [self._recorded(first, step.last) for step, first in zip(steps[:-1], after[:-1], strict=True)]
+        lines = {each.where for part in parts for each in part}
+        last = [each.serial for each in self._recorded(after[-1], steps[-1].last) if each.where in lines]
+        steps[-1].last = max(last, default=steps[-1].last)
+
+    def _recorded(self, first: float, last: float) -> Sequence[Node]:
+        """The nodes whose `serial` is above `first` and at most `last`."""
+        begin, end = (bisect.bisect_right(self.nodes, each, key=lambda node: node.serial) for each in (first, last))
+        return self.nodes[begin:end]
 
     # What does not depend on what is trained.
 
@@ -278,10 +298,22 @@ class Steps:
         return self._drawn[node]
 
     def origin(self, node: Node) -> Node:
-        """The node whose value a leaf shows that was written, or a detached tensor."""
+        """The node whose value a leaf shows that was written, or a detached tensor; not that of another memory, which
+        was copied there and may be written since."""
         while node.operation in (variable, detach) and node not in self.updated and self.inputs(node):
-            node = self.inputs(node)[0]
+            source = self.inputs(node)[0]
+            if type(source) is not Node or self.memory(source) not in (None, self.memory(node)):
+                break
+            node = source
         return node
+
+    def memory(self, node: Any) -> Any:
+        """What a node shows that is written in place: a memory, or a leaf; None of what stays, and of a view."""
+        while node.versions is None and node.inputs and (node.in_place or node.operation in (variable, detach)):
+            node = node.inputs[0]
+        if node.operation is not None and node.operation.write is not None:
+            return None
+        return node.versions if node.versions is not None and node.versions.count else node.leaf
 
     def _picked(self, step: TrainingStep, node: Node) -> bool:
         """Whether a node takes rows of a constant, whose numbers are data: `X[indices]`."""
@@ -302,16 +334,21 @@ class Steps:
     def _finals(self, step: TrainingStep) -> list[Node]:
         """What the last step leaves: the tensors that it wrote and that the user can still read."""
         tensors = [*self.text.first, *self.story.tensors]
-        nodes = [each.node for each in dict.fromkeys(tensors)]
+        nodes = [self.origin(each.node) for each in dict.fromkeys(tensors)]
         found = []
         for tensor, node in zip(dict.fromkeys(tensors), nodes, strict=True):
             begun = self.text.begun.get(tensor)
             if self._updating(node, ruled=True) and node not in self.updated:
                 continue  # what an optimizer keeps
             old = tensor in self.text.first or (begun is not None and begun.serial <= step.first)
-            if old and step.has(node) and not self.independent(node):
+            if step.has(node) and not self.independent(node) and (old or self._carried(step, node)):
                 found.append(node)
         return found
+
+    def _carried(self, step: TrainingStep, node: Node) -> bool:
+        """Whether its line computes from what it computed in the step before: `mean = 0.9 * mean + 0.1 * w`."""
+        own = reachable([node], lambda each: [one for one in self.inputs(each) if type(one) is Node and step.has(each)])
+        return any(_site(each) == _site(node) and not step.has(each) for each in own)
 
     def _look(self, step: TrainingStep) -> None:
         order: dict[Any, int] = {}
@@ -334,7 +371,8 @@ class Steps:
             if type(node) is Number:
                 form.append(("number", str(node.aval)))
             elif node in operands:
-                form.append(("operand", str(node.aval)))
+                left = self.apart and self.memory(node) is None and not self.independent(self.origin(node))
+                form.append(("operand", str(node.aval), left))
             else:
                 reads = [order[each] for each in self.inputs(node)]
                 numbers = [each for each in self.inputs(node) if type(each) is Number]
@@ -343,9 +381,10 @@ class Steps:
                 else:
                     step.numbers += [(each, node) for each in numbers]
                 self.live.add(node)
-                name = "updated" if node in self.updated else "" if node.operation is None else node.operation.name
+                told = "updated" if node in self.updated else "gradient" if node in self.gradients else ""
+                name = told or ("" if node.operation is None else node.operation.name)
                 reads += [] if self.inputs(node) else [self.hashed(node)]
-                form.append((name, () if name == "updated" else node.static, str(node.aval), *reads))
+                form.append((name, () if told else node.static, str(node.aval), *reads))
         form += [order[each] for each in step.outputs]
         step.nodes = [*order]
         step.operands, step.form = [*operands], tuple(form)
@@ -395,22 +434,27 @@ class Steps:
     def _alike(self, step: TrainingStep) -> dict[Any, list[Node]]:
         """The nodes of a step by what they compute."""
         found: dict[Any, list[Node]] = {}
-        first = bisect.bisect_right(self.nodes, step.first, key=lambda node: node.serial)
-        last = bisect.bisect_right(self.nodes, step.last, key=lambda node: node.serial)
-        for node in self.nodes[first:last]:
+        for node in self._recorded(step.first, step.last):
             found.setdefault((node.operation, node.static, str(node.aval)), []).append(node)
         return found
 
     def _entries(self) -> list[Entry]:
         made = {node: (each.kind, "out", place) for each in self.steps for place, node in enumerate(each.outputs)}
         groups: dict[Slot, set[Slot]] = {}
+        read: dict[Slot, set[Any]] = {}
+        same: dict[Any, Slot] = {}
+        for step in self.steps:
+            for place, node in enumerate(step.operands):
+                read.setdefault((step.kind, "in", place), set()).add(self.memory(node) or node)
         for step in self.steps:
             for place, node in enumerate(step.operands):
                 slot = (step.kind, "in", place)
                 joined = groups.setdefault(slot, {slot})
-                source = made.get(self.origin(node))
-                if source is not None:
-                    joined |= groups.setdefault(source, {source})
+                others = [made.get(self.origin(node))]
+                if len(read[slot]) == 1:  # steps of two kinds read one leaf
+                    others.append(same.setdefault(next(iter(read[slot])), slot))
+                for other in filter(None, others):
+                    joined |= groups.setdefault(other, {other})
                     for each in joined:
                         groups[each] = joined
         for slot in made.values():
@@ -426,14 +470,18 @@ class Steps:
         nodes = [node for _, node in reads]
         if any(kind == "out" for _, kind, _ in entry.slots):
             entry.role = "state"
-            starts = [node for node in nodes if self.origin(node) not in made]
-            evaluate(starts[:1])
-            if len({self.origin(each) for each in starts}) > 1:
-                raise NotPortable("state of the steps starts again between them, as a hidden state may at an epoch")
-            entry.start = starts[0] if starts else None
+            now = None
             for step in self.steps:
+                for node in [step.operands[place] for place in places(entry, step.kind, "in")]:
+                    if now is None:
+                        entry.start, now = node, self.origin(node)
+                    if self.origin(node) is not now:
+                        raise NotPortable(
+                            "what is read here is not what the step before left: it starts again, or is older",
+                            node.where,
+                        )
                 for place in places(entry, step.kind, "out"):
-                    entry.end = step.outputs[place]
+                    entry.end = now = step.outputs[place]
         else:
             same = len({self.hashed(each) if self.independent(each) else each for each in nodes}) == 1
             entry.role = "constant" if same else "data"

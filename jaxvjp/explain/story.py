@@ -140,10 +140,16 @@ class Recorder:
 
     def stop(self, variables: Mapping[str, Any]) -> Story:
         self.calls.stop()
+        observers.listening.remove(self.note)
+        try:
+            self.story = self._told(variables)
+        finally:
+            transforming().forward -= 1  # only now: to read a view that was written evaluates
+        return self.story
+
+    def _told(self, variables: Mapping[str, Any]) -> Story:
         if self.watch is not None:
             self.watch.stop(variables)
-        transforming().forward -= 1
-        observers.listening.remove(self.note)
         last = next_serial()
         tensors, names = _named(variables)
         # Reading a view of a written tensor records the view again, without a line of the user's.
@@ -162,8 +168,7 @@ class Recorder:
         told = (self.owners, self.gradients, self.pulled, self.unpacked)
         calls = sorted(self.calls.ended, key=lambda each: each.first)
         every = {tensor.node: own for tensor, own in all_names_in(variables).items()}
-        self.story = Story(self.events, names, tensors, shown, *told, kept, False, self.watch, calls, every)
-        return self.story
+        return Story(self.events, names, tensors, shown, *told, kept, False, self.watch, calls, every)
 
 
 def _named(variables: Mapping[str, Any]) -> tuple[dict[Tensor, str], dict[Node, str]]:

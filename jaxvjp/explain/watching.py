@@ -109,11 +109,13 @@ class Watch:
     Attributes:
         file: the name of the file.
         ended: why nothing more was watched from some line on; "" if all were.
+        fault: what was raised in watching, for which whoever asks what was seen gets it; None if nothing was.
     """
 
     def __init__(self, file: str) -> None:
         self.file = file
         self.ended = ""
+        self.fault: Exception | None = None
         self.first: list[Moment] = []
         self.last: dict[UserLine, Moment] = {}
         self.rounds: dict[UserLine, int] = {}
@@ -171,7 +173,8 @@ class Watch:
             if frame in self.running and not (transforming().depth or transforming().pure):
                 self._note(frame)
         except Exception as error:  # what is drawn may not break what is run
-            self._end(f"Nothing more was watched: {type(error).__name__}: {error}")
+            self.fault = error
+            self._end("Nothing more was watched.")
         if self.lines >= LINES:
             self._end(f"Only the first {LINES:,} lines were watched.")
         elif event == "line":

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from jaxvjp.explain.block import Block, Expression, Step, Value
-from jaxvjp.explain.literals import Unwritable, literal, parsed
+from jaxvjp.explain.literals import literal, parsed
 from jaxvjp.explain.names import safe
 from jaxvjp.explain.nesting import NESTED
 from jaxvjp.explain.recorded_functions import Row, with_recorded_calls
@@ -78,10 +78,6 @@ def written(operation: Op, static: tuple[Any, ...], operands: tuple[Given, ...],
         symbols = _symbols_of(trace, given, operands, operation.numbers_among(static, len(operands)))
         given_static = tuple([with_recorded_calls(each) if isinstance(each, Op) else each for each in static])
         result = Op.call(row, given_static, symbols)
-    except Unwritable:
-        raise
-    except Exception as error:
-        raise Unwritable(f"{operation.name}: {type(error).__name__}: {error}") from error
     finally:
         tracing.trace, tracing.plain = outer, False
     several = isinstance(result, tuple)

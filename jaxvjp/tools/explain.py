@@ -7,21 +7,28 @@ import contextlib
 import functools
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
+from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.explain.explanation import Explanation, recording
+from jaxvjp.explain.names import statement
+from jaxvjp.explain.refusal import Refusal, line_of
 from jaxvjp.explain.source import STYLES, Program, configured, executed
 from jaxvjp.tools.scripts.program import run_as_main, started_as
 from jaxvjp.tools.scripts.stand_in import as_torch
 
+FAULT = 3
+"""The exit status where this package has failed."""
+
 
 def main(arguments: Sequence[str]) -> int:
-    """The command; returns its exit status: 1 where the script raised or has nothing to show, 2 for a wrong call."""
+    """The command; returns its exit status: 1 where the script raised or has nothing to show, 2 for a wrong call, FAULT
+    where this package has failed."""
     parser = argparse.ArgumentParser(
         prog="jaxvjp explain", description="Runs a script and prints the functional JAX program that it was."
     )
@@ -37,9 +44,9 @@ def main(arguments: Sequence[str]) -> int:
     given = parser.parse_intermixed_args(arguments)
     if not given.script.is_file():
         parser.error(f"there is no script {str(given.script)!r}")
-    explanation = recorded(given.script, given.arguments, given.style, given.html is not None, given.exact)
+    explanation, status = recorded(given.script, given.arguments, given.style, given.html is not None, given.exact)
     if explanation is None:
-        return 1
+        return status
     if not explanation.walks:
         print(
             f"{given.script} calls no backward and no autograd.grad: there is no gradient to explain", file=sys.stderr
@@ -49,7 +56,8 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def show(explanation: Explanation, given: Any) -> int:
-    """Prints and writes what was asked for; 1 if a part of it cannot be, which is said, and the rest is shown."""
+    """Prints and writes what was asked for. If a part of it cannot be, that is said, the rest is shown, and the status
+    is that of the worst."""
 
     def text() -> None:
         program = explanation.program
@@ -66,20 +74,49 @@ def show(explanation: Explanation, given: Any) -> int:
     parts = [text]
     parts += [] if given.picture is None else [picture]
     parts += [] if given.html is None else [lambda: explanation.save(given.html)]
-    status = 0
-    for part in parts:
-        try:
-            part()
-        except (ValueError, RuntimeError) as error:
-            print(f"{type(error).__name__}: {error}", file=sys.stderr)
-            status = 1
-    return status
+    return max([attempt(part, given.script) for part in parts])
+
+
+def attempt(part: Callable[[], Any], script: Path) -> int:
+    """Does a part of what was asked for: 0, or 1 with the reason where it is refused, 2 where a file cannot be written,
+    FAULT with a report."""
+    try:
+        part()
+    except Refusal as error:
+        print(f"{script}: {told_at(error.where)}{error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        print(f"{script}: {error}", file=sys.stderr)
+        return 2
+    except Exception as error:
+        return fault(error, script)
+    return 0
+
+
+def fault(error: Exception, script: Path) -> int:
+    """Reports an error of this package's own, which no one raised as a `Refusal`; FAULT, the status for it."""
+    traceback.print_exception(error)
+    print(
+        f"{script}: {told_at(line_of(error))}{type(error).__name__}: {error}\n"
+        "This is a fault of jaxvjp, and says nothing about the script. Please report it, with the traceback above.",
+        file=sys.stderr,
+    )
+    return FAULT
+
+
+def told_at(where: UserLine) -> str:
+    """`line 5: `; empty if no source is known."""
+    found = statement(where)
+    return "" if found is None else f"line {found.line}: "
 
 
 def recorded(
     script: Path, arguments: Sequence[str], style: str, watched: bool = False, exact: bool = False
-) -> Explanation | None:
-    """The recording of a script, run as by `python script.py arguments`; None if it raised, which is printed.
+) -> tuple[Explanation | None, int]:
+    """The recording of a script, run as by `python script.py arguments`, and 0; None and the exit status if it raised,
+    which is printed.
 
     What the script prints goes to standard error, as standard output is the program that it was. Its lines are
     `watched` as they run for a page."""
@@ -95,14 +132,16 @@ def recorded(
     except SystemExit as leaving:
         if leaving.code not in (None, 0):
             print(f"{script} left with status {leaving.code}", file=sys.stderr)
-            return None
+            return None, 1
     except Exception as error:
         shown = error.__traceback__
         while shown is not None and shown.tb_frame.f_code.co_filename != str(script):
             shown = shown.tb_next
+        if shown is None and not isinstance(error, SyntaxError):  # it was not raised by the script
+            return None, fault(error, script)
         traceback.print_exception(type(error), error, shown)
-        return None
-    return story
+        return None, 1
+    return story, 0
 
 
 def about_line(program: Program, script: str, number: int) -> str:

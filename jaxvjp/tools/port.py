@@ -18,20 +18,20 @@ import jaxvjp
 from jaxvjp.core.record.user_lines import user_line
 from jaxvjp.explain.draws import Draws
 from jaxvjp.explain.layout import WIDE_TYPES
-from jaxvjp.explain.literals import Unwritable
 from jaxvjp.explain.names import statement
 from jaxvjp.explain.optimizers import Updates
 from jaxvjp.explain.ported import Ported, ported
-from jaxvjp.explain.steps import NotPortable
+from jaxvjp.explain.refusal import Refusal
 from jaxvjp.library.random_state import get_rng_state, set_rng_state
 from jaxvjp.tensor.tensor import Tensor
-from jaxvjp.tools.explain import recorded
+from jaxvjp.tools.explain import fault, recorded, told_at
 from jaxvjp.tools.proof import check
 from jaxvjp.types.dtypes import float32, float64, get_default_dtype, set_default_dtype
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The command; returns its exit status: 1 where a script cannot be ported or is not proved, 2 for a wrong call."""
+    """The command; returns its exit status: 1 where a script cannot be ported or is not proved, 2 for a wrong call,
+    FAULT where this package has failed."""
     parser = argparse.ArgumentParser(prog="jaxvjp port", description="Runs a training script, and writes it in JAX.")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="the script to write")
     parser.add_argument("--check", action="store_true", help="also train the ported script, and compare")
@@ -43,9 +43,9 @@ def main(arguments: Sequence[str]) -> int:
     output = given.output or given.script.with_name(f"{given.script.stem}_jax.py")
     seeds = get_rng_state()
     with Updates() as updates, Draws() as draws, decisions() as decided:
-        explanation = recorded(given.script, given.arguments, "grad")
+        explanation, status = recorded(given.script, given.arguments, "grad")
     if explanation is None:
-        return 1
+        return status
     found = said(decided)
     notes = [*found] and ["", "Values decided what ran; here it is as it was recorded:"]
     notes += [f"    {each}" for each in found]
@@ -53,13 +53,14 @@ def main(arguments: Sequence[str]) -> int:
     text = "\n".join(['"""' + head[0], *head[1:], *notes, '"""'])
     try:
         port = ported(explanation.story, updates.found, draws, text, f"{output.stem}.npz")
-    except (NotPortable, Unwritable) as error:
-        place = place_of(error.where)
-        why = f"{f'{place}: ' if place else ''}{str(error).splitlines()[0]}"
+    except Refusal as error:
+        why = told_at(error.where) + str(error).splitlines()[0]
         print(f"{given.script} cannot be ported\n{why}", *found, sep="\n", file=sys.stderr)
         listed = [f'"""{given.script.name} cannot be ported to JAX:', "", f"    {why}", *notes, '"""', ""]
         output.write_text("\n".join([*listed, "raise SystemExit(__doc__)"]) + "\n", encoding="utf-8")
         return 1
+    except Exception as error:
+        return fault(error, given.script)
     print(*found, sep="\n", end="\n" * bool(found), file=sys.stderr)
     output.write_text(port.source, encoding="utf-8")
     if port.data:
@@ -121,24 +122,18 @@ def said(decided: Mapping[Any, list[bool]]) -> list[str]:
     return lines
 
 
-def place_of(where: Any) -> str:
-    """`line 5`; empty if no source is known."""
-    found = statement(where)
-    return "" if found is None else f"line {found.line}"
-
-
 def check_in_double(port: Ported, output: Path, given: Any) -> bool:
     """Whether the ported script and the training script agree in double precision, with the same random numbers: then
     what made them differ is rounding, and no formula."""
     said = io.StringIO()
     try:
         with in_double(), Updates() as updates, Draws(double=True) as draws, contextlib.redirect_stderr(said):
-            explanation = recorded(given.script, given.arguments, "grad")
+            explanation, _ = recorded(given.script, given.arguments, "grad")
         if explanation is None:
             print(f"the script does not run in double precision:\n{said.getvalue()}", file=sys.stderr)
             return False
         double = ported(explanation.story, updates.found, draws, "", "")
-    except (NotPortable, Unwritable) as error:
+    except Refusal as error:
         print(f"in double precision the script cannot be ported: {error}", file=sys.stderr)
         return False
     with tempfile.TemporaryDirectory() as folder:

@@ -6,6 +6,7 @@ import pytest
 
 from jaxvjp.__main__ import main
 from jaxvjp.explain.picture import Picture
+from jaxvjp.explain.refusal import Unshowable
 
 SCRIPT = """
 import sys
@@ -88,13 +89,13 @@ def test_a_long_program_is_whole(tmp_path, capsys):
 
 def test_a_part_that_cannot_be_made_takes_no_other_with_it(script, tmp_path, capsys, monkeypatch):
     def missing(picture):
-        raise RuntimeError("Graphviz is not installed")
+        raise Unshowable("there is no room for it")
 
     monkeypatch.setattr(Picture, "svg", missing)
     page = tmp_path / "page.html"
     assert main(["explain", str(script), "--picture", str(tmp_path / "graph.svg"), "--html", str(page)]) == 1
     out, error = capsys.readouterr()
-    assert "Graphviz is not installed" in error
+    assert "there is no room for it" in error
     assert out.startswith("import jax")
     assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 

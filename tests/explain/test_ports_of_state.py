@@ -1,0 +1,187 @@
+"""`python -m jaxvjp port` of training that carries state from step to step: each is proved equal by `--check`."""
+
+from __future__ import annotations
+
+import pytest
+
+from jaxvjp.__main__ import main
+
+HEAD = """
+import copy
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+X, Y = torch.randn(24, 3), torch.randn(24, 1)
+"""
+CARRIED = """
+h = None
+w, u = torch.randn(3, 4, requires_grad=True), torch.randn(4, 4, requires_grad=True)
+for step in range(6):
+    h = torch.zeros(4, 4) if h is None else h.detach()
+    for k in range(2):
+        h = (X[4 * step : 4 * step + 4] @ w + h @ u).tanh()
+    loss = (h.sum(1, keepdim=True) - Y[4 * step : 4 * step + 4]).square().mean()
+    loss.backward()
+    with torch.no_grad():
+        for p in (w, u):
+            p -= 0.1 * p.grad
+            p.grad = None
+"""
+EPOCHS = """
+w, u = torch.randn(3, 4, requires_grad=True), torch.randn(4, 4, requires_grad=True)
+optimizer = torch.optim.SGD([w, u], lr=0.1)
+for epoch in range(3):
+    h = torch.zeros(4, 4)
+    for step in range(4):
+        h = (X[4 * step : 4 * step + 4] @ w + h.detach() @ u).tanh()
+        loss = h.square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+"""
+STATISTICS = """
+net = nn.Sequential(nn.Linear(3, 5), nn.BatchNorm1d(5), nn.Linear(5, 1))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(6):
+    optimizer.zero_grad()
+    loss = nn.functional.mse_loss(net(X[4 * step : 4 * step + 4]), Y[4 * step : 4 * step + 4])
+    loss.backward()
+    optimizer.step()
+"""
+TARGET = """
+net = nn.Linear(3, 1)
+target = copy.deepcopy(net)
+optimizer = torch.optim.OPTIMIZER(net.parameters(), lr=0.1)
+for step in range(9):
+    x = X[step : step + 8]
+    with torch.no_grad():
+        wanted = Y[step : step + 8] + 0.9 * target(x.flip(0))
+    loss = (net(x) - wanted).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    UPDATE
+"""
+HARD = "if step % 3 == 2:\n        target.load_state_dict(net.state_dict())"
+SOFT = """with torch.no_grad():
+        for p, t in zip(net.parameters(), target.parameters()):
+            t.mul_(0.9).add_(p, alpha=0.1)"""
+MEAN = """
+w = torch.zeros(3, 1, requires_grad=True)
+mean = w.detach().clone()
+for step in range(6):
+    loss = (X[step : step + 8] @ w - Y[step : step + 8]).square().mean()
+    loss.backward()
+    with torch.no_grad():
+        w -= 0.1 * w.grad
+    w.grad = None
+    mean = 0.9 * mean + 0.1 * w.detach()
+"""
+PENALTY = """
+net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
+optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+for step in range(5):
+    x = torch.randn(4, 3, requires_grad=True)
+    (slope,) = torch.autograd.grad(net(x).sum(), x, create_graph=True)
+    loss = (slope - x.detach().cos()).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+LION = """
+class Lion(torch.optim.Optimizer):
+    def __init__(self, params):
+        super().__init__(params, {"lr": 0.01})
+
+    @torch.no_grad()
+    def step(self):
+        for p in self.param_groups[0]["params"]:
+            state = self.state[p]
+            if not state:
+                state[0] = torch.zeros_like(p)
+                state["2nd"] = torch.ones_like(p)
+            p.add_((0.9 * state[0] + p.grad).sign() * state["2nd"], alpha=-0.01)
+            state[0].mul_(0.9).add_(p.grad)
+            state["2nd"] = 0.5 * state["2nd"] + 0.5
+
+
+w, b = torch.randn(3, 1, requires_grad=True), torch.zeros(1, requires_grad=True)
+optimizer = Lion([w, b])
+for step in range(5):
+    loss = (X[step : step + 8] @ w + b - Y[step : step + 8]).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+SCRIPTS = {
+    "a carried state that is none at first": (CARRIED, ["h"]),
+    "a carried state that starts again": (EPOCHS, ["h"]),
+    "running statistics": (STATISTICS, ["net_1_running_mean", "net_1_running_var"]),
+    "a target that is copied": (TARGET.replace("UPDATE", HARD).replace("OPTIMIZER", "Adam"), ["target_weight"]),
+    "a target that follows": (TARGET.replace("UPDATE", SOFT).replace("OPTIMIZER", "SGD"), ["target_bias"]),
+    "a mean of weights": (MEAN, ["mean"]),
+    "a gradient's gradient": (PENALTY, []),
+    "an optimizer's state under odd keys": (LION, []),
+}
+
+
+@pytest.mark.parametrize(("text", "state"), SCRIPTS.values(), ids=SCRIPTS)
+def test_the_port_is_proved(tmp_path, capsys, text, state):
+    script, output = tmp_path / "script.py", tmp_path / "script_jax.py"
+    script.write_text(HEAD.lstrip() + text, encoding="utf-8")
+    status = main(["port", str(script), "-o", str(output), "--check"])
+    assert status == 0, capsys.readouterr().err
+    for each in state:
+        assert f'"{each}": ' in output.read_text(encoding="utf-8")
+
+
+LAST = {
+    "mean": (MEAN, "mean"),
+    "copied": (SCRIPTS["a target that is copied"][0], "target.weight"),
+    "follows": (SCRIPTS["a target that follows"][0], "target.weight"),
+}
+
+
+@pytest.mark.parametrize(("text", "name"), LAST.values(), ids=LAST)
+def test_what_is_written_after_the_last_step_belongs_to_it(tmp_path, monkeypatch, text, name):
+    """The state at the end is what the script leaves, which is printed here."""
+    from jaxvjp.explain.draws import Draws
+    from jaxvjp.explain.optimizers import Updates
+    from jaxvjp.explain.ported import ported
+    from jaxvjp.tools.explain import recorded
+
+    script = tmp_path / "script.py"
+    script.write_text(f"{HEAD.lstrip()}{text}\nleft = {name}.detach().tolist()\n", encoding="utf-8")
+    found = {}
+    finish = "jaxvjp.explain.explanation.recording.finish"
+    from jaxvjp.explain.explanation import recording
+
+    own = recording.finish
+    monkeypatch.setattr(finish, lambda self, variables: found.update(variables) or own(self, variables))
+    with Updates() as updates, Draws() as draws:
+        explanation, _ = recorded(script, [], "grad")
+    port = ported(explanation.story, updates.found, draws, "", "")
+    assert any(each.shape and each.tolist() == found["left"] for each in port.state.values())
+
+
+def test_what_an_older_value_is_read_of_is_refused_with_its_line(tmp_path, capsys):
+    """Of one list the values of two steps before: they are no state of one name."""
+    text = """
+w = torch.zeros(3, 1, requires_grad=True)
+seen = [torch.zeros(8, 1), torch.zeros(8, 1)]
+for step in range(8):
+    out = X[step : step + 8] @ w
+    loss = (out - Y[step : step + 8] + 0.1 * seen[-2] + 0.2 * seen[-1]).square().mean()
+    seen.append(out.detach())
+    loss.backward()
+    with torch.no_grad():
+        w -= 0.1 * w.grad
+    w.grad = None
+"""
+    script, output = tmp_path / "script.py", tmp_path / "script_jax.py"
+    script.write_text(HEAD.lstrip() + text, encoding="utf-8")
+    status = main(["port", str(script), "-o", str(output), "--check"])
+    said = capsys.readouterr().err
+    assert status == 1
+    assert "line 13: what is read here is not what the step before left" in said
