@@ -444,7 +444,7 @@ KINDS = (
     Kind("inference inside", 1, anything, computed, each_of("""
         {new} = stopped({x})
         {new} = torch.func.jvp(stopped, ({x},), ({x},))[1]
-        {new} = torch.func.grad(lambda x: stopped(x).sum())({x})
+        {new} = torch.func.grad(lambda x: (stopped(x) * x).sum())({x})
         {new} = tangent_of(stopped, {x}.clone(), torch.ones({shape}))""") | each_of(
         "{new} = torch.func.jacfwd(stopped)({x}).sum(-1)", lambda s: s if len(s) == 1 else None)),
     Kind("dual number", 1, anything, computed, each_of(
