@@ -13,6 +13,7 @@ from jaxvjp.ops.arguments import Index, Real, Text
 from jaxvjp.ops.layouts import CHANNELS
 from jaxvjp.ops.neural.windows import Sizes, each_dim, shifted, widened
 from jaxvjp.ops.op import op
+from jaxvjp.ops.pointwise import not_implemented
 from jaxvjp.types.dtypes import fitted, from_numpy
 
 ADDED = {"reflect": "ReflectionPad", "replicate": "ReplicationPad"}
@@ -25,7 +26,7 @@ def _pad_name(static, avals):
     return "torch::autograd::CopySlices" if mode == "circular" else f"{ADDED.get(mode)}{len(amounts) // 2}DBackward0"
 
 
-@op(public="nn.functional", grad_fn=_pad_name, saves="input")
+@op(public="nn.functional", grad_fn=_pad_name, saves="input", keeps=CHANNELS)
 def pad(input, pad: Sizes, mode: Text = "constant", value: Real | None = None):
     """`input` padded by pairs of amounts, for the last dimension first; negative amounts crop.
 
@@ -162,6 +163,15 @@ def channel_shuffle(input, groups: Index):
 
 def _blocks(shape, kernel_size, dilation, padding, stride):
     """How many windows there are in each of the two dimensions."""
+    for name, told, each in (
+        ("kernel size", "kernel_height: {} kernel_width: {}", kernel_size),
+        ("stride", "stride_height: {} stride_width: {}", stride),
+        ("dilation", "dilation_height: {} dilation_width: {}", dilation),
+    ):
+        if min(each) <= 0:
+            raise RuntimeError(f"{name} should be greater than zero, but got {told.format(*each)}")
+    if min(padding) < 0:
+        raise RuntimeError("padding should be non-negative, but got pad_height: {} pad_width: {}".format(*padding))
     return [
         (length + 2 * edge - gap * (size - 1) - 1) // step + 1
         for length, size, gap, edge, step in zip(shape, kernel_size, dilation, padding, stride, strict=True)
@@ -181,6 +191,8 @@ def unfold(input, kernel_size: Sizes, dilation: Sizes = (1,), padding: Sizes = (
             f"({', '.join(map(str, padding))}), stride=({', '.join(map(str, stride))}), calculated shape of the array "
             f"of sliding blocks as ({', '.join(map(str, counts))}), but its components must be at least one."
         )
+    if jnp.issubdtype(input.dtype, jnp.integer):
+        raise not_implemented("im2col", input, "_out_cpu")
     padded = widened(input, padding, padding, 0)
     columns = [
         shifted(
@@ -214,7 +226,7 @@ def fold(
             f"input, but got: {list(input.shape)}"
         )
     places = math.prod(kernel_size)
-    if input.shape[-2] % places:
+    if places and input.shape[-2] % places:
         raise RuntimeError(
             "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got input.size(1)="
             f"{input.shape[-2]} and kernel_size=({', '.join(map(str, kernel_size))})."

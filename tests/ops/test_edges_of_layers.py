@@ -1,0 +1,142 @@
+"""Layers at their edges: types that normalization does not take, windows of no size, the memory format of what is
+padded; and how tensors are made of odd arguments."""
+
+from __future__ import annotations
+
+import pytest
+from oracle import agree
+
+INTEGERS = [[1, 2], [3, 5]]
+NORMS = {
+    "layer_norm": lambda torch, x, *p: torch.nn.functional.layer_norm(x, (2,), *p),
+    "rms_norm": lambda torch, x, *p: torch.nn.functional.rms_norm(x, (2,), *p),
+    "group_norm": lambda torch, x, *p: torch.nn.functional.group_norm(x, 1, *p),
+    "batch_norm": lambda torch, x, *p: torch.nn.functional.batch_norm(x, None, None, *p, training=True),
+    "instance_norm": lambda torch, x, *p: torch.nn.functional.instance_norm(x[None], None, None, *p),
+}
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_normalized_integers(norm):
+    agree(lambda torch: NORMS[norm](torch, torch.tensor(INTEGERS)), raises=NotImplementedError)
+
+
+@pytest.mark.parametrize("types", [("float32", "float64"), ("float64", "float32"), ("bfloat16", "float32")])
+@pytest.mark.parametrize("norm", ["layer_norm", "group_norm", "batch_norm"])
+def test_parameters_of_another_type(norm, types):
+    def program(torch):
+        own, other = (getattr(torch, each) for each in types)
+        return NORMS[norm](torch, torch.tensor(INTEGERS, dtype=own), torch.ones(2, dtype=other))
+
+    agree(program, 2e-2, 2e-2)
+
+
+def test_statistics_and_modules_of_another_type():
+    def program(torch):
+        x = torch.tensor(INTEGERS, dtype=torch.float32)
+        return torch.nn.functional.batch_norm(x, torch.zeros(2).double(), torch.ones(2).double())
+
+    agree(program, raises=RuntimeError)
+    agree(lambda torch: torch.nn.BatchNorm1d(2)(torch.tensor(INTEGERS).double()), raises=RuntimeError)
+    agree(lambda torch: torch.nn.functional.prelu(torch.ones(1).double(), torch.tensor([0.5])), raises=RuntimeError)
+    for mean, std in (([1], [1]), ([1], 1.0), (1.0, [1])):
+        agree(
+            lambda torch, a=mean, b=std: torch.normal(
+                *[torch.tensor(each) if each != 1.0 else each for each in (a, b)]
+            ),
+            raises=NotImplementedError,
+        )
+
+
+@pytest.mark.parametrize("setting", ["padding=-1", "stride=0", "dilation=0", "kernel_size=0", ""])
+def test_windows_of_no_size(setting):
+    given = {"kernel_size": 2, **({setting.split("=")[0]: int(setting.split("=")[1])} if setting else {})}
+    for dtype in ("float32", "int64", "bool"):
+        agree(
+            lambda torch, d=dtype: torch.nn.functional.unfold(
+                torch.arange(16).reshape(1, 1, 4, 4).to(getattr(torch, d)), **given
+            )
+        )
+    agree(lambda torch: torch.nn.functional.fold(torch.ones(1, 4, 9), (4, 4), **given))
+
+
+PADS = {
+    "one side": ((1, 1), "constant"),
+    "both": ((1, 1, 2, 0), "constant"),
+    "channels": ((0, 0, 0, 0, 1, 1), "constant"),
+    "cropped": ((-1, 0, 1, 0), "constant"),
+    "reflected": ((1, 1, 1, 1), "reflect"),
+    "repeated": ((1, 1, 1, 1), "replicate"),
+}
+
+
+@pytest.mark.parametrize("pad", PADS)
+def test_the_memory_format_of_what_is_padded(pad):
+    amounts, mode = PADS[pad]
+
+    def program(torch):
+        image = torch.arange(120.0).reshape(2, 3, 4, 5)
+        last = image.to(memory_format=torch.channels_last)
+        found = [torch.nn.functional.pad(each, amounts, mode) for each in (image, last, image.transpose(2, 3))]
+        return [each.stride() for each in found], found[1]
+
+    agree(program)
+
+
+@pytest.mark.parametrize("name", ["any", "all"])
+@pytest.mark.parametrize("dtype", ["float32", "bool", "uint8"])
+def test_truth_over_no_dimension(name, dtype):
+    def program(torch):
+        x = torch.tensor([[1, 0], [2, 3]]).to(getattr(torch, dtype))
+        kept = [getattr(torch, name)(x, dim=each, keepdim=True) for each in ((), [], (0, 1))]
+        return getattr(torch, name)(x), getattr(torch, name)(x, dim=None), getattr(torch, name)(x, dim=()), kept
+
+    agree(program)
+
+
+@pytest.mark.parametrize("decimals", [10, 2, 0, -2, -3])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_rounding_to_decimals(dtype, decimals):
+    def program(torch):
+        x = torch.tensor([0.5, 2.0, 1.2345, 123.4, -7.5], dtype=getattr(torch, dtype))
+        return torch.round(x, decimals=decimals)
+
+    agree(program)
+
+
+BOUNDS = [(0.5, 3.5, 0.5), (0.5, 2.5), (3, 0, -1), (0, 3, 0.5), (-0.5, 0.5), (2**62, 2**62 + 3), (2**53, 2**53 + 3)]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "float32", "float64", "bool", "complex64"])
+def test_ranges(dtype):
+    for bounds in BOUNDS:
+        agree(lambda torch, b=bounds: torch.arange(*b, dtype=getattr(torch, dtype)))
+    agree(lambda torch: torch.arange(0, 3, 0, dtype=getattr(torch, dtype)))
+    agree(lambda torch: torch.linspace(0, 1, 3, dtype=getattr(torch, dtype)))
+
+
+CALLS = {
+    "another keyword": lambda torch: torch.zeros(2, foo=1),
+    "another keyword of ones": lambda torch: torch.ones(2, foo=1),
+    "another keyword of empty": lambda torch: torch.empty(2, foo=1),
+    "a size twice": lambda torch: torch.zeros(size=(2,)).shape,
+    "no rows": lambda torch: torch.tril_indices(-1, 2),
+    "no columns": lambda torch: torch.triu_indices(2, -1),
+    "a matrix times a number": lambda torch: torch.ones(2, 2) @ 3,
+    "a number times a matrix": lambda torch: 3 @ torch.ones(2, 2),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_calls(call):
+    agree(CALLS[call])
+
+
+@pytest.mark.parametrize("seed", ["tensor", 1.5, -2.5, True, -1, 2**64, "a", None, "two"])
+def test_seeds(seed):
+    def program(torch):
+        given = {"tensor": torch.tensor(3), "two": torch.tensor([1, 2])}.get(seed, seed)
+        torch.manual_seed(given)
+        return torch.initial_seed(), torch.rand(2)
+
+    agree(program)
