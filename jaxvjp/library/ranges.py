@@ -41,6 +41,8 @@ def arange(*bounds: Any, dtype: Dtype | None = None, **named: Any) -> tuple[Any,
         number(given[each], f"arange(): argument '{each}' (position {places.get(each, 1)})")
         for each in ("start", "end", "step")
     )
+    if any(isinstance(each, complex) for each in (start, end, step)):
+        raise RuntimeError("value cannot be converted to type double without overflow\nIt is complex.")
     own = dtype or (int64 if all(isinstance(each, int) for each in (start, end, step)) else get_default_dtype())
     _refuse("arange", own, own.category == BOOL or own.is_complex)
     if step == 0:

@@ -241,9 +241,9 @@ class Stored(Holder):
         made = next((step for step in self._steps if step.operation is function_view), None)
         if made is None:
             cut = [step for step in self._steps if step.operation.one_of_several]
-            place = int(cut[-1].operands[0].value.real) if cut else 0
-            # Of a last piece that is shorter than the others it cannot be told which one it is.
-            number = {"Unbind": place, "Split": place // max(node.aval.shape[cut[-1].static[0]], 1)}.get(name, 0)
+            number = int(cut[-1].operands[0].value.real) if name in ("Unbind", "Split") and cut else 0
+            if name == "Split":  # of a last piece that is shorter it cannot be told which one it is
+                number //= max(node.aval.shape[cut[-1].static[0]], 1) if cut else 1
         why = SINGLE_FUNCTION_VIEW if made is not None and not made.static[0] else SEVERAL_VIEWS
         view = f"Output {number} of {name} is a view and {happened}."
         if self._node.is_leaf:  # torch has these words here, although the view may not be made in no_grad mode

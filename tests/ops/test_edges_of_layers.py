@@ -140,3 +140,68 @@ def test_seeds(seed):
         return torch.initial_seed(), torch.rand(2)
 
     agree(program)
+
+
+BIASES = [(4,), (1,), (3,), (), (2, 4), (1, 4), (3, 2, 4)]
+
+
+@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("input", [(3,), (2, 3), (5, 2, 3)])
+def test_biases_that_broadcast(input, bias):
+    def program(torch):
+        x, b = torch.arange(30.0)[: torch.Size(input).numel()].reshape(input), torch.ones(bias, requires_grad=True)
+        y = torch.nn.functional.linear(x, torch.ones(4, 3), b)
+        y.sum().backward()
+        return y, b.grad
+
+    agree(program)
+
+
+@pytest.mark.parametrize("dims", [2, 3])
+@pytest.mark.parametrize("pool", ["max_pool", "avg_pool"])
+def test_pools_of_no_step(pool, dims):
+    for setting in ({"stride": 0}, {"kernel_size": 0}, {"kernel_size": (2,) * 4}, {"stride": (1,) * 4}):
+        agree(
+            lambda torch, s=setting: getattr(torch.nn.functional, f"{pool}{dims}d")(
+                torch.ones((1, 1) + (4,) * dims), **{"kernel_size": 2, **s}
+            ),
+            raises=RuntimeError,
+        )
+    agree(
+        lambda torch: getattr(torch.nn.functional, f"lp_pool{dims}d")(torch.ones((1, 1) + (4,) * dims), 2, 2, stride=0),
+        raises=RuntimeError,
+    )
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_a_transposed_convolution_of_nothing(dims):
+    def program(torch, padding=4):
+        x, w = torch.ones((1, 1) + (4,) * dims), torch.ones((1, 1) + (3,) * dims)
+        return getattr(torch.nn.functional, f"conv_transpose{dims}d")(x, w, padding=padding)
+
+    agree(program, raises=RuntimeError)
+    agree(lambda torch: program(torch, 1))
+
+
+WRONG = {
+    "an equation that is a number": lambda torch: torch.einsum(3, torch.ones(2, 3)),
+    "no equation": lambda torch: torch.einsum(None, torch.ones(2, 3)),
+    "an operand that is a number": lambda torch: torch.einsum("ij", 3),
+    "a second one": lambda torch: torch.einsum("ij,jk", torch.ones(2, 3), 3),
+    "no operand": lambda torch: torch.einsum("ij", None),
+    "a format that is a number": lambda torch: torch.ones(2, 3).contiguous(memory_format=3),
+    "a stride too far": lambda torch: torch.ones(2, 3).stride(4),
+    "a stride before all": lambda torch: torch.ones(2, 3).stride(-3),
+    "the last stride": lambda torch: torch.ones(2, 3).stride(-1),
+    "a complex range": lambda torch: torch.arange(0, 1j),
+    "a negative size": lambda torch: torch.arange(4).resize_(2, -3),
+    "slices along two": lambda torch: torch.unique(torch.ones(2, 3), dim=(0, 1)),
+    "a value to reflect": lambda torch: torch.nn.functional.pad(torch.ones(1, 1, 3), (1, 1), "reflect", 3.0),
+    "a vector around": lambda torch: torch.nn.functional.pad(torch.ones(4), (1, 1), "circular"),
+    "half of an image": lambda torch: torch.nn.functional.pad(torch.ones(1, 1, 4, 4), (1, 1), "reflect"),
+}
+
+
+@pytest.mark.parametrize("call", WRONG)
+def test_wrong_calls(call):
+    agree(WRONG[call])

@@ -54,12 +54,15 @@ def pad(input, pad: Sizes, mode: Text = "constant", value: Real | None = None):
                 )
         return widened(input, before, after, fitted(0 if value is None else value, from_numpy(input.dtype)))
     if value is not None and value != 0:
-        raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in (*ADDED, "circular"):
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     dims = len(before)
     if input.ndim not in (dims + 1, dims + 2) or dims > 3:
-        raise NotImplementedError("Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now")
+        raise NotImplementedError(
+            f"Padding size {len(pad)} is not supported for {input.ndim}D input tensor.\nAn image (N, C, H, W) is "
+            "padded by four amounts, or an unbatched one."
+        )
     if mode != "circular":
         refuse_empty(input.shape, dims)
     for axis, (low, high) in enumerate(zip(before, after, strict=True), input.ndim - dims):
