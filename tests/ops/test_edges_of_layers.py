@@ -189,6 +189,7 @@ WRONG = {
     "an operand that is a number": lambda torch: torch.einsum("ij", 3),
     "a second one": lambda torch: torch.einsum("ij,jk", torch.ones(2, 3), 3),
     "no operand": lambda torch: torch.einsum("ij", None),
+    "a view of none": lambda torch: torch.ones(2, 3).view(None),
     "a format that is a number": lambda torch: torch.ones(2, 3).contiguous(memory_format=3),
     "a stride too far": lambda torch: torch.ones(2, 3).stride(4),
     "a stride before all": lambda torch: torch.ones(2, 3).stride(-3),
@@ -205,3 +206,19 @@ WRONG = {
 @pytest.mark.parametrize("call", WRONG)
 def test_wrong_calls(call):
     agree(WRONG[call])
+
+
+@pytest.mark.parametrize("dtype", ["int64", "bool", "float32", "complex64"])
+@pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 2)])
+def test_nothing_is_of_any_type(shape, dtype):
+    def program(torch):
+        x = torch.zeros(shape, dtype=getattr(torch, dtype))
+        return [getattr(x, each)(dim) for each in ("softmax", "log_softmax") for dim in (0, -1)]
+
+    agree(program)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int64", "float32"])
+@pytest.mark.parametrize("name", ["median", "nanmedian"])
+def test_the_median_of_nothing(name, dtype):
+    agree(lambda torch: getattr(torch.zeros(0, dtype=getattr(torch, dtype)), name)())
