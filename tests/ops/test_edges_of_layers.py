@@ -3,6 +3,8 @@ padded; and how tensors are made of odd arguments."""
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 from oracle import agree
 
@@ -222,3 +224,42 @@ def test_nothing_is_of_any_type(shape, dtype):
 @pytest.mark.parametrize("name", ["median", "nanmedian"])
 def test_the_median_of_nothing(name, dtype):
     agree(lambda torch: getattr(torch.zeros(0, dtype=getattr(torch, dtype)), name)())
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("shape", [(6,), (3, 2), (2, 3, 2), (2, 3, 2, 2), (2, 3, 2, 2, 2), (2, 2, 2, 2, 2, 2)])
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_which_channels_are_dropped(dims, shape):
+    def program(torch):
+        torch.manual_seed(0)
+        return getattr(torch.nn.functional, f"dropout{dims}d")(torch.ones(shape), 0.5, True)
+
+    agree(program)
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+@pytest.mark.parametrize("name", ["conv", "conv_transpose"])
+def test_a_dilation_of_nothing(name, dims):
+    def program(torch):
+        x, w = torch.ones((1, 1) + (4,) * dims), torch.ones((1, 1) + (3,) * dims)
+        return getattr(torch.nn.functional, f"{name}{dims}d")(x, w, dilation=0)
+
+    agree(program, raises=RuntimeError)
+
+
+@pytest.mark.parametrize("numbers", [[15], [1j], [True]])
+def test_what_is_not_rounded_to_decimals(numbers):
+    agree(lambda torch: torch.round(torch.tensor(numbers), decimals=-1), raises=NotImplementedError)
+
+
+def test_a_grid_by_columns_is_not_warned_of():
+    def program(torch):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            torch.set_warn_always(True)
+            try:
+                return torch.meshgrid(torch.arange(2), torch.arange(3), indexing="xy")
+            finally:
+                torch.set_warn_always(False)
+
+    agree(program)

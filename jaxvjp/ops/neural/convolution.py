@@ -144,7 +144,10 @@ def _check_sizes(input, weight, bias, stride, dilation, groups, transposed, pads
     if min(stride) <= 0:
         raise RuntimeError("non-positive stride is not supported")
     if min(dilation) <= 0:
-        raise RuntimeError("dilation should be greater than zero")
+        shown = (1, *dilation) if len(dilation) == 1 else tuple(dilation)
+        sides = ("depth", "height", "width")[-len(shown) :]
+        named = ", ".join(f"dilation_{side}: {each}" for side, each in zip(sides, shown, strict=True))
+        raise RuntimeError(f"dilation should be greater than zero, but got {named if transposed else [*shown]}")
     if weight.ndim < 3:
         raise RuntimeError("weight should have at least three dimensions")
     if weight.ndim != input.ndim:
