@@ -113,7 +113,10 @@ def _from_shape(name: str, fill: Callable[[tuple[int, ...], Any], Any], summary:
     def make(*size: int | Sequence[int], dtype: Dtype | None = None, **named: Any) -> tuple[Any, Dtype]:
         own = dtype or get_default_dtype()
         chosen = named.pop("fill", fill)
-        return chosen(sizes(name, size or (named.pop("size"),)), own.numpy), own
+        size = size or (named.pop("size"),)
+        if named:
+            raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(named))}'")
+        return chosen(sizes(name, size), own.numpy), own
 
     make.__name__, make.__doc__ = name, summary
     return factory(make)
@@ -235,13 +238,21 @@ def eye(n: int, m: int | None = None, *, dtype: Dtype | None = None) -> tuple[An
     return np.eye(n, m, dtype=own.numpy), own
 
 
+def _refuse_negative(**counts: int) -> None:
+    for name, each in counts.items():
+        if each < 0:
+            raise RuntimeError(f"{name} must be non-negative, got{each}")
+
+
 @factory
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:
     """Rows and columns of the elements on and below a diagonal."""
+    _refuse_negative(row=row, col=col)
     return np.stack(np.tril_indices(row, offset, col)), dtype or int64
 
 
 @factory
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:
     """Rows and columns of the elements on and above a diagonal."""
+    _refuse_negative(row=row, col=col)
     return np.stack(np.triu_indices(row, offset, col)), dtype or int64

@@ -361,7 +361,7 @@ default_generator = _DefaultGenerator()
 
 def manual_seed(seed: int) -> Generator:
     """Seeds the default generator and returns it; counterpart of `torch.manual_seed`."""
-    return default_generator.manual_seed(seed)
+    return default_generator.manual_seed(int(seed))
 
 
 def initial_seed() -> int:

@@ -42,13 +42,18 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
 
     Counterpart of `torch.einsum`; underneath: `jnp.einsum`, which finds a good order of contraction.
     """
+    if equation is None or (isinstance(equation, int | float | complex) and operands):
+        raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {type(equation).__name__}")
     if not isinstance(equation, str):
         equation, operands = _written(equation, *operands)
     if len(operands) == 1 and isinstance(operands[0], Sequence):
         operands = tuple(operands[0])
     if not operands:
         raise ValueError(UNFED)
-    if len(operands) == 1 and isinstance(operands[0], Tensor):
+    for place, each in enumerate(operands):
+        if not isinstance(each, Tensor):
+            raise TypeError(f"expected Tensor as element {place} in argument 1, but got {type(each).__name__}")
+    if len(operands) == 1:
         seen = _as_view(operands[0], equation)
         if seen is not None:
             return seen

@@ -45,6 +45,9 @@ def contiguous(self: Tensor, memory_format: memory_format = contiguous_format) -
 
     RuntimeError for a format of tensors of another number of dimensions.
     """
+    if not hasattr(memory_format, "order"):
+        given = type(memory_format).__name__
+        raise TypeError(f"contiguous(): argument 'memory_format' must be torch.memory_format, not {given}")
     if memory_format is preserve_format:
         if self._layout().contiguous:
             return self

@@ -319,6 +319,8 @@ def normal(
         check(*[np.broadcast_to(0, each.shape) for each in tensors])
         shape = tuple(np.broadcast_shapes(*[each.shape for each in tensors]))
     own = tensors[0].dtype
+    if own.category <= INTEGRAL:
+        raise NotImplementedError(f"\"normal_kernel_cpu\" not implemented for '{own.legacy}'")
 
     def draw(*given: Tensor) -> Tensor:
         by_name = dict(zip([name for name, _ in named_tensors], given, strict=True))

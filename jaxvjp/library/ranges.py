@@ -11,6 +11,7 @@ from jaxvjp.library.factories import UNDERNEATH as UNDERNEATH
 from jaxvjp.library.factories import factory, number
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import (
+    BOOL,
     CTYPES,
     INTEGRAL,
     default_complex_dtype,
@@ -40,17 +41,22 @@ def arange(*bounds: Any, dtype: Dtype | None = None, **named: Any) -> tuple[Any,
         number(given[each], f"arange(): argument '{each}' (position {places.get(each, 1)})")
         for each in ("start", "end", "step")
     )
+    if any(isinstance(each, complex) for each in (start, end, step)):
+        raise RuntimeError("value cannot be converted to type double without overflow\nIt is complex.")
     own = dtype or (int64 if all(isinstance(each, int) for each in (start, end, step)) else get_default_dtype())
-    length = (end - start) / step if own.category <= INTEGRAL and own is not int64 and step else None
-    if own.category <= INTEGRAL:  # torch truncates the bounds, but not to compute the count
-        start, end, step = (fitted(each, int64) if math.isfinite(each) else each for each in (start, end, step))
+    _refuse("arange", own, own.category == BOOL or own.is_complex)
     if step == 0:
         raise RuntimeError("step must be nonzero")
+    length = None if own is int64 else (float(end) - float(start)) / step
+    if own.category <= INTEGRAL:  # torch truncates the bounds, but not to compute the count
+        start, end, step = (fitted(each, int64) if math.isfinite(each) else each for each in (start, end, step))
+    if own is int64 and step == 0:
+        raise ValueError("step must be nonzero")
     if not all(math.isfinite(each) for each in (start, end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    count = -((start - end) // step) if own is int64 else math.ceil((end - start) / step if length is None else length)
+    count = -((start - end) // step) if length is None else math.ceil(length)
     if count > INT64_MAX:
         raise RuntimeError("invalid size, possible overflow?")
     if count * own.itemsize > INT64_MAX:
@@ -96,6 +102,11 @@ def _steps(name: str, start: Any, end: Any, steps: Any) -> int:
     return int(steps)
 
 
+def _refuse(name: str, own: Dtype, unfit: bool) -> None:
+    if unfit:
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{own.legacy}'")
+
+
 def _spaced(name: str, numbers: tuple[Any, ...], asked: Dtype | None) -> Dtype:
     """The dtype of numbers at equal distances; RuntimeError where they are complex and another is asked for."""
     if not any(isinstance(each, complex) for each in numbers):
@@ -132,6 +143,7 @@ def linspace(
     count = _steps("linspace", start, end, steps)
     first, last = number(start), number(end)
     own = _spaced("linspace", (first, last), dtype)
+    _refuse("linspace", own, own.category == BOOL)
     return _evenly(first, last, count, own), own
 
 

@@ -208,6 +208,8 @@ def _refuse_complex(input: Tensor, dim: int | None) -> None:
 
 def _sliced(input: Tensor, dim: int) -> int:
     """The dimension whose slices are told apart, counted from the front; IndexError or RuntimeError without slices."""
+    if not isinstance(dim, int):
+        raise TypeError(f"unique_dim(): argument 'dim' (position 2) must be int, not {type(dim).__name__}")
     if not input.ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     dim = wrap_dim(dim, input.ndim)

@@ -290,6 +290,8 @@ def resize_(self: Tensor, *size: int | Sequence[int], memory_format: memory_form
     shape = size_argument(size[0] if len(size) == 1 else size)
     if self.requires_grad and not grad_mode().inference:
         raise RuntimeError("cannot resize variables that require grad")
+    if min(shape, default=0) < 0:
+        raise RuntimeError("numel: integer multiplication overflow\nA size is negative.")
     if memory_format is preserve_format:
         raise RuntimeError("Unsupported memory format Preserve")
     strides = (memory_format or contiguous_format).strides(Layout(shape, ()))

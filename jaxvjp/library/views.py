@@ -252,7 +252,7 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -
         told = "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument."
         warn_once("meshgrid", told)
     if indexing == "xy" and len(given) > 1:
-        first, second, *others = meshgrid(given[1], given[0], *given[2:])
+        first, second, *others = meshgrid(given[1], given[0], *given[2:], indexing="ij")
         return second, first, *others
     shape = [each.numel() for each in given]
     rows = [each.view(*(-1 if place == own else 1 for place in range(len(given)))) for own, each in enumerate(given)]

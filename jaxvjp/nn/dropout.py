@@ -169,7 +169,7 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """`dropout` of whole channels (dimension 1). Counterpart of `torch.nn.functional.dropout3d`."""
     check_probability(p)
     _warn_of_dims("dropout3d", input, 3)
-    alone = input.ndim == 4  # no batch dimension
+    alone = input.ndim != 5  # no batch dimension, for torch, whatever else it is
     return _dropped(input, _first if alone else _channels, p, training, inplace)
 
 

@@ -102,6 +102,8 @@ def text(value: Any) -> str:
 
 
 def type_(value: Any) -> dtype:
+    if value is None:
+        raise TypeError(value)
     own: dtype = taken("", value)
     return own
 

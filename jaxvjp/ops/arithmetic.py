@@ -330,12 +330,12 @@ _step("trunc", jnp.trunc, "The integer part.", "fix")
 _step("round", jnp.round, "The nearest integer, of two equally near the even one.", "special.round")
 
 
-@op(name="round.decimals", aliases="special.round", inplace=True, grad_fn="RoundBackward1")
+@op(name="round.decimals", aliases="special.round", inplace=True, grad_fn="RoundBackward1", rounds_once=True)
 def round_decimals(input, *, decimals: Index):
     """`input` rounded to `decimals` decimal places."""
-    if integral(input):
-        raise NotImplementedError(f"\"round_vml_cpu\" not implemented for '{from_numpy(input.dtype).legacy}'")
-    scale = 10 ** abs(decimals)
+    if integral(input) or jnp.iscomplexobj(input):
+        raise not_implemented("round", input)
+    scale = 10.0 ** min(abs(decimals), 308)
     return jnp.round(input * scale) / scale if decimals >= 0 else jnp.round(input / scale) * scale
 
 

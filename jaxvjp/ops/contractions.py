@@ -163,7 +163,7 @@ def einsum(operands: Tensors, equation: Text = ""):
         dropped = [axis for axis, label in enumerate(labels) if each.shape[axis] == 1 != sizes[label]]
         arguments.append(jnp.squeeze(each, dropped) if dropped else each)
         arguments.append([number[label] for axis, label in enumerate(labels) if axis not in dropped])
-    first, own = operands[0], jnp.result_type(*operands)
+    first, common = operands[0], jnp.result_type(*operands)
     gone = {label: sum(label in labels for labels in labelled) for label in number if label not in output}
     if max(gone.values(), default=0) > 1:  # torch multiplies matrices, and else elements
         numeric(first, "bmm")
@@ -171,11 +171,11 @@ def einsum(operands: Tensors, equation: Text = ""):
             if each.dtype != first.dtype:
                 raise RuntimeError(f"expected scalar type {legacy(first)} but found {legacy(each)}")
     # torch first sums over labels that only one operand has, integers in 64 bits.
-    widened = 1 in gone.values() and not jnp.issubdtype(own, jnp.inexact)
-    counted = jnp.int64 if widened else jnp.uint8 if own == jnp.bool_ else own
+    widened = 1 in gone.values() and not jnp.issubdtype(common, jnp.inexact)
+    counted = jnp.int64 if widened else jnp.uint8 if common == jnp.bool_ else common
     arguments[::2] = [each.astype(counted) for each in arguments[::2]]
     wanted = [number[label] for label in output if label in number]
-    return jnp.einsum(*arguments, wanted, precision=precision()).astype(counted if widened else own)
+    return jnp.einsum(*arguments, wanted, precision=precision()).astype(counted if widened else common)
 
 
 def _chain(tensors):

@@ -186,6 +186,8 @@ def _normalised(function, kernel, input, dim, dtype):
     if dtype is not None:
         input = input.astype(dtype.numpy)
     dim = wrap(dim, input.ndim)
+    if not input.size:
+        return input
     if not jnp.issubdtype(input.dtype, jnp.floating):
         kernel = f"{kernel}_lastdim" if dim == max(input.ndim - 1, 0) else kernel
         raise NotImplementedError(f"\"{kernel}_kernel_impl\" not implemented for '{from_numpy(input.dtype).legacy}'")

@@ -193,10 +193,10 @@ def _power(input, exponent):
     if not jnp.iscomplexobj(input):
         return jnp.power(input, exponent)
     # Of complex zero XLA's is NaN for all complex exponents, and for 0 it is 1; torch's goes by the real part.
-    zero = input == 0
+    origin = input == 0
     nan = jnp.where(exponent.real < 0, complex(jnp.inf, jnp.nan), complex(jnp.nan, jnp.nan))
-    at_zero = jnp.where(exponent.real > 0, 0, nan).astype(input.dtype)
-    return jnp.where(zero, at_zero, jnp.power(jnp.where(zero, 1, input), exponent))
+    at_zero = jnp.where(exponent.real > 0, complex(0.0, -0.0), nan).astype(input.dtype)
+    return jnp.where(origin, at_zero, jnp.power(jnp.where(origin, 1, input), exponent))
 
 
 @partial(_power.defjvp, symbolic_zeros=True)

@@ -105,7 +105,8 @@ def nanmean(input, dim: Dims = None, keepdim: Flag = False, *, dtype: Type | Non
 
 def _truth(name: str, function: Any, meaning: str) -> None:
     def row(input, dim: Dims = None, keepdim: Flag = False):
-        result = function(input, axes(dim, input.ndim), keepdims=keepdim)
+        over = () if dim == () else axes(dim, input.ndim)  # no dimension at all is not every one here
+        result = function(input, over, keepdims=keepdim)
         return result.astype(input.dtype) if input.dtype == jnp.uint8 else result
 
     def refuse_out(result, out):

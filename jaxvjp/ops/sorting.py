@@ -184,6 +184,8 @@ def _middle(input, dim, ignore_nan):
 
 def _median(input, ignore_nan):
     if not input.size:
+        if input.dtype == bool:
+            return jnp.array(True)  # as torch has NaN as a truth value
         inexact = jnp.issubdtype(input.dtype, jnp.inexact)
         return jnp.sum(input) + jnp.array(jnp.nan if inexact else jnp.iinfo(input.dtype).min, input.dtype)
     _refuse_unordered(input, "median")

@@ -189,10 +189,14 @@ def operators_of(row: Op) -> dict[str, Callable[..., Any]]:
             other = BESIDE[row.operator](other)
         if row.operator == "r/" and isinstance(other, Tensor):  # its dtype is promoted with the reciprocal's
             return self.reciprocal() * other
+        if row.operator == "@" and isinstance(other, NUMERIC):
+            raise TypeError(f"unsupported operand type(s) for @: 'Tensor' and '{type(other).__name__}'")
         result: Tensor = apply(row, (self, other)) if isinstance(other, OPERANDS) else NotImplemented
         return result
 
     def reflected(self: Tensor, other: Tensor | complex) -> Tensor:
+        if row.operator == "@" and isinstance(other, NUMERIC):
+            raise TypeError(f"unsupported operand type(s) for @: '{type(other).__name__}' and 'Tensor'")
         result: Tensor = apply(row, (other, self)) if isinstance(other, OPERANDS) else NotImplemented
         return result
 

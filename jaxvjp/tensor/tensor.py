@@ -143,7 +143,7 @@ class Tensor(Methods):
     def stride(self, dim: int | None = None) -> Any:
         """How many elements apart neighbours are, per dimension or along `dim`."""
         strides = self._layout().strides
-        return strides if dim is None else strides[dim]
+        return strides if dim is None else strides[wrap_dim(dim, len(strides))]
 
     def reshape(self, *shape: int | Sequence[int]) -> Tensor:
         """The same elements, in order, in another shape: a view where torch has one, else a copy.

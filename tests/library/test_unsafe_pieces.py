@@ -58,3 +58,14 @@ def test_pieces_of_a_view():
         return x
 
     agree(program)
+
+
+@pytest.mark.parametrize("call", ["chunk(3, 1)[2]", "split(1)[1]", "chunk(2)[1]", "unbind(1)[2]"])
+def test_which_piece_is_written(call):
+    """A last piece that is shorter than the others, and those of `split` by sizes, are not told apart."""
+
+    def program(torch):
+        x = torch.ones(4 if call == "chunk(2)[1]" else 3, 3, requires_grad=True).clone()
+        eval(f"x.{call}", {"x": x}).mul_(2)
+
+    agree(program, raises=RuntimeError)

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from jaxvjp.ops.arguments import Fixed, Flag, Index, Kept, Real, Text, wrap
 from jaxvjp.ops.layouts import CONTIGUOUS
-from jaxvjp.ops.op import ARITHMETIC, FLOAT, op
+from jaxvjp.ops.op import FLOAT, op
 from jaxvjp.types.dtypes import from_numpy
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
@@ -200,14 +200,17 @@ def glu(input, dim: Index = -1):
 
 @op(
     public="nn.functional function method",
-    promotion=ARITHMETIC,
     saves="input, weight",
     slopes="input, weight",
     grad_fn="PreluKernelBackward0",
     out=False,
+    rounds_once=True,
 )
 def prelu(input, weight):
     """`input` where it is positive, `weight * input` elsewhere: one weight, or one per channel (dimension 1)."""
+    if input.dtype != weight.dtype:
+        given = " and ".join(from_numpy(each.dtype).legacy for each in (input, weight))
+        raise RuntimeError(f"prelu: Type promoting not supported. Got {given}\nConvert one: `x.to(weight.dtype)`.")
     if weight.ndim > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
     if weight.size != 1:

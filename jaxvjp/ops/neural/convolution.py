@@ -17,7 +17,8 @@ from jaxvjp.ops.arguments import Index, Kind, size
 from jaxvjp.ops.layouts import CONTIGUOUS
 from jaxvjp.ops.neural.windows import Sizes, each_dim, shifted, spatially, widened
 from jaxvjp.ops.op import SHORT, op, rounded_once
-from jaxvjp.ops.pointwise import not_implemented
+from jaxvjp.ops.pointwise import broadcast, not_implemented
+from jaxvjp.ops.view import expand
 from jaxvjp.types.dtypes import CTYPES, from_numpy
 
 EXACTLY = jax.lax.Precision.HIGHEST
@@ -58,7 +59,20 @@ def linear(input, weight, bias=None):
         names = [CTYPES.get(array.dtype.name, array.dtype.name) for array in (input, weight)]
         raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {names[0]} != {names[1]}")
     result = jnp.matmul(input, weight.T, precision=EXACTLY)
+    if bias is not None and bias.shape != result.shape[-1:]:
+        bias = _fitting(bias, result)
     return _biased(result, bias)
+
+
+def _fitting(bias, result):
+    """A bias that broadcasts to the result; torch's errors for any other, which come of how it adds one."""
+    if result.ndim == 2 or bias.ndim == 1:
+        rows = math.prod(result.shape[:-1])
+        return expand.function(bias, (rows, *result.shape[-1:])).reshape(result.shape)
+    whole = jnp.broadcast_shapes(*[each.shape for each in broadcast(result, bias)])
+    if math.prod(whole) != result.size:
+        raise RuntimeError(f"output with shape {list(result.shape)} doesn't match the broadcast shape {list(whole)}")
+    return jnp.broadcast_to(bias, whole).reshape(result.shape)
 
 
 def _same_types(input, weight, bias):
@@ -133,7 +147,10 @@ def _check_sizes(input, weight, bias, stride, dilation, groups, transposed, pads
     if min(stride) <= 0:
         raise RuntimeError("non-positive stride is not supported")
     if min(dilation) <= 0:
-        raise RuntimeError("dilation should be greater than zero")
+        shown = (1, *dilation) if len(dilation) == 1 else tuple(dilation)
+        sides = ("depth", "height", "width")[-len(shown) :]
+        named = ", ".join(f"dilation_{side}: {each}" for side, each in zip(sides, shown, strict=True))
+        raise RuntimeError(f"dilation should be greater than zero, but got {named if transposed else [*shown]}")
     if weight.ndim < 3:
         raise RuntimeError("weight should have at least three dimensions")
     if weight.ndim != input.ndim:
@@ -348,10 +365,19 @@ def _transposed(dims):
         grouped = weight.reshape(groups, weight.shape[0] // groups, *weight.shape[1:])
         swapped = jnp.swapaxes(grouped, 1, 2).reshape(groups * weight.shape[1], weight.shape[0] // groups, *kernel)
         turned = jnp.flip(swapped, range(2, dims + 2))
-        edges = []
-        for each, span, wide, more in zip(padding, kernel, dilation, output_padding, strict=True):
+        edges, counts = [], []
+        for length, step, each, span, wide, more in zip(
+            batched.shape[2:], stride, padding, kernel, dilation, output_padding, strict=True
+        ):
             low = wide * (span - 1) - each
             edges.append((low, low + more))
+            counts.append((length - 1) * step - 2 * each + wide * (span - 1) + more + 1)
+        if min(counts) < 1:
+            sizes, left = (" x ".join(map(str, (1,) * (dims == 1) + (*each,))) for each in (batched.shape[2:], counts))
+            raise RuntimeError(
+                f"Given input size per channel: ({sizes}). Calculated output size per channel: ({left}). Output size "
+                "is too small"
+            )
         result = _convolved(batched, turned, (1,) * dims, edges, dilation, groups, stride)
         result = _biased(result, None if bias is None else bias.reshape(-1, *[1] * dims))
         return result if input.ndim == dims + 2 else result[0]

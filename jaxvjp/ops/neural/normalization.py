@@ -18,7 +18,8 @@ from jaxvjp.ops.arguments import Index, Real, Scalar, Shape
 from jaxvjp.ops.identity import clone
 from jaxvjp.ops.layouts import BATCHED, CHANNELS
 from jaxvjp.ops.neural.pooling import Sliding, window_sum
-from jaxvjp.ops.op import FLOAT, OPMATH, op
+from jaxvjp.ops.op import FLOAT, OPMATH, SHORT, op
+from jaxvjp.ops.pointwise import not_implemented
 
 
 def _wide(input):
@@ -95,6 +96,18 @@ def _affine(input, weight, bias, shape, dtype):
     return input.astype(dtype)
 
 
+def _check_types(kernel, input, *parameters):
+    """torch's errors for a dtype that it has no kernel for, and for parameters and statistics of another one: float32
+    beside an input of 16 bits is the only mixture that it takes."""
+    if not jnp.issubdtype(input.dtype, jnp.inexact):
+        raise not_implemented(kernel, input, "")
+    for each in parameters:
+        if each is not None and each.dtype != input.dtype and not (input.dtype in SHORT and each.dtype == "float32"):
+            told = "expect parameter to have scalar type of Float"
+            told = told if input.dtype == "float32" or input.dtype in SHORT else "all inputs must share same datatype."
+            raise RuntimeError(f"mixed dtype (CPU): {told}\nConvert one of them: `x.to(weight.dtype)`.")
+
+
 def _trailing(name, input, normalized_shape, weight, bias):
     """The axes that `normalized_shape` names; RuntimeError where they are not the last ones of `input`."""
     shape = tuple(normalized_shape)
@@ -122,6 +135,7 @@ def _trailing(name, input, normalized_shape, weight, bias):
 def standardized_layer(input, normalized_shape: Shape, weight=None, bias=None, eps: Real = 1e-5):
     """What `layer_norm` gives, and the means and reciprocal deviations that it used."""
     axes = _trailing("layer_norm", input, normalized_shape, weight, bias)
+    _check_types("LayerNormKernelImpl", input, weight, bias)
     result, mean, _, scale = _standardized(input, axes, eps)
     return _affine(result, weight, bias, normalized_shape, input.dtype), mean, scale
 
@@ -130,6 +144,7 @@ def standardized_layer(input, normalized_shape: Shape, weight=None, bias=None, e
 def layer_norm(input, normalized_shape: Shape, weight=None, bias=None, eps: Real = 1e-5):
     """`input` standardized over its last dimensions, those of `normalized_shape`; times `weight`, plus `bias`."""
     axes = _trailing("layer_norm", input, normalized_shape, weight, bias)
+    _check_types("LayerNormKernelImpl", input, weight, bias)
     return _affine(_standardized(input, axes, eps)[0], weight, bias, normalized_shape, input.dtype)
 
 
@@ -137,6 +152,7 @@ def layer_norm(input, normalized_shape: Shape, weight=None, bias=None, eps: Real
 def rms_norm(input, normalized_shape: Shape, weight=None, eps: Real | None = None):
     """`input` over the root of its mean square over the dimensions of `normalized_shape`; times `weight`."""
     axes = _trailing("rms_norm", input, normalized_shape, weight, None)
+    _check_types("rms_norm", input)
     wide = _wide(input)
     if eps is None:
         eps = float(jnp.finfo(wide.dtype).eps)
@@ -171,6 +187,7 @@ def _grouped(input, num_groups, weight, bias, eps):
                 f"Expected {word} to be a vector of size equal to the number of channels in input, but got {word} of "
                 f"shape {list(each.shape)} and input of shape {list(input.shape)}"
             )
+    _check_types("GroupNormKernelImpl", input, weight, bias)
     grouped = input.reshape(batch, num_groups, channels // num_groups, *spatial)
     result, mean, _, scale = _standardized(grouped, tuple(range(2, grouped.ndim)), eps)
     result = _affine(result.reshape(input.shape), weight, bias, (channels, *[1] * len(spatial)), input.dtype)
@@ -209,6 +226,7 @@ def _per_channel(input, **vectors):
 def standardized_batch(input, weight=None, bias=None, *, eps: Real):
     """`batch_norm` by the statistics of the input itself; and its means and variances, one per channel."""
     shape = _per_channel(input, weight=weight, bias=bias)
+    _check_types("batch_norm", input, weight, bias)
     axes = (0, *range(2, input.ndim))
     result, mean, variance, _ = _standardized(input, axes, eps)
     return _affine(result, weight, bias, shape, input.dtype), mean.reshape(-1), variance.reshape(-1)
@@ -224,6 +242,7 @@ def standardized_batch(input, weight=None, bias=None, *, eps: Real):
 def normalized_batch(input, mean, variance, weight=None, bias=None, *, eps: Real):
     """`batch_norm` by given statistics, one per channel."""
     shape = _per_channel(input, running_mean=mean, running_var=variance, weight=weight, bias=bias)
+    _check_types("batch_norm", input, mean, variance, weight, bias)
     mean, variance = jax.lax.stop_gradient((mean, variance))  # torch has no derivative by them
     scale = jax.lax.rsqrt(_wide(variance) + eps).reshape(shape)
     result = (_wide(input) - mean.reshape(shape)) * scale
@@ -234,6 +253,7 @@ def normalized_batch(input, mean, variance, weight=None, bias=None, *, eps: Real
 def standardized_instances(input, weight=None, bias=None, *, eps: Real):
     """`instance_norm` by the statistics of the input itself; and their means over the batch, one per channel."""
     shape = _per_channel(input, weight=weight, bias=bias)
+    _check_types("batch_norm", input, weight, bias)
     result, mean, variance, _ = _standardized(input, tuple(range(2, input.ndim)), eps)
     statistics = [jnp.mean(each, 0).reshape(-1) for each in (mean, variance)]
     return _affine(result, weight, bias, shape, input.dtype), *statistics

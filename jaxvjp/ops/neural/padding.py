@@ -13,6 +13,7 @@ from jaxvjp.ops.arguments import Index, Real, Text
 from jaxvjp.ops.layouts import CHANNELS
 from jaxvjp.ops.neural.windows import Sizes, each_dim, shifted, widened
 from jaxvjp.ops.op import op
+from jaxvjp.ops.pointwise import not_implemented
 from jaxvjp.types.dtypes import fitted, from_numpy
 
 ADDED = {"reflect": "ReflectionPad", "replicate": "ReplicationPad"}
@@ -33,7 +34,7 @@ def _slopes(static, avals):
     return "input" if static[1] in ADDED else None
 
 
-@op(public="nn.functional", grad_fn=_pad_name, saves="input", slopes=_slopes, rewrite=_by_mode)
+@op(public="nn.functional", grad_fn=_pad_name, saves="input", slopes=_slopes, rewrite=_by_mode, keeps=CHANNELS)
 def pad(input, pad: Sizes, mode: Text = "constant", value: Real | None = None):
     """`input` padded by pairs of amounts, for the last dimension first; negative amounts crop.
 
@@ -61,12 +62,15 @@ def pad(input, pad: Sizes, mode: Text = "constant", value: Real | None = None):
                 )
         return widened(input, before, after, fitted(0 if value is None else value, from_numpy(input.dtype)))
     if value is not None and value != 0:
-        raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in (*ADDED, "circular"):
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     dims = len(before)
     if input.ndim not in (dims + 1, dims + 2) or dims > 3:
-        raise NotImplementedError("Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now")
+        raise NotImplementedError(
+            f"Padding size {len(pad)} is not supported for {input.ndim}D input tensor.\nAn image (N, C, H, W) is "
+            "padded by four amounts, or an unbatched one."
+        )
     if mode != "circular":
         refuse_empty(input.shape, dims)
     for axis, (low, high) in enumerate(zip(before, after, strict=True), input.ndim - dims):
@@ -98,7 +102,7 @@ def pad(input, pad: Sizes, mode: Text = "constant", value: Real | None = None):
     return input
 
 
-constant_pad = op(name="pad.constant", public="", grad_fn=_pad_name)(pad.function)  # it saves nothing
+constant_pad = op(name="pad.constant", public="", grad_fn=_pad_name, keeps=CHANNELS)(pad.function)  # it saves nothing
 
 
 def refuse_empty(shape, dims):
@@ -173,6 +177,15 @@ def channel_shuffle(input, groups: Index):
 
 def _blocks(shape, kernel_size, dilation, padding, stride):
     """How many windows there are in each of the two dimensions."""
+    for name, told, each in (
+        ("kernel size", "kernel_height: {} kernel_width: {}", kernel_size),
+        ("stride", "stride_height: {} stride_width: {}", stride),
+        ("dilation", "dilation_height: {} dilation_width: {}", dilation),
+    ):
+        if min(each) <= 0:
+            raise RuntimeError(f"{name} should be greater than zero, but got {told.format(*each)}")
+    if min(padding) < 0:
+        raise RuntimeError("padding should be non-negative, but got pad_height: {} pad_width: {}".format(*padding))
     return [
         (length + 2 * edge - gap * (size - 1) - 1) // step + 1
         for length, size, gap, edge, step in zip(shape, kernel_size, dilation, padding, stride, strict=True)
@@ -192,6 +205,8 @@ def unfold(input, kernel_size: Sizes, dilation: Sizes = (1,), padding: Sizes = (
             f"({', '.join(map(str, padding))}), stride=({', '.join(map(str, stride))}), calculated shape of the array "
             f"of sliding blocks as ({', '.join(map(str, counts))}), but its components must be at least one."
         )
+    if jnp.issubdtype(input.dtype, jnp.integer):
+        raise not_implemented("im2col", input, "_out_cpu")
     padded = widened(input, padding, padding, 0)
     columns = [
         shifted(
@@ -225,7 +240,7 @@ def fold(
             f"input, but got: {list(input.shape)}"
         )
     places = math.prod(kernel_size)
-    if input.shape[-2] % places:
+    if places and input.shape[-2] % places:
         raise RuntimeError(
             "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got input.size(1)="
             f"{input.shape[-2]} and kernel_size=({', '.join(map(str, kernel_size))})."

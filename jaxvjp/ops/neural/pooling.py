@@ -169,8 +169,8 @@ def _check_type(input, kernel, refused):
         raise not_implemented(kernel, input, "")
 
 
-def _sliding(name, input, kernel_size, stride, padding, dilation, ceil_mode) -> list[Sliding]:
-    """The windows of each spatial dimension; errors in torch's words."""
+def _check_amounts(name, kernel_size, stride, padding, dilation):
+    """torch's errors for other numbers of amounts than there are dimensions, and for steps of no length."""
     dims = int(name[-2])
     for word, values in (
         ("kernel_size", kernel_size),
@@ -179,9 +179,17 @@ def _sliding(name, input, kernel_size, stride, padding, dilation, ceil_mode) -> 
         ("dilation", dilation),
     ):
         if values and len(values) not in (1, dims):
-            raise RuntimeError(
-                f"{name}: {word} must either be a single int, or a tuple of {('one', 'two', 'three')[dims - 1]} ints"
-            )
+            omitted = "be omitted, a single int" if word == "stride" and dims > 1 else "be a single int"
+            omitted = omitted if name == "avg_pool3d" else "either " + omitted
+            raise RuntimeError(f"{name}: {word} must {omitted}, or a tuple of {('one', 'two', 'three')[dims - 1]} ints")
+    if name != "max_pool1d" and 0 in (stride or kernel_size):
+        raise RuntimeError("stride should not be zero")
+
+
+def _sliding(name, input, kernel_size, stride, padding, dilation, ceil_mode) -> list[Sliding]:
+    """The windows of each spatial dimension; errors in torch's words."""
+    dims = int(name[-2])
+    _check_amounts(name, kernel_size, stride, padding, dilation)
     kernel_size, padding, dilation = (each_dim(each, dims) for each in (kernel_size, padding, dilation))
     stride = each_dim(stride, dims) if stride else kernel_size
     windows = []
@@ -197,6 +205,7 @@ def _sliding(name, input, kernel_size, stride, padding, dilation, ceil_mode) -> 
 def _check_sliding(name, input, kernel_size, stride, padding, dilation, ceil_mode, images=False):
     """The windows; torch's errors for sizes that make no sense. `images` says that torch adds a dimension to one."""
     dims = int(name[-2])
+    _check_amounts(name, kernel_size, stride, padding, dilation)
     for word, values in (("kernel_size", kernel_size), ("stride", stride or (1,)), ("dilation", dilation)):
         if any(each <= 0 for each in values):
             raise RuntimeError(f"{name}() {word} must be greater than zero, but got {min(values)}")

@@ -120,6 +120,9 @@ WHAT_IT_TAKES: dict[str, str] = {
 """For missing ops that need more than a row: what they need."""
 
 EDGES = (
+    "`linspace` between bounds whose difference overflows is finite, `gelu` at infinity infinite, for however many "
+    "elements, and the slope of `special.i1` at NaN is NaN; torch's are not.",
+    "`nan_to_num` of complex numbers has a derivative, which torch refuses.",
     "`float16` and `bfloat16`: of a formula of several steps only the result is rounded; torch rounds some steps too "
     "(`xlogy`, `addr`, `addmv`, `trapezoid`), but not the product of matrices in `addmm`, which is here. And "
     "`torch.mul(0.1, x)` is `0.1 * x`, where torch first rounds the number.",
