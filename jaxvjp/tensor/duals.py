@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from jaxvjp.core.derive.between import between, severed
-from jaxvjp.core.derive.transforms import pushforward
+from jaxvjp.core.derive.transforms import pushforward, sources_of_duals
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import outside_inference, tangents_stop, transforming
 from jaxvjp.core.record.record import constant, record
@@ -216,10 +216,10 @@ class Duals:
                 continue
             # The user may differentiate a tangent with respect to this node, so it becomes an operand, too.
             if severed(node) or (node.requires_grad and (node.is_leaf or node.held)):
-                steps.append(([node], pushforward([node], starts, self.edges, FORWARD)))
+                steps.append(([node], pushforward([node], starts, self.edges, FORWARD, sources_of_duals)))
                 starts.add(node)
         ends = [node for node in nodes if node not in starts]  # any other has the tangent that it was given
-        steps.append((ends, pushforward(ends, starts, self.edges, FORWARD)))
+        steps.append((ends, pushforward(ends, starts, self.edges, FORWARD, sources_of_duals)))
 
         def push(tangents: dict[Node, Node]) -> list[Node | None]:
             reached = dict(tangents)
@@ -234,7 +234,7 @@ class Duals:
         """The linear function from the tangents of `starts` to those of a custom Function's outputs, by its own
         `jvp`."""
         operands = [each for each in python.operands if each is not None and each not in starts]
-        push = pushforward(operands, set(starts), self.edges, FORWARD)
+        push = pushforward(operands, set(starts), self.edges, FORWARD, sources_of_duals)
 
         def step(tangents: dict[Node, Node]) -> list[Node | None]:
             known = {**tangents, **dict(zip(operands, push(tangents), strict=True))}

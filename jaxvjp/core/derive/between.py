@@ -50,8 +50,15 @@ def leads_on(node: Node) -> bool:
     """Whether a cotangent of `node` reaches a leaf, and not only the arguments of a transform that has returned."""
     if not tracks((node,)):
         return False
-    found = reachable([node], gradient_edges)
-    return any(each.operation is not transform_argument and not gradient_edges(each) for each in found)
+    found = reachable([node], _required_by)
+    return any(each.operation is not transform_argument and not _required_by(each) for each in found)
+
+
+def _required_by(node: Node) -> list[Node]:
+    """The nodes that have `node` require a gradient: `gradient_edges`, or what it reads, if no gradient flows there."""
+    if node.edges != ():
+        return gradient_edges(node)
+    return [each for each in node.inputs if isinstance(each, Node) and each.requires_grad]
 
 
 def refuse_python_steps(nodes: Iterable[Node], what: str) -> None:

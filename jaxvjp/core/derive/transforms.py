@@ -59,16 +59,20 @@ def vmap(*arguments: Any, program: Program, in_axes: Axes, out_axes: Positions, 
 
 
 def transformed(
-    operation: Op, static: tuple[Any, ...], operands: Sequence[Node | Number], avals: tuple[Aval, ...]
+    operation: Op,
+    static: tuple[Any, ...],
+    operands: Sequence[Node | Number],
+    avals: tuple[Aval, ...],
+    sources_of: Callable[..., tuple[Positions, ...]] | None = None,
 ) -> list[Node]:
     """A node for each array that `operation`, a transform, returns. `avals` are theirs. Each node has edges to just
-    those operands that it depends on."""
+    those operands that it depends on (`sources_of`)."""
     inputs = tuple(operands)
     tracked = {each for each in inputs if isinstance(each, Node) and grad_mode().enabled and leads_on(each)}
     if not tracked:
         return items(Node(operation, static, inputs, avals))
     results: dict[int, Node] = {}
-    sources = _sources(operation, static, tuple([each.aval for each in operands]))
+    sources = (sources_of or _sources)(operation, static, tuple([each.aval for each in operands]))
     depends = [read if avals[at].dtype.differentiable else () for at, read in enumerate(sources)]
     groups = grouped(range(len(avals)), depends, inputs, tracked.__contains__)
     for (edges, required), positions in groups.items():
@@ -81,19 +85,27 @@ def transformed(
 
 @lru_cache(maxsize=PROGRAM_CACHE)
 def _sources(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) -> tuple[Positions, ...]:
-    """`reads`; of a tangent as if all operands had tangents, as in torch: that of `x * 3` is `3 * tangent + x * 0`."""
-    sources = reads(operation, static, avals)
-    if operation is not jvp:
-        return sources
-    program, count = static[0], len(static[0].arguments)
+    return reads(operation, static, avals)
+
+
+@lru_cache(maxsize=PROGRAM_CACHE)
+def sources_of_duals(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) -> tuple[Positions, ...]:
+    """What tangents of dual tensors depend on in torch, which takes 0 for the tangent of what has none: that of `x * 3`
+    is `3 * tangent + x * 0`."""
+    count = len(static[0].arguments)
     moved = tuple([each for each in range(count) if avals[each].dtype.differentiable])
-    more = reads(jvp, (program, moved), (*avals[:count], *[avals[each] for each in moved]))
+    more = _sources(operation, (static[0], moved), (*avals[:count], *[avals[each] for each in moved]))
     primals = [[each for each in read if each < count] for read in more]
-    return tuple([tuple(sorted({*own, *also})) for own, also in zip(sources, primals, strict=True)])
+    sources = zip(_sources(operation, static, avals), primals, strict=True)
+    return tuple([tuple(sorted({*own, *also})) for own, also in sources])
 
 
 def pushforward(
-    outputs: Sequence[Node], starts: Collection[Node], onward: Onward, what: str
+    outputs: Sequence[Node],
+    starts: Collection[Node],
+    onward: Onward,
+    what: str,
+    sources_of: Callable[..., tuple[Positions, ...]] | None = None,
 ) -> Callable[[Mapping[Node, Node]], list[Node | None]]:
     """The function from tangents of `starts` to tangents of `outputs`; None for an output that depends on no start.
 
@@ -116,7 +128,7 @@ def pushforward(
     def push(tangents: Mapping[Node, Node]) -> list[Node | None]:
         given = [tangents[each] for each in differentiated.values()]
         with tracking(grad_mode().enabled and tracked):
-            pushed = iter(transformed(jvp, (program, tuple(differentiated)), [*arguments, *given], avals))
+            pushed = iter(transformed(jvp, (program, tuple(differentiated)), [*arguments, *given], avals, sources_of))
         return [next(pushed) if each else None for each in depends]
 
     return push
