@@ -9,6 +9,7 @@ import importlib
 import inspect
 import subprocess
 import sys
+from enum import EnumMeta
 from functools import cache
 from pathlib import Path
 
@@ -156,7 +157,8 @@ def faults(name, forms, signatures):
 def shared():
     for name, forms in theirs().items():
         found = live(name)
-        if callable(found) and found is not NotImplemented:
+        # Python's versions differ in how an `Enum` is called.
+        if callable(found) and found is not NotImplemented and not isinstance(found, EnumMeta):
             yield name, forms, found
 
 
