@@ -192,7 +192,8 @@ def _tell_walked(
     sums: dict[Node, Node],
     create_graph: bool,
 ) -> None:
-    arrived, added = ({node: each[node] for node in sorted(each, key=recording_order)} for each in (gradients, sums))
+    shown = sorted(sums, key=recording_order)  # of a leaf whose tensor is gone nobody can read the gradient
+    arrived, added = ({node: each[node] for node in shown} for each in (gradients, sums))
     tell(Walked(roots, cotangents, arrived, _shown_grads(added), added, 0, create_graph))
 
 

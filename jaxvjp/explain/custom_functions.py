@@ -235,7 +235,12 @@ def _outside(value: Value) -> Expression:
 def _within(outputs: Sequence[Node], given: Sequence[Node]) -> set[Node]:
     known = set(given)
     nodes = reachable(outputs, lambda each: () if each in known else each.inputs)
-    return {each for each in nodes if each not in known and (each.inputs or each.value is None)}
+    return {each for each in nodes if each not in known and (each.inputs or _without_operands(each))}
+
+
+def _without_operands(node: Node) -> bool:
+    """Whether a node is computed from nothing, such as `arange(3)`, and not given: a value from a step before."""
+    return node.value is None and node.operation is not None and not node.operation.operands
 
 
 def _computed(outputs: Sequence[Node], arguments: Sequence[Node]) -> set[Node]:

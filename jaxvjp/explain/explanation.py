@@ -20,7 +20,7 @@ from jaxvjp.core.record.record import constant
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain.apart import run_apart, staged
 from jaxvjp.explain.chain import Cotangents, cotangents_of
-from jaxvjp.explain.jacobian import Jacobian, jacobian_of, recorded_jacobian
+from jaxvjp.explain.jacobian import Jacobian, jacobian_of, recorded_jacobian, single
 from jaxvjp.explain.literals import shortened
 from jaxvjp.explain.names import numbered, variables_of
 from jaxvjp.explain.notebook import coloured
@@ -53,6 +53,7 @@ class Explanation:
         self._story: Story | None = story
         self._style, self._exact = style, exact
         self._programs: dict[str, Program] = {}
+        self._cotangents: dict[int, Cotangents] = {}
 
     @property
     def story(self) -> Story:
@@ -167,10 +168,20 @@ class Explanation:
 
         ValueError if the pass began at several tensors.
         """
+        walked, place = self._walk(number), number % len(self.walks)
+        if directions is None and place in self._cotangents:
+            return self._cotangents[place]
+        if directions is not None and len(directions) == 1 and np.array_equal(directions[0], single(walked)[1]):
+            return Cotangents(
+                link._replace(arrives=link.arrives[None], leaves=[(name, value[None]) for name, value in link.leaves])
+                for link in self.cotangents(number)  # it is the v that ran
+            )
         steps = {step: ran.results for step, ran in self.story.stepped().items()}
-        walked = self._walk(number)
         with self.story.told():
-            return cotangents_of(walked, self._text(walked).label_of, steps, self.hooked(walked), directions)
+            found = cotangents_of(walked, self._text(walked).label_of, steps, self.hooked(walked), directions)
+        if directions is None:
+            self._cotangents[place] = found
+        return found
 
     def hooked(self, walked: Walked) -> dict[Node, Node]:
         """For each node whose hooks were called in a backward pass, the cotangent that they made."""

@@ -30,10 +30,16 @@ def laid_out(text: Text, lines: Sequence[Line], first: float) -> list[tuple[str,
         settings.append(EXACT_PRODUCTS)
     imports = ["import jax", "import jax.numpy as jnp", *text.imports]
     texts = [(line.text, line.sources) for line in lines]
+    begun: dict[str, Line] = {}
+    for line in lines:
+        for each in re.findall(r"\w+", line.text.partition(" = ")[0]):
+            begun.setdefault(each, line)
     inputs = [line for line in lines if line.step.note == "leaf" and line.step.order < first]
-    inputs = [
-        line for line in inputs if texts.count((line.text, line.sources)) == 1
-    ]  # what rounds begin with stands in the loop
+    inputs = [  # what rounds begin with stands in the loop, and what has the name of an earlier value after that
+        line
+        for line in inputs
+        if texts.count((line.text, line.sources)) == 1 and begun[line.text.partition(" = ")[0]] is line
+    ]
     statements = [line for line in lines if line not in inputs]
     inputs.sort(key=lambda line: line.step.order < 0)  # what an optimizer begins with comes last
     file = file_of(text.story)
@@ -108,8 +114,10 @@ def _broken(text: str) -> list[str]:
     """A long array or a long list on several lines, as many rows on each as fit, or numbers of a long row."""
     if len(text) <= WIDTH:
         return [text]
-    indent = " " * (text.index("(" if text.lstrip().startswith("for ") else "[") + 1)
+    begin = text.index("(" if text.lstrip().startswith("for ") else "[") + 1
+    indent = " " * begin
     whole = re.sub(r"\[[^\[\]]{,80}\]", lambda row: row[0].replace(" ", "\0"), text)
+    whole = whole[:begin].replace(" ", "\0") + whole[begin:]  # outside brackets no line may end
     lines = textwrap.wrap(whole, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
     return [each.replace("\0", " ") for each in lines]
 

@@ -382,7 +382,10 @@ class _Script:
                 lines.append(f"    {'if' if not kind else 'elif'} kind == {kind}:")
                 lines += [f"    {each}" for each in self.round(kind)[:-1]]
             lines.append("    losses.append(loss)")
-        lines += ["", "for number, loss in enumerate(losses):", '    print(f"step {number}  loss {loss[0]:.6f}")']
+        if any(step.losses for step in steps.steps):
+            some = "" if all(step.losses for step in steps.steps) else ' if loss else f"step {number}"'
+            lines += ["", "for number, loss in enumerate(losses):"]
+            lines.append(f'    print(f"step {{number}}  loss {{loss[0]:.6f}}"{some})')
         return lines
 
     def rows(self, target: str, columns: Sequence[tuple[str, Any]], kind: int) -> list[str]:

@@ -211,7 +211,8 @@ def _bundled(value: Any) -> Definition:
     texts = [_undocumented(each) for each in parts]
     needed: set[str] = set()
     for each in texts:
-        needed |= {node.id for node in ast.walk(ast.parse(each)) if isinstance(node, ast.Name)}
+        names = [node for node in ast.walk(ast.parse(each)) if isinstance(node, ast.Name)]
+        needed |= {node.id for node in names} - {node.id for node in names if isinstance(node.ctx, ast.Store)}
     imports = []
     for key in sorted(needed):
         found = parts[0].__globals__.get(key)

@@ -123,11 +123,11 @@ class Steps:
         self._randoms: dict[Node, bool] = {}
         self._drawn: dict[Node, str | None] = {}
         self._hashed: dict[Node, int] = {}
-        self.everywhere = self._constants()
+        self.everywhere, self.turning = self._constants(), self._turning()
         self.apart = False  # whether what steps before have left makes another form than what is given
         try:
             self._matched()
-        except NotPortable:  # as a hidden state may start again at an epoch
+        except NotPortable:  # as a hidden state may start again at an epoch, or another network is trained
             self.apart = True
             self._matched()
         self.lifted = self._lifted()
@@ -157,19 +157,23 @@ class Steps:
             nodes = reachable(event.what.roots, gradient_edges)
             spans.append((min([each.serial for each in nodes if not each.is_leaf], default=event.order), event.order))
             for leaf in (each for each in nodes if each.is_leaf and each.requires_grad):
-                known = (leaf.leaf, self.story.owners.get(leaf))
-                key: Any = next((each for each in known if each is not None), self.text.name_of(leaf))
+                known = (leaf.leaf, self.story.owners.get(leaf), self.text.name_of(leaf), leaf)
+                key: Any = next(each for each in known if each is not None)
                 if shown.setdefault(key, leaf) is not leaf:
                     shown[key] = leaf
                     cuts.add(leaf.serial)
         if not walks:
             return []
-        free = [each for each in sorted(cuts) if not any(begun <= each < ended for begun, ended in spans)]
+        # What nothing reads again may be written for the last time before others are trained.
+        cuts |= {tensor.node.serial for tensor, leaf in self.text.first.items() if tensor.node is not leaf}
+        ends = [ended for _, ended in spans]
+        free = [each for each in sorted(cuts) if min(ends) <= each < max(ends)]
+        free = [each for each in free if not any(begun <= each < ended for begun, ended in spans)]
         # Of several parameters that are written after another the last one ends the step, and what its line still does.
-        last = {bisect.bisect_right([ended for _, ended in spans], each): each for each in free}
+        last = {bisect.bisect_right(ends, each): each for each in free}
         begins = [int(min(begun for begun, ended in spans if not free or ended <= free[0])) - 1]
-        ends = {each.where for each in self.nodes if each.serial in {*last.values()}}
-        over = max([each.serial for each in self.nodes if each.where in ends], default=0)
+        written = {each.where for each in self.nodes if each.serial in {*last.values()}}
+        over = max([each.serial for each in self.nodes if each.where in written], default=0)
         trailing = {each.where for each in self.nodes if each.serial > over}
         for cut in last.values():
             place = bisect.bisect_right(self.nodes, cut, key=lambda node: node.serial)
@@ -261,6 +265,17 @@ class Steps:
                 constant.add(site)
         return constant
 
+    def _turning(self) -> set[Any]:
+        """The lines and operations whose results depend on what is trained in some steps only, as those of a mean do
+        that begins at zeros."""
+        found: dict[Any, dict[int, int]] = {}
+        begins = [each.first for each in self.steps]
+        for node in [each for each in self.nodes if each.operation not in (variable, detach)]:
+            rounds = found.setdefault(_site(node), {})
+            step = bisect.bisect_left(begins, node.serial) - 1
+            rounds[step] = rounds.get(step, 0) + (not self.independent(node))
+        return {site for site, counts in found.items() if len({counts[step] for step in counts if step >= 0}) > 1}
+
     def constant(self, node: Node) -> bool:
         """Whether a node that does not depend on what is trained is the same in each step."""
         return node.serial <= self.steps[0].first or _site(node) in self.everywhere
@@ -273,13 +288,24 @@ class Steps:
             return False
         if not step.has(node):
             return True
-        if not step.has(self.origin(node)):
+        if not step.has(self.origin(node)) or self._initial(node):
             return True
         if not any(type(each) is Node for each in self.inputs(node)):
             return not self.constant(node) or math.prod(node.aval.shape) > SHORT or self._updating(node)
-        if type(node.aval) is tuple or not self.independent(node) or self.constant(node):
+        if type(node.aval) is tuple or not self.independent(node) or self.constant(node) or _site(node) in self.turning:
             return False
         return not self._picked(step, node) and not self._random(step, node)
+
+    def _initial(self, node: Node) -> bool:
+        """Whether a node is a parameter as it was made: it is written later, and was computed from nothing trained."""
+        owner = self.story.owners.get(node)
+        if owner is None or self.text.first[owner] is not node or owner.node is node:
+            return False
+        sources = reachable([node], self.inputs)
+        return not any(
+            each in self.updated or each in self.gradients or (each in self.story.owners and each is not node)
+            for each in sources
+        )
 
     def _random(self, step: TrainingStep, node: Node) -> bool:
         """Whether a node is computed from numbers that are drawn in the step."""
@@ -371,7 +397,9 @@ class Steps:
             if type(node) is Number:
                 form.append(("number", str(node.aval)))
             elif node in operands:
-                left = self.apart and self.memory(node) is None and not self.independent(self.origin(node))
+                left: Any = self.apart and self.memory(node) is None and not self.independent(self.origin(node))
+                if self.apart:  # also whether it is a parameter of another network
+                    left = self.story.owners.get(node, left)
                 form.append(("operand", str(node.aval), left))
             else:
                 reads = [order[each] for each in self.inputs(node)]
@@ -392,7 +420,8 @@ class Steps:
     # What steps have in common.
 
     def _classified(self) -> int:
-        self._match_last()
+        for place in range(1, len(self.steps)):
+            self._matched_before(place)
         known: dict[Any, int] = {}
         most = max(FEW, min(MANY, len(self.steps) // 2))
         for step in self.steps:
@@ -412,24 +441,30 @@ class Steps:
         nodes = [step.nodes[each] for each in places if type(step.nodes[each]) is Node]
         return min(nodes, key=lambda node: node.serial).where if nodes else step.events[0].where
 
-    def _match_last(self) -> None:
-        """The last step leaves what an earlier one of its kind leaves: also what only another step would read."""
-        last = self.steps[-1]
-        known, own = last.outputs, self._alike(last)
-        for before in self.steps[-2 : -2 - PERIOD : -1]:
+    def _matched_before(self, place: int) -> None:
+        """A step leaves what an earlier one of its kind leaves: also what only another step would read, as the last one
+        of all, or of those that train one of several networks, does."""
+        step = self.steps[place]
+        earlier = self.steps[max(place - PERIOD, 0) : place][::-1]
+        if any(before.form == step.form for before in earlier):
+            return
+        known, own = step.outputs, self._alike(step)
+        for before in earlier:
             twins = {
                 node: twin
                 for key, nodes in self._alike(before).items()
                 if len(nodes) == len(own.get(key, ()))
                 for node, twin in zip(nodes, own[key], strict=True)
             }
-            if all(each in twins for each in before.outputs):
-                last.outputs = [twins[each] for each in before.outputs]
-                self._look(last)
-                if last.form == before.form:
+            found = [twins[each] for each in before.outputs if each in twins]
+            whole = len(found) == len(before.outputs)
+            if whole and (step is self.steps[-1] or {*known} <= {*found}):
+                step.outputs = found
+                self._look(step)
+                if step.form == before.form:
                     return
-        last.outputs = known
-        self._look(last)
+        step.outputs = known
+        self._look(step)
 
     def _alike(self, step: TrainingStep) -> dict[Any, list[Node]]:
         """The nodes of a step by what they compute."""

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.explain.explanation import Explanation, recording
 from jaxvjp.explain.names import statement
+from jaxvjp.explain.picture import LARGEST
 from jaxvjp.explain.refusal import Refusal, line_of
 from jaxvjp.explain.source import STYLES, Program, configured, executed
 from jaxvjp.tools.scripts.program import run_as_main, started_as
@@ -67,7 +68,7 @@ def show(explanation: Explanation, given: Any) -> int:
                 print(f"\n# {name} and its pullback, {'compiled' if given.hlo else 'as a jaxpr'}:\n{text}")
 
     def picture() -> None:
-        drawn = explanation.picture()
+        drawn = explanation.picture(fold=LARGEST)
         forms = {".svg": drawn.svg, ".mmd": drawn.mermaid}
         given.picture.write_text(forms.get(given.picture.suffix, drawn.__str__)() + "\n", encoding="utf-8")
 

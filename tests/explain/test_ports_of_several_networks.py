@@ -1,0 +1,112 @@
+"""`python -m jaxvjp port` of scripts that train several networks, or in steps of several forms: proved by `--check`."""
+
+from __future__ import annotations
+
+import pytest
+
+from jaxvjp.__main__ import main
+
+HEAD = "import torch\ntorch.manual_seed(0)\nX = torch.randn(6, 1)\n"
+AGAIN = """
+for k in (1, 2):
+    net = torch.nn.Linear(1, WIDTH)
+    opt = torch.optim.OPTIMIZER(net.parameters(), lr=0.1)
+    for _ in range(3):
+        loss = (net(X) - 1).square().mean()
+        opt.zero_grad(); loss.backward(); opt.step()
+"""
+BATCHES = """
+w = torch.nn.Parameter(torch.ones(1))
+opt = torch.optim.OPTIMIZER([w], lr=0.1)
+for _ in range(2):
+    for i in range(0, 6, 4):
+        opt.zero_grad()
+        (w * X[i:i+4] - 1).square().mean().backward()
+        opt.step()
+"""
+MEAN = """
+w = torch.nn.Parameter(torch.ones(3))
+opt = torch.optim.SGD([w], lr=0.1)
+mean = torch.zeros(3)
+for _ in range(4):
+    opt.zero_grad(); (w - mean - 1).square().sum().backward(); opt.step()
+    with torch.no_grad():
+        UPDATE
+"""
+IN_TURN = """
+a = torch.nn.Parameter(torch.randn(3)); b = torch.nn.Parameter(torch.randn(3))
+oa, ob = torch.optim.SGD([a], lr=0.1), torch.optim.Adam([b], lr=0.1)
+for _ in range(3):
+    for _ in range(TIMES):
+        oa.zero_grad()
+        la = (a * b.detach() - 1).square().sum()
+        la.backward()
+        oa.step()
+    ob.zero_grad()
+    lb = (a.detach() * b - 1).square().sum()
+    lb.backward()
+    ob.step()
+"""
+ROWS = """
+class F(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, t, w):
+        ctx.save_for_backward(t)
+        return w * (t[1] - t[0])
+    @staticmethod
+    def backward(ctx, g):
+        t, = ctx.saved_tensors
+        return None, g * (t[1] - t[0])
+w = torch.nn.Parameter(torch.ones(2))
+opt = torch.optim.SGD([w], lr=0.1)
+for k in range(4):
+    opt.zero_grad()
+    t = X[[0, 1, 4][:2 + k % 2]]
+    loss = F.apply(t, w).square().sum()
+    loss.backward()
+    opt.step()
+"""
+VECTORS = """
+w = torch.nn.Parameter(torch.ones(3))
+opt = torch.optim.SGD([w], lr=0.1)
+for k in range(4):
+    opt.zero_grad()
+    loss = (w - 3).square()
+    (loss.backward(torch.ones(3)) if MANY else loss.sum().backward())
+    opt.step()
+"""
+NAMELESS = """
+given = lambda x, t: lambda: x * t
+data = given(torch.rand(3, requires_grad=True), torch.rand(3, requires_grad=True))
+w = torch.ones(3, requires_grad=True)
+for _ in range(3):
+    loss = (w * data() - 1).square().sum()
+    (g,) = torch.autograd.grad(loss, w)
+    with torch.no_grad():
+        w -= 0.1 * g
+"""
+SCRIPTS = {
+    "leaves without a name": (NAMELESS, 3),
+    "a second network of the same name": (AGAIN.replace("WIDTH", "1").replace("OPTIMIZER", "SGD"), 6),
+    "one of another shape": (AGAIN.replace("WIDTH", "k").replace("OPTIMIZER", "Adam"), 6),
+    "a smaller last batch": (BATCHES.replace("OPTIMIZER", "SGD"), 4),
+    "with a state of the optimizer": (BATCHES.replace("OPTIMIZER", "RMSprop"), 4),
+    "a mean that begins at zeros, in place": (MEAN.replace("UPDATE", "mean.mul_(0.9).add_(0.1 * w)"), 4),
+    "a mean that begins at zeros": (MEAN.replace("UPDATE", "mean = 0.9 * mean + 0.1 * w"), 4),
+    "two optimizers in turn": (IN_TURN.replace("TIMES", "1"), 6),
+    "one of them twice": (IN_TURN.replace("TIMES", "2"), 9),
+    "a Function of rows": (ROWS, 4),
+    "no scalar loss": (VECTORS.replace("MANY", "True"), 4),
+    "a scalar loss in some steps": (VECTORS.replace("MANY", "k % 2"), 4),
+}
+
+
+@pytest.mark.parametrize(("text", "steps"), SCRIPTS.values(), ids=SCRIPTS)
+def test_the_port_is_proved(tmp_path, capsys, text, steps):
+    script, output = tmp_path / "script.py", tmp_path / "script_jax.py"
+    script.write_text(HEAD + text, encoding="utf-8")
+    status = main(["port", str(script), "-o", str(output), "--check"])
+    said = capsys.readouterr().err
+    assert status == 0, said
+    assert f"{steps} steps, " in said
+    assert ("loss[0]" in output.read_text(encoding="utf-8")) is ("MANY" not in text and "if True" not in text)
