@@ -10,7 +10,6 @@ import contextlib
 import re
 import warnings
 
-import jax
 import pytest
 from oracle import live, needs_torch
 
@@ -48,11 +47,8 @@ def _settings():
 
 @pytest.fixture
 def quickly(monkeypatch):
-    """Nearly all of the time is XLA's, which compiles each operation: less well here. A page has the last passes."""
+    """Nearly all of the time is XLA's, which compiles each operation. A page has the last passes."""
     monkeypatch.setattr("jaxvjp.explain.page.WALKS", 2)
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
 
 
 def test_there_are_scripts():
