@@ -29,7 +29,7 @@ def test_both_agree_on_many_programs(first: int) -> None:
 
 
 def test_a_program_with_an_error_of_its_own_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
-    assert differences.report(range(1), frozenset()) == 0
+    assert differences.report(range(15, 16), frozenset()) == 0
     assert "1 programs: the gradients of 0 disagree, 1 have an error of their own" in capsys.readouterr().out
 
 
