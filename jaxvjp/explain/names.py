@@ -228,6 +228,10 @@ def _loop_names(filename: str) -> frozenset[str]:
     return frozenset(name.id for target in loops for name in ast.walk(target) if isinstance(name, ast.Name))
 
 
+class UnlistableError(Exception):
+    """An object of the user's raised an error when it was asked for its parameters."""
+
+
 def _parts(value: Any) -> Iterator[tuple[Any, Any]]:
     if isinstance(value, Mapping):
         yield from islice(value.items(), 100)
@@ -236,7 +240,11 @@ def _parts(value: Any) -> Iterator[tuple[Any, Any]]:
     elif isinstance(value, type):
         return  # a class of the user's, such as a module's, has no tensors of its own
     elif callable(getattr(value, "named_parameters", None)) and callable(getattr(value, "named_buffers", None)):
-        for name, each in (*value.named_parameters(), *value.named_buffers()):  # a module
+        try:
+            named = [*value.named_parameters(), *value.named_buffers()]
+        except Exception as error:
+            raise UnlistableError(f"{type(error).__name__}: {error}") from error
+        for name, each in named:  # a module
             yield name.replace("_orig_mod.", ""), each  # without what `torch.compile` puts around one
     elif isinstance(getattr(value, "param_groups", None), list):  # an optimizer
         yield from enumerate(getattr(value, "state", {}).values())

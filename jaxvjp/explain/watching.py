@@ -11,7 +11,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from traceback import walk_tb
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -22,11 +21,10 @@ from jaxvjp.core.record.graph import Node, ends_here
 from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.core.record.versions import next_serial
-from jaxvjp.explain.names import all_names_in, variables_of
+from jaxvjp.explain.names import UnlistableError, all_names_in, variables_of
 from jaxvjp.ops.layouts import Layout
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.tensor.view_steps import has_layout, memory_of
-from jaxvjp.types.user_code import in_package
 
 LINES, CALLS = 2_000, 1_000_000
 """After so many lines of the user's, or so many calls of any function, nothing more is watched."""
@@ -174,10 +172,11 @@ class Watch:
         try:
             if frame in self.running and not (transforming().depth or transforming().pure):
                 self._note(frame)
+        except UnlistableError as error:
+            self._end(f"Nothing more was watched: {error}")
         except Exception as error:  # what is drawn may not break what is run
-            last = [each.f_code.co_filename for each, _ in walk_tb(error.__traceback__)][-1]
-            self.fault = error if in_package(last) else None  # else an object of the user's has raised it
-            self._end(f"Nothing more was watched: {type(error).__name__}: {error}")
+            self.fault = error
+            self._end("Nothing more was watched.")
         if self.lines >= LINES:
             self._end(f"Only the first {LINES:,} lines were watched.")
         elif event == "line":
