@@ -150,7 +150,8 @@ def _check_sizes(input, weight, bias, stride, dilation, groups, transposed, pads
         shown = (1, *dilation) if len(dilation) == 1 else tuple(dilation)
         sides = ("depth", "height", "width")[-len(shown) :]
         named = ", ".join(f"dilation_{side}: {each}" for side, each in zip(sides, shown, strict=True))
-        raise RuntimeError(f"dilation should be greater than zero, but got {named if transposed else [*shown]}")
+        told = "" if min(shown) < 0 else f", but got {named if transposed else [*shown]}"
+        raise RuntimeError(f"dilation should be greater than zero{told}")
     if weight.ndim < 3:
         raise RuntimeError("weight should have at least three dimensions")
     if weight.ndim != input.ndim:
