@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from functions import leaf
+from functions import custom, leaf
 from oracle import agree
 
 WRITES = {
@@ -107,17 +107,8 @@ def of_several(torch, write, note, **more):
 
 
 def of_a_custom_function(torch, write, note, **more):
-    class Twice(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, gradient):
-            return gradient * 2
-
     x = leaf(torch)
-    y = Twice.apply(x)
+    y = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: gradient * 2).apply(x)
     y.register_hook(write)
     y.register_hook(note)
     (y * y).sum().backward(**more)
