@@ -58,7 +58,8 @@ def test_there_are_scripts():
 
 
 def shortened(path, to):
-    to.write_text(LOOP.sub(rf"\g<1>{FEWER.get(path.stem, STEPS)}):", path.read_text(encoding="utf-8")), encoding="utf-8")
+    program = LOOP.sub(rf"\g<1>{FEWER.get(path.stem, STEPS)}):", path.read_text(encoding="utf-8"))
+    to.write_text(program, encoding="utf-8")
     return str(to)
 
 
