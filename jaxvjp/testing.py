@@ -181,7 +181,7 @@ def assert_allclose(
 
 
 def _array(value: Any) -> Any:
-    return np.asarray(value.value if isinstance(value, Tensor) else value)
+    return np.asarray(value.__value__ if isinstance(value, Tensor) else value)
 
 
 def _tolerances(array: Any) -> tuple[float, float]:

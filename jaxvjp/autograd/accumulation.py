@@ -80,7 +80,7 @@ def _after_accumulation(receiver: Stored, gradient: Node, create_graph: bool) ->
     """Calls the hooks of a tensor that has its `grad`, and those of its `AccumulateGrad` step."""
     node = shown(receiver)
     hooks = step_hooks_of(node) if node.special and ends_here(node) else None
-    if receiver._after_accumulation or hooks is not None:
+    if receiver.__after_accumulation__ or hooks is not None:
         with tracking(create_graph):
             _call_after_accumulation(receiver, gradient, hooks)
 
@@ -89,7 +89,7 @@ def _call_after_accumulation(receiver: Stored, gradient: Node, hooks: StepHooks 
     taken: Stored | None = receiver._grad
     if taken is not None and shown(taken) is not gradient:
         taken = None
-    for hook in list((receiver._after_accumulation or {}).values()):
+    for hook in list((receiver.__after_accumulation__ or {}).values()):
         returned: Any = hook(receiver)
         if returned is not None and returned is not receiver:
             if not isinstance(returned, Tensor):
@@ -219,7 +219,7 @@ def _receive_in_turn(
 def _shown_grads(nodes: Iterable[Node]) -> dict[Node, Node | None]:
     """The node of the `grad` of each node's tensor; None if it has no `grad`."""
     grads = {node: node.tensor._grad for node in nodes}
-    return {node: None if grad is None else grad.node for node, grad in grads.items()}
+    return {node: None if grad is None else grad.__node__ for node, grad in grads.items()}
 
 
 def _before_accumulation(gradients: dict[Node, Node]) -> dict[Node, Node]:
@@ -242,7 +242,7 @@ def _grad_node_of(node: Node) -> Node | str:
     """What the gradient of a leaf is added to: its tensor's `grad`, NO_GRAD_YET if it has none, NO_RECEIVER if its
     tensor is gone."""
     receiver: Stored | None = node.tensor
-    if receiver is None or not receiver._node.requires_grad or node.lost:
+    if receiver is None or not receiver.__shown__.requires_grad or node.lost:
         return NO_RECEIVER
     return NO_GRAD_YET if receiver._grad is None else shown(receiver._grad)
 
@@ -292,7 +292,7 @@ def _receive_all(received: list[tuple[Tensor, Node]], create_graph: bool) -> Non
             given += 1
     except BaseException:
         for receiver, gradient in received[given:]:
-            if receiver._grad is None or receiver._grad._node is not gradient:
+            if receiver._grad is None or receiver._grad.__shown__ is not gradient:
                 _receive(receiver, gradient, create_graph)
         raise
 
@@ -300,13 +300,13 @@ def _receive_all(received: list[tuple[Tensor, Node]], create_graph: bool) -> Non
 def _receive(receiver: Stored, new_grad: Node, create_graph: bool) -> None:
     """Makes `new_grad`, to which an earlier `grad` was added already, the `grad` of `receiver`: a new tensor, or, for a
     leaf that has a `grad`, new contents of that one, as torch adds in place."""
-    if receiver._grad is None or create_graph or not ends_here(receiver._node):
+    if receiver._grad is None or create_graph or not ends_here(receiver.__shown__):
         # The `grad` of a tensor that is no leaf (`retain_grad`) is a new tensor each time.
-        if new_grad.aval.strides != receiver._node.aval.strides and new_grad.holder is None:
-            new_grad.aval = receiver._node.aval  # torch lays a new `grad` out as its tensor
-        receiver._take_grad(holding(new_grad, Tensor))
+        if new_grad.aval.strides != receiver.__shown__.aval.strides and new_grad.holder is None:
+            new_grad.aval = receiver.__shown__.aval  # torch lays a new `grad` out as its tensor
+        receiver.__take_grad__(holding(new_grad, Tensor))
     else:
-        receiver._grad.write(new_grad)
+        receiver._grad.__write__(new_grad)
 
 
 def _compute(
@@ -389,7 +389,7 @@ def _one_by_one(
     size = math.prod(batch)
     rows = [_resized(each, len(batch), (size,)) for each in cotangents if each is not None]
     with Batch(size, "error", None, of_function=False) as level:
-        examples = [level.example(wrap(each), 0).node for each in rows]
+        examples = [level.example(wrap(each), 0).__node__ for each in rows]
         found = walk_back(roots, examples, targets, create_graph)
         with tracking(create_graph):
             gradients = level.batches(list(found.gradients.values()), [0] * len(found.gradients))

@@ -180,7 +180,7 @@ def grad(
                 raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
         for each, node in zip(wanted, targets, strict=True):
             if node not in pulled:
-                pulled[node] = zeros_like(each, requires_grad=create_graph).node
+                pulled[node] = zeros_like(each, requires_grad=create_graph).__node__
     shown: dict[Any, Any] = {node: wrap(pulled[node]) for node in targets if node in pulled}
     found: Any = tuple([shown.get(node) for node in targets])
     # Typed as tensors, as in torch: None comes only with `allow_unused`.
@@ -204,9 +204,9 @@ def jacobian(outputs: Tensor, inputs: Tensors, create_graph: bool = False) -> An
     """
     wanted = listed(inputs)
     targets = targets_of(wanted, "One of the differentiated Tensors does not require grad")
-    check_tracked(0, outputs.node)
-    found = rows(outputs.node, targets, create_graph)
-    shown = tuple([wrap(each) for each in filled(found, outputs.node.aval, targets)])
+    check_tracked(0, outputs.__node__)
+    found = rows(outputs.__node__, targets, create_graph)
+    shown = tuple([wrap(each) for each in filled(found, outputs.__node__.aval, targets)])
     return shown[0] if isinstance(inputs, Tensor) else shown
 
 

@@ -41,14 +41,14 @@ class SavedTensor:
 
     def __init__(self, tensor: Tensor, value: Node | None = None, position: int | None = None) -> None:
         """`value` and `position` are given for an output."""
-        node = tensor.node if value is None else value
+        node = tensor.__node__ if value is None else value
         check_savable([node])
         self.node = node
         self.tensor = tensor if value is None else aliased(tensor, value)
         self.hooks = grad_mode().saving
         self.packed = None if self.hooks is None else self.hooks.packed(node)
         self.position = position
-        self.version = tensor.versions.count
+        self.version = tensor.__versions__.count
 
     def unpacked(self, step: OutputsByPosition | None) -> Tensor:
         """The tensor again, with its place in the graph; RuntimeError where it was written to since.
@@ -58,12 +58,12 @@ class SavedTensor:
         tensor = self.tensor
         if self.hooks is not None:
             given: Tensor = self.hooks.unpacked(self.packed)
-            node = tensor.node if self.position is None or step is None else step.output_node(self.position)
+            node = tensor.__node__ if self.position is None or step is None else step.output_node(self.position)
             if not node.requires_grad:
                 return given
             with tracking(True):
-                return wrap(record(rebind, (node, given.node)))
-        version = tensor.versions.count
+                return wrap(record(rebind, (node, given.__node__)))
+        version = tensor.__versions__.count
         block = grad_mode().mutation
         if version != self.version and block is not None and self.node.serial > block.begins:
             return wrap_unlinked(
@@ -82,7 +82,7 @@ class SavedTensor:
         return shown
 
     def _modified(self, version: int, step: OutputsByPosition | None) -> str:
-        node = self.tensor.node
+        node = self.tensor.__node__
         which = ""
         if self.position is not None and step is not None:
             which = f", which is output {self.position} of {step.name.partition('Backward')[0]},"
@@ -93,7 +93,8 @@ class SavedTensor:
             f"[torch.{node.aval.dtype.legacy}Tensor {list(node.aval.shape)}]{which} is at version {version}; expected "
             f"version {self.version} instead. Hint: enable anomaly detection to find the operation that failed to "
             "compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).\n"
-            f"It was saved by the custom Function's ctx and changed in place by {located(self.tensor.versions.where)}\n"
+            "It was saved by the custom Function's ctx and changed in place by "
+            f"{located(self.tensor.__versions__.where)}\n"
             "Make a new tensor there, `y = y + 1` instead of `y += 1`, or save a copy: "
             "ctx.save_for_backward(y.clone())."
         )
@@ -102,10 +103,14 @@ class SavedTensor:
 def aliased(tensor: Tensor, node: Node) -> Tensor:
     """Another tensor over the storage of `tensor`, which shows `node`."""
     alias = wrap_unlinked(node)
-    alias._storage = tensor.storage
-    alias._seen = tensor.storage.version
-    alias._base_tensor, alias._steps, alias._path = tensor._base_tensor, tensor._steps, tensor._path
-    alias._versions = tensor.versions
+    alias.__storage__ = tensor.storage
+    alias.__seen__ = tensor.storage.version
+    alias.__base_tensor__, alias.__steps__, alias.__own_path__ = (
+        tensor.__base_tensor__,
+        tensor.__steps__,
+        tensor.__own_path__,
+    )
+    alias.__own_versions__ = tensor.__versions__
     return alias
 
 

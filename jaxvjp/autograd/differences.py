@@ -49,7 +49,7 @@ def directions(tensor: Tensor, part: str, direction: Direction) -> Array:
 
 def flat(values: Tensor) -> Array:
     """The real components as one vector: of a complex tensor the imaginary parts, then the real ones."""
-    array = np.asarray(values.detach().value).ravel()
+    array = np.asarray(values.detach().__value__).ravel()
     return np.concatenate([array.imag, array.real]) if values.dtype.is_complex else array.astype(np.float64)
 
 
@@ -68,7 +68,7 @@ def differences(
     start = flat(leaf)
 
     def moved(step: Array) -> list[Array]:
-        leaf.data.write(like(start + step, leaf).node)
+        leaf.data.__write__(like(start + step, leaf).__node__)
         outputs = [each for each in listed(func(*arguments)) if isinstance(each, Tensor)]
         for what, own in (("shape", [each.shape for each in outputs]), ("dtype", [each.dtype for each in outputs])):
             if (first := seen.setdefault(what, own)) != own:
@@ -86,7 +86,7 @@ def differences(
         ]
         sizes = [len(each) for each in moved(np.zeros_like(start))]
     finally:
-        leaf.data.write(like(start, leaf).node)
+        leaf.data.__write__(like(start, leaf).__node__)
     return [
         np.stack([column[number] for column in columns], 1) if columns else np.zeros((size, 0))
         for number, size in enumerate(sizes)
@@ -122,4 +122,4 @@ def some_rows(pattern: Tensor) -> list[Tensor]:
 
 
 def stacked(tensors: Sequence[Tensor]) -> Tensor:
-    return tensor(np.stack([np.asarray(each.value) for each in tensors]), device=tensors[0].device)
+    return tensor(np.stack([np.asarray(each.__value__) for each in tensors]), device=tensors[0].device)

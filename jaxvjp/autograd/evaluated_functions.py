@@ -65,12 +65,12 @@ class Call:
     def run(self) -> None:
         several, self.outputs = as_tuple(self.func(*self.inputs), "outputs of the user-provided function", self.name)
         self.single_output = not several
-        self.roots, self.leaves = [each.node for each in self.outputs], [each.node for each in self.inputs]
+        self.roots, self.leaves = [each.__node__ for each in self.outputs], [each.__node__ for each in self.inputs]
         if self.strict:
             check_differentiable(self.outputs)
 
     def _fresh(self, argument: Tensor) -> Tensor:
-        node = argument.node
+        node = argument.__node__
         if self.create_graph and node.requires_grad:
             with tracking(True):  # also under `no_grad`
                 return wrap(record(clone, (node,)))
@@ -97,7 +97,7 @@ class Call:
         if v is None:
             if len(like) != 1 or like[0].numel() != 1:
                 raise RuntimeError(refusal)
-            return [constant(1, like[0].node.aval)]
+            return [constant(1, like[0].__node__.aval)]
         _, given = as_tuple(v, "v", self.name)
         if len(given) != len(like):
             if single:
@@ -107,7 +107,7 @@ class Call:
             if each.shape != wanted.shape:
                 prefix = "" if single else f"Entry {position} in "
                 raise RuntimeError(f"{prefix}v has invalid size: should be {wanted.shape} but got {each.shape}.")
-        nodes = [each.node if self.create_graph else detached(each.node) for each in given]
+        nodes = [each.__node__ if self.create_graph else detached(each.__node__) for each in given]
         return [converted(node, wanted.dtype) for node, wanted in zip(nodes, like, strict=True)]
 
     def pulled(self, roots: Sequence[Node], cotangents: Sequence[Node | None], create_graph: bool) -> list[Node | None]:
@@ -139,7 +139,7 @@ class Call:
                         f"The {what} of the user-provided function is independent of input {position}. This is not "
                         "allowed in strict mode when create_graph=True."
                     )
-        return [constant(0, one.node.aval) if each is None else each for each, one in zip(found, like, strict=True)]
+        return [constant(0, one.__node__.aval) if each is None else each for each, one in zip(found, like, strict=True)]
 
     def returned(self, nodes: Sequence[Node], single: bool) -> Any:
         shown = tuple([wrap(each if self.create_graph else detached(each)) for each in nodes])

@@ -102,12 +102,12 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         )
     if level not in (None, 0):
         raise RuntimeError("Invalid level given to _make_dual")
-    if duals.carries(tensor.node):
+    if duals.carries(tensor.__node__):
         raise RuntimeError(
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not "
             "supported."
         )
-    if duals.carries(tangent.node):
+    if duals.carries(tangent.__node__):
         raise RuntimeError(
             "Setting a forward grad that itself has a forward gradient at the same level0 is not supported."
         )
@@ -120,21 +120,21 @@ def _lies_as(tensor: Tensor, tangent: Tensor) -> bool:
     """Whether a tangent lies in memory as its tensor does, or nobody can tell: then torch keeps it as it is."""
     if tensor.shape != tangent.shape or tensor.dtype is not tangent.dtype or transforming().batches:
         return True
-    if tensor.contents.aval.dtype is not tensor.dtype:  # its memory has elements of another type
+    if tensor.__contents__.aval.dtype is not tensor.dtype:  # its memory has elements of another type
         return True
     if is_conj(tensor) != is_conj(tangent) or is_neg(tensor) != is_neg(tangent):
         return False
     if not tensor.numel():
         return True
     strides = zip(tensor.shape, tensor.stride(), tangent.stride(), strict=True)
-    sizes = [math.prod(each.contents.aval.shape) for each in (tensor, tangent)]
+    sizes = [math.prod(each.__contents__.aval.shape) for each in (tensor, tangent)]
     same = tensor.storage_offset() == tangent.storage_offset() and sizes[0] == sizes[1]
     return same and all(size == 1 or one == other for size, one, other in strides)
 
 
 def _laid_as(tensor: Tensor, tangent: Tensor) -> Tensor:
     """A copy of a tangent that lies in memory as its tensor does."""
-    whole = zeros(math.prod(tensor.contents.aval.shape), dtype=tensor.dtype)
+    whole = zeros(math.prod(tensor.__contents__.aval.shape), dtype=tensor.dtype)
     copy = whole.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
     return (copy.conj() if is_conj(tensor) else copy).copy_(tangent)
 
@@ -150,10 +150,10 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     duals: Duals | None = transforming().level
     if duals is None or level not in (None, 0) or tangents_stop():
         return UnpackedDualTensor(tensor, None)
-    last = tensor._steps[-1] if tensor._steps else None
+    last = tensor.__steps__[-1] if tensor.__steps__ else None
     if isinstance(last, DualStep) and last.level is duals and last.tangent is not None:
         return UnpackedDualTensor(duals.primal(tensor), last.tangent)
-    node = tensor.node
+    node = tensor.__node__
     (tangent,) = duals.tangents_of([node])
     if tangent is None:
         return UnpackedDualTensor(tensor, None)

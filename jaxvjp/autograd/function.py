@@ -67,7 +67,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
         refused: list[Any] = []
         for position, each in enumerate(listed):
             tensor = isinstance(each, Tensor)
-            step.add_output(each.node.aval if tensor else None, each.node if tensor else None)
+            step.add_output(each.__node__.aval if tensor else None, each.__node__ if tensor else None)
             refused.append(wrap(step.output_node(position)) if tensor else each)
         return tuple(refused)
 
@@ -303,14 +303,14 @@ class _Outputs:
                 self.step.add_output(None)
                 results.append(each)
             elif not differentiable[position]:
-                self.step.add_output(each.node.aval)
+                self.step.add_output(each.__node__.aval)
                 if not self.ctx._materialize_non_diff_grads:
                     self.step.unfilled.add(position)
                 results.append(self._without_gradient(each))
             elif id(each) in self.inputs & self.dirty:
                 results.append(self._written(position, each, sum(differentiable) > 1))
             elif id(each) not in self.inputs and last[id(each)] != position:  # returned twice: the last position counts
-                self.step.add_output(each.node.aval)
+                self.step.add_output(each.__node__.aval)
                 results.append(each)
             else:
                 results.append(self._with_gradient(position, each, len(raw) > 1))
@@ -326,8 +326,8 @@ class _Outputs:
         if id(tensor) in self.inputs and (tensor.requires_grad or id(tensor) not in self.dirty):
             return tensor.detach() if tensor.requires_grad else self._again(tensor)
         if tensor.requires_grad:
-            tensor._show(detached(tensor.node))
-        if tensor._base_tensor is not None and not self.recorded and id(tensor) not in self.inputs & self.dirty:
+            tensor.__show__(detached(tensor.__node__))
+        if tensor.__base_tensor__ is not None and not self.recorded and id(tensor) not in self.inputs & self.dirty:
             self._mark(tensor, False)
         return tensor
 
@@ -341,29 +341,29 @@ class _Outputs:
     def _mark(tensor: Tensor, several: bool) -> None:
         """Notes that a view was made by a Function, which refuses writes that are recorded."""
         mark = (Step(function_view, (several,)),)
-        tensor._unrecorded = None  # the Function itself is recorded
-        tensor._path = None if tensor._path is None else tensor._path + mark
-        tensor._steps += mark
+        tensor.__unrecorded__ = None  # the Function itself is recorded
+        tensor.__own_path__ = None if tensor.__own_path__ is None else tensor.__own_path__ + mark
+        tensor.__steps__ += mark
 
     @staticmethod
     def _count(tensor: Tensor) -> None:
         """`forward` has written; torch counts a write by the Function, too. What reads the tensor now reads it as it is
         after that."""
         with tracking(False):
-            tensor.write(detached(tensor.node))
+            tensor.__write__(detached(tensor.__node__))
 
     def _written(self, position: int, tensor: Tensor, several: bool) -> Tensor:
         """Makes an input that `forward` wrote to show this output from now on."""
-        base = tensor._base_tensor
-        marked = base is not None and base.requires_grad and tensor._marked
-        if marked and (tensor._unrecorded is None or not tensor._node.is_leaf):
-            tensor._refuse("is being modified inplace")
+        base = tensor.__base_tensor__
+        marked = base is not None and base.requires_grad and tensor.__marked__
+        if marked and (tensor.__unrecorded__ is None or not tensor.__shown__.is_leaf):
+            tensor.__refuse__("is being modified inplace")
         if marked or (tensor.is_leaf and tensor.requires_grad):
             self._count(tensor)
             raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
         with tracking(True):
-            tensor.check_writable()
-            if several and tensor._base_tensor is not None:
+            tensor.__check_writable__()
+            if several and tensor.__base_tensor__ is not None:
                 raise RuntimeError(
                     "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
                     "return more than one Tensor. This is not supported by the current autograd engine. You should "
@@ -373,37 +373,43 @@ class _Outputs:
                     "forum https://discuss.pytorch.org/ if you need help to do this change."
                 )
             tensor.grad = None  # torch drops what `retain_grad` has collected
-            value = detached(tensor.node)
+            value = detached(tensor.__node__)
             self.step.add_output(value.aval, value)
             self.step.written[position] = self._argument(tensor)
-            tensor.write(self.step.output_node(position))
-        if tensor._base_tensor is None:
+            tensor.__write__(self.step.output_node(position))
+        if tensor.__base_tensor__ is None:
             # Aliases read this; the output would keep `ctx` alive.
-            tensor.storage.contents = tensor.contents_with(value) if tensor.path else value
+            tensor.storage.contents = tensor.__contents_with__(value) if tensor.__view_path__ else value
         return tensor
 
     def _with_gradient(self, position: int, tensor: Tensor, several: bool) -> Tensor:
         if id(tensor) in self.inputs:
             tensor = self._again(tensor)
-        value = detached(tensor.node)
+        value = detached(tensor.__node__)
         if self.step.lifted:  # a gradient from outside the vmap flows through the value, a view of the batch
-            value = tensor.node
-            tensor._base_tensor, tensor._steps, tensor._path, tensor._storage, tensor._seen = None, (), None, None, 0
+            value = tensor.__node__
+            tensor.__base_tensor__, tensor.__steps__, tensor.__own_path__, tensor.__storage__, tensor.__seen__ = (
+                None,
+                (),
+                None,
+                None,
+                0,
+            )
         tensor.storage  # noqa: B018 - made now, from the value; made from the output it would keep `ctx` alive
         self.step.add_output(value.aval, value)
-        if tensor._base_tensor is not None:
+        if tensor.__base_tensor__ is not None:
             self._mark(tensor, several)
-            tensor._counted = tensor._base_tensor.versions.count
-            source = next((each for each in self.arguments if each is tensor._base_tensor), None)
+            tensor.__counted__ = tensor.__base_tensor__.__versions__.count
+            source = next((each for each in self.arguments if each is tensor.__base_tensor__), None)
             if source is None:
-                of_base = [each for each in self.arguments if each._base_tensor is tensor._base_tensor]
+                of_base = [each for each in self.arguments if each.__base_tensor__ is tensor.__base_tensor__]
                 source = of_base[0] if of_base else None
             if source is None:
                 self.step.aliased[position] = None
             else:
-                of_view = any(step.operation is not dual for step in source._steps)
+                of_view = any(step.operation is not dual for step in source.__steps__)
                 self.step.aliased[position] = self._argument(source), of_view
-        tensor._show(self.step.output_node(position))
+        tensor.__show__(self.step.output_node(position))
         return tensor
 
     def _argument(self, tensor: Tensor) -> int:
@@ -427,7 +433,7 @@ class _Outputs:
                     "supported if you override setup_context. You should return and save a view of the input instead, "
                     "e.g. with x.view_as(x) or setup ctx inside the forward function itself."
                 )
-            node = each.node
+            node = each.__node__
             position = node.output_number if node.python is self.step else None
             kept.append(SavedTensor(each, None if position is None else self.step._values[position], position))
         return tuple(kept)

@@ -35,7 +35,7 @@ def batch_of(arguments: Sequence[Any]) -> Batch | None:
     """The innermost `vmap` under way in which one of the arguments differs from example to example."""
     if not transforming().batches:
         return None
-    nodes = [each.node for each in flattened(arguments)[0] if isinstance(each, Tensor)]
+    nodes = [each.__node__ for each in flattened(arguments)[0] if isinstance(each, Tensor)]
     batches = [each for each in transforming().batches if each.of_function]
     return next((batch for batch in reversed(batches) if any(batch.holds(each) for each in nodes)), None)
 
@@ -43,7 +43,7 @@ def batch_of(arguments: Sequence[Any]) -> Batch | None:
 def differentiated_inside(batch: Batch, arguments: Sequence[Any]) -> bool:
     """Whether the function inside of the `vmap` differentiates through this call: `arguments` depend on a leaf that was
     made since the `vmap` began. In forward mode that cannot be told, and the answer is yes."""
-    reached = reachable([each.node for each in arguments if isinstance(each, Tensor)], gradient_edges)
+    reached = reachable([each.__node__ for each in arguments if isinstance(each, Tensor)], gradient_edges)
     inside = any(each.is_leaf and each.requires_grad and each.serial > batch.first for each in reached)
     return inside or bool(transforming().forward)
 
@@ -53,8 +53,8 @@ def lifted(name: str, rule: Callable[..., Any], batch: Batch, arguments: Sequenc
     given, structure = flattened(tuple(arguments))
     in_dims: list[int | None] = [None] * len(given)
     for position, each in enumerate(given):
-        if isinstance(each, Tensor) and batch.holds(each.node):
-            source, axis = batch.examples.get(each.node) or (batch.batches([each.node], [0])[0], 0)
+        if isinstance(each, Tensor) and batch.holds(each.__node__):
+            source, axis = batch.examples.get(each.__node__) or (batch.batches([each.__node__], [0])[0], 0)
             given[position], in_dims[position] = shown_tensor(source), axis
     depth = transforming().batches.index(batch)
     inside = transforming().batches[depth:]
@@ -152,7 +152,7 @@ class GeneratedRule:
                 new = {
                     place: (each, 0)
                     for place, each in enumerate(tensors)
-                    if isinstance(each, Tensor) and id(each) not in source and level.holds(each.node)
+                    if isinstance(each, Tensor) and id(each) not in source and level.holds(each.__node__)
                 }
                 made = _whole(level, new)
                 whole: list[Any] = [made.get(place, each) for place, each in enumerate(tensors)]
@@ -187,10 +187,10 @@ class GeneratedRule:
             whole: dict[int, tuple[Tensor, int]] = {}
             for place, (each, dim, shape) in enumerate(zip(listed, self.in_dims, ctx.shapes, strict=False)):
                 if isinstance(each, Tensor) and shape is not None:
-                    node = each.node
+                    node = each.__node__
                     if node.aval.shape != shape and expandable(shape, node.aval.shape):
                         listed[place] = each = wrap(record(sum_to, (node,), (shape,)))
-                    if dim is not None or level.holds(each.node):
+                    if dim is not None or level.holds(each.__node__):
                         whole[place] = each, 0 if dim is None else dim
             for place, batch in _whole(level, whole).items():
                 # The gradient of an argument that all examples share is the sum over the examples.
@@ -238,6 +238,6 @@ def _whole(level: Batch, examples: Mapping[int, tuple[Tensor, int]]) -> dict[int
     """The batch of each example, along the axis given with it."""
     if not examples:
         return {}
-    nodes: list[Node] = [each.node for each, _ in examples.values()]
+    nodes: list[Node] = [each.__node__ for each, _ in examples.values()]
     batches = level.batches(nodes, [dim for _, dim in examples.values()])
     return {place: wrap(node) for place, node in zip(examples, batches, strict=True)}

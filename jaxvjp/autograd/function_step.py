@@ -91,7 +91,7 @@ class FunctionStep(PythonStep):
     """
 
     def __init__(self, ctx: BackwardCFunction, arguments: Sequence[Any], lifted: bool = False) -> None:
-        nodes = [each.node if isinstance(each, Tensor) else None for each in arguments]
+        nodes = [each.__node__ if isinstance(each, Tensor) else None for each in arguments]
         tensors = [each for each in nodes if each is not None]
         edges = [each if each.requires_grad else NO_GRADIENT for each in tensors]
         tracked = grad_mode().enabled and tracks(tuple(tensors))
@@ -200,9 +200,9 @@ class FunctionStep(PythonStep):
             if gradient is not None and not isinstance(gradient, Tensor):
                 raise RuntimeError(f"expected Variable or None (got {type_name(gradient)})")
             if self.edges[place] is not NO_GRADIENT:
-                results.append(None if gradient is None else self._gradient(place, aval, gradient.node))
+                results.append(None if gradient is None else self._gradient(place, aval, gradient.__node__))
             elif hooked and gradient is not None:
-                self.unused[place] = gradient.node
+                self.unused[place] = gradient.__node__
             place += 1
         return results
 
@@ -235,7 +235,7 @@ class FunctionStep(PythonStep):
                 f"Function's jvp returned a gradient at position {position}, but  the corresponding forward output is "
                 "not a differentiable Tensor.You should return None at that position instead."
             )
-        if position in self.aliased and tangent._base_tensor is None:
+        if position in self.aliased and tangent.__base_tensor__ is None:
             raise RuntimeError(
                 "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a "
                 "view."
@@ -245,7 +245,7 @@ class FunctionStep(PythonStep):
         if (
             source is not None
             and of is not None
-            and tangent._base_tensor is not (of if of._base_tensor is None else of._base_tensor)
+            and tangent.__base_tensor__ is not (of if of.__base_tensor__ is None else of.__base_tensor__)
         ):
             wanted = "same base as the given grad input" if source[1] else "given grad input"
             raise RuntimeError(
@@ -259,7 +259,7 @@ class FunctionStep(PythonStep):
             )
         if position in self.aliased:
             self.views[position] = tangent
-        return converted(tangent.node, aval.dtype)
+        return converted(tangent.__node__, aval.dtype)
 
 
 class OnceStep(PythonStep):
@@ -270,7 +270,7 @@ class OnceStep(PythonStep):
         super().__init__(
             "Error", [node_of_value(None, Aval((), float32), True) if each else NO_GRADIENT for each in tensors]
         )
-        self.operands = [each.node for each in given if isinstance(each, Tensor)]
+        self.operands = [each.__node__ for each in given if isinstance(each, Tensor)]
 
     def __call__(self, cotangents: list[Node | None], create_graph: bool) -> list[Node | None]:
         raise self._refusal()

@@ -203,7 +203,7 @@ def _row_by_row(output: Tensor, argument: Tensor, create_graph: bool) -> Node | 
         (row,) = grad(output, argument, v, retain_graph=True, create_graph=create_graph, allow_unused=True)
         if row is None:
             return None
-        pulled.append(row.node)
+        pulled.append(row.__node__)
     with tracking(create_graph):
         stacked = record(stack, tuple(pulled), (0, (len(pulled),)))
         return record(shaped, (stacked,), ((*output.shape, *argument.shape),))
@@ -236,7 +236,7 @@ def _jacobian_by_columns(func: Differentiable, inputs: Any, create_graph: bool, 
 
     found = columns(run, arguments)
     per_output = [
-        tuple([wrap(each) for each in filled(row, output.node.aval, [each.node for each in arguments])])
+        tuple([wrap(each) for each in filled(row, output.__node__.aval, [each.__node__ for each in arguments])])
         for row, output in zip(found, outputs, strict=True)
     ]
     by_output = tuple([row if several_inputs else row[0] for row in per_output])
@@ -277,7 +277,7 @@ def hessian(
 
     def gradients(*given: Tensor) -> Any:
         if outer_jacobian_strategy == "forward-mode":
-            given = tuple([each if each.requires_grad else wrap(variable_of(each.node)) for each in given])
+            given = tuple([each if each.requires_grad else wrap(variable_of(each.__node__)) for each in given])
         found = jacobian(element, given, create_graph=True)
         if strict:
             for position, each in enumerate(found):

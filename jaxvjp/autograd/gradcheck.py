@@ -306,7 +306,7 @@ def _check_batched_forward(func: Callable[..., Tensors], arguments: Sequence[Ten
         try:
             with Batch(len(tangents), "error", None, of_function=False) as batch:
                 pushed = pushed_forward(func, arguments, {leaf: batch.example(stacked(tangents), 0)})
-                together = batch.batches([each.node for each in pushed], [0] * len(pushed))
+                together = batch.batches([each.__node__ for each in pushed], [0] * len(pushed))
         except RuntimeError as error:
             raise GradcheckError(f"While computing batched gradients, got: {error}") from error
         _agree([wrap(node) for node in together], alone)

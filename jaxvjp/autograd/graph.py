@@ -108,7 +108,7 @@ class Node(metaclass=ABCMeta):  # noqa: B024 - for `register`
             if not isinstance(each, Tensor):
                 raise TypeError(f"argument {position} is not a Variable")
         inputs = [each for each in gradient_edges(node) if isinstance(each, Recorded)]
-        pairs = [(root, each.node) for root, each in zip(outputs, cotangents, strict=True) if root is not None]
+        pairs = [(root, each.__node__) for root, each in zip(outputs, cotangents, strict=True) if root is not None]
         roots, given = zip(*pairs, strict=True)
         found = walk_back(roots, given, list(dict.fromkeys(inputs)), grad_mode().enabled).gradients
         shown = tuple([wrap(found[each]) if each in found else None for each in inputs])
@@ -273,7 +273,7 @@ def _called(
     if returned is None:  # it may have written to what it was given
         returned = sides[0]
     if arrived:
-        arrived[:] = [None if each is None else each.node for each in sides[1]]
+        arrived[:] = [None if each is None else each.__node__ for each in sides[1]]
     if not isinstance(returned, tuple):
         raise TypeError(f"expected tuple, but hook returned '{type(returned).__name__}'")
     if len(returned) != len(cotangents):
@@ -328,8 +328,8 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
     RuntimeError for one that requires no gradient. Counterpart of `torch.autograd.graph.get_gradient_edge`.
     """
-    tensor.check_current()
-    node = tensor.node
+    tensor.__check_current__()
+    node = tensor.__node__
     if not node.requires_grad:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
     return GradientEdge(step_of(node), node.output_number, node)
@@ -353,13 +353,13 @@ def register_multi_grad_hook(
     elif not all(each.requires_grad for each in tensors):
         raise AssertionError("Expected gradient function to be set\nOne of the tensors requires no gradient.")
     # A leaf may be written before the backward, so its node is looked up then.
-    nodes = [ref(each) if each.is_leaf else each.gradient_node for each in tensors]
+    nodes = [ref(each) if each.is_leaf else each.__gradient_node__ for each in tensors]
     arrived: WeakKeyDictionary[Any, list[Tensor | None]] = WeakKeyDictionary()
     missing: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 
     def node_of(kept: Any) -> Recorded | None:
         tensor = kept() if isinstance(kept, ref) else None
-        return kept if isinstance(kept, Recorded) else None if tensor is None else tensor.node
+        return kept if isinstance(kept, Recorded) else None if tensor is None else tensor.__node__
 
     def seen(place: int, gradient: Tensor) -> None:
         walk = thread_modes().walk
@@ -404,14 +404,14 @@ def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
 
 def _grad_fn(self: Tensor) -> Node | None:
     """The step of the backward graph that made this tensor; None for a leaf."""
-    self.check_current()
-    node = self.node
+    self.__check_current__()
+    node = self.__node__
     return None if node.is_leaf else step_of(node)
 
 
 def _output_nr(self: Tensor) -> int:
     """Which result of its step this tensor is."""
-    return 0 if self.node.is_leaf else self.node.output_number
+    return 0 if self.__node__.is_leaf else self.__node__.output_number
 
 
 def _deleted(self: Tensor) -> None:

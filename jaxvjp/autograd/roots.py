@@ -68,8 +68,8 @@ def targets_of(tensors: list[Tensor], refusal: str) -> list[Node]:
                 f"{refusal}\nInput {position} has shape {list(each.shape)}; call `requires_grad_()` on it before the "
                 "computation that is to be differentiated."
             )
-        each.check_current()
-    return [each.gradient_node for each in tensors]
+        each.__check_current__()
+    return [each.__gradient_node__ for each in tensors]
 
 
 def checked_gradients(gradients: Any, roots: list[Tensor]) -> list[Tensor | None]:
@@ -99,10 +99,10 @@ def roots_and_cotangents(
     nodes: list[Node] = []
     cotangents: list[Node | None] = []
     for root in roots:
-        root.check_current()
+        root.__check_current__()
     with tracking(create_graph):
         for position, (root, gradient) in enumerate(zip(roots, gradients, strict=True)):
-            node = root.node
+            node = root.__node__
             if gradient is None:
                 if node.requires_grad and root.numel() != 1:
                     raise RuntimeError(_not_scalar(root))
@@ -115,7 +115,7 @@ def roots_and_cotangents(
                     raise RuntimeError("If `is_grads_batched=True`, every output needs a grad_output.")
                 cotangent = None
             else:
-                cotangent = gradient.node
+                cotangent = gradient.__node__
                 usual = node.requires_grad and node.leaf is None  # the usual case
                 if usual and _fits(cotangent.aval, node.aval, batched):
                     nodes.append(node)

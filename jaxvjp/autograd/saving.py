@@ -97,7 +97,7 @@ class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - torch's name
     """Keeps what is saved in this block in the host's memory. Counterpart of `torch.autograd.graph.save_on_cpu`."""
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
-        super().__init__(lambda saved: saved.detach()._numbers(), tensor)
+        super().__init__(lambda saved: saved.detach().__numbers__(), tensor)
 
 
 class disable_saved_tensors_hooks(Block):  # noqa: N801 - torch's name
@@ -135,7 +135,7 @@ class _Kept:
                     f"an unpack hook returned a tensor of shape {list(unpacked.shape)} for a saved tensor of shape "
                     f"{list(node.aval.shape)}\nIt has to return what `pack_hook` was given, or a tensor like it."
                 )
-            fitting = converted(unpacked.node, node.aval.dtype)
+            fitting = converted(unpacked.__node__, node.aval.dtype)
             replaced[position] = record(rebind, (node, fitting)) if create_graph else fitting
         return replaced
 
@@ -146,7 +146,7 @@ class _Kept:
             return None
         node, hooks, kept = self.kept[position]
         with tracking(True):
-            return wrap(record(rebind, (node, hooks.unpacked(kept).node)))
+            return wrap(record(rebind, (node, hooks.unpacked(kept).__node__)))
 
 
 class SavedTensor:
@@ -212,10 +212,10 @@ def check_hooks_settable(freed: bool, is_tensor: bool, is_set: bool) -> None:
 
 def _packed(pack: Callable[[Tensor], Any], node: Node) -> Any:
     saved = wrap_unlinked(node)
-    saved._versions = count_of_writes(node)
-    before = saved.versions.count
+    saved.__own_versions__ = count_of_writes(node)
+    before = saved.__versions__.count
     kept = pack(saved)
-    if saved.versions.count != before:
+    if saved.__versions__.count != before:
         raise RuntimeError(
             "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot "
             "be modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if "
@@ -226,7 +226,9 @@ def _packed(pack: Callable[[Tensor], Any], node: Node) -> Any:
 
 def _check_unchanged(node: Node, unpacked: Tensor) -> None:
     evaluate((node,))
-    if not np.array_equal(np.asarray(node.value), np.asarray(unpacked.value), equal_nan=node.aval.dtype.differentiable):
+    if not np.array_equal(
+        np.asarray(node.value), np.asarray(unpacked.__value__), equal_nan=node.aval.dtype.differentiable
+    ):
         raise RuntimeError(
             f"an unpack hook changed the saved result of {node.gradient_name}, which jaxvjp computes anew.\n"
             f"It was recorded by {node.location}\nLeave results as they are; operands may be changed."
@@ -279,7 +281,7 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     if not isinstance(listed, Iterable):
         raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
     for each in listed:
-        base = each if each._base_tensor is None else each._base_tensor
-        same = copy.copy(base.node)
+        base = each if each.__base_tensor__ is None else each.__base_tensor__
+        same = copy.copy(base.__node__)
         same.serial = next_serial()
-        base.write(same)
+        base.__write__(same)

@@ -216,7 +216,7 @@ def _gathered(tensor: Tensor, call: str) -> np.ndarray[Any, Any]:
         )
     if jax.process_count() > 1:
         agree(f"{call}({told_of(tensor)})")
-    return of_all_processes(np.asarray(tensor.detach().value))
+    return of_all_processes(np.asarray(tensor.detach().__value__))
 
 
 def _take(tensor: Tensor, value: Any) -> None:

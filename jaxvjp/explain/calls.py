@@ -82,7 +82,7 @@ class Calls:
                     self.stop()
         elif event == "return" and self.running and self.running[-1][0] is frame:
             call = self.running.pop()[1]
-            returned = [each._node.serial for each in _tensors(given)]
+            returned = [each.__shown__.serial for each in _tensors(given)]
             self.ended.append(call._replace(last=next_serial(), returned=returned))
 
 
@@ -109,7 +109,7 @@ def _names_of(variables: Mapping[str, Any]) -> dict[int, str]:
     for place, (name, value) in enumerate(variables.items()):
         for part, (tensor, names) in enumerate(all_names_in({name: value}).items()):
             key = (not isinstance(value, Tensor), place, part)
-            places[tensor._node.serial] = min(places.get(tensor._node.serial, (key, names[0])), (key, names[0]))
+            places[tensor.__shown__.serial] = min(places.get(tensor.__shown__.serial, (key, names[0])), (key, names[0]))
     in_order = sorted(places.items(), key=lambda item: item[1][0][1:])
     return {serial: name for serial, (_, name) in in_order}
 

@@ -263,7 +263,7 @@ class Explanation:
         v = constant(1, root.aval) if v is None else v
         leaves = [shown_tensor(each.node) for each in results]
         pulled = grad(shown_tensor(root), leaves, shown_tensor(v), retain_graph=True, allow_unused=True)
-        return [None if each is None else each.value for each in pulled]
+        return [None if each is None else each.__value__ for each in pulled]
 
 
 def _run_here(program: Program, wanted: list[str]) -> list[dict[str, Any]]:

@@ -170,8 +170,8 @@ def jacobian_of(walked: Walked, names: dict[Node, str]) -> Jacobian:
         if error is not None:
             raise error
     found = jacobian(shown_tensor(root), [shown_tensor(each) for each in leaves])
-    evaluate([each.node for each in found])
-    matrices = [Matrix(label, np.asarray(each.value)) for label, each in zip(labels, found, strict=True)]
+    evaluate([each.__node__ for each in found])
+    matrices = [Matrix(label, np.asarray(each.__value__)) for label, each in zip(labels, found, strict=True)]
     return Jacobian(called, v, matrices)
 
 

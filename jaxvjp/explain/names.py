@@ -217,7 +217,7 @@ def _joined(text: str) -> str:
 
 def _lasting(names: Sequence[str], tensor: Tensor) -> str:
     """The first of a tensor's names that is no loop variable, such as `p` in `for p in parameters`."""
-    passing = frozenset() if tensor.node.where is None else _loop_names(tensor.node.where[0].co_filename)
+    passing = frozenset() if tensor.__node__.where is None else _loop_names(tensor.__node__.where[0].co_filename)
     return next((each for each in names if each not in passing), names[0])
 
 

@@ -97,10 +97,10 @@ class Updates:
 
     def _clipped(self, parameters: Any, max_norm: float, norm_type: float = 2.0, *more: Any, **named: Any) -> Any:
         given = [parameters] if hasattr(parameters, "grad") else list(parameters)
-        before = [each.grad.node for each in given if each.grad is not None]
+        before = [each.grad.__node__ for each in given if each.grad is not None]
         norm = self._clipping(given, max_norm, norm_type, *more, **named)
         if norm_type == 2:
-            after = [each.grad.node for each in given if each.grad is not None]
+            after = [each.grad.__node__ for each in given if each.grad is not None]
             clip = Clip(float(max_norm), dict(zip(after, before, strict=True)))
             self._clips.update(dict.fromkeys(after, clip))
         return norm
@@ -114,13 +114,15 @@ class Updates:
             fewer = len(given) < len(group["params"])
             if rule is None or fewer or (first and optimizer.state) or len(args) > 1 or named:
                 self._without.add(id(optimizer))
-            groups.append((given, [each.node for each in given], [each.grad.node for each in given], group["lr"], rule))
+            groups.append(
+                (given, [each.__node__ for each in given], [each.grad.__node__ for each in given], group["lr"], rule)
+            )
         self._begun[id(optimizer)] = (next_serial(), groups)
 
     def _after(self, optimizer: Any, *_: Any) -> None:
         first, groups = self._begun.pop(id(optimizer))
         made = [
-            Group(before, grads, [p.node for p in given], rate, rule) for given, before, grads, rate, rule in groups
+            Group(before, grads, [p.__node__ for p in given], rate, rule) for given, before, grads, rate, rule in groups
         ]
         gradients = {node for group in made for node in group.gradients}
         clips = [self._clips[each] for each in gradients if each in self._clips]

@@ -455,13 +455,13 @@ class Writer:
             return [value for _, _, value in self.results]
         gone = self.gone()
         for tensor in gone:  # their last round is like the others, but nothing reads it
-            step = self.top.value(tensor.node).step
+            step = self.top.value(tensor.__node__).step
             if step is not None:
                 step.stays = True
         for tensor, (target, value) in self.gradients.items():
             if tensor in gone:
                 continue
-            node = None if tensor._grad is None else tensor._grad.node
+            node = None if tensor._grad is None else tensor._grad.__node__
             if node is not None:
                 value = self.top.value(node)
             if value.wanted is None:
@@ -469,7 +469,9 @@ class Writer:
             self.results.append((target, node, value))
         gradients = {value.wanted: value for _, _, value in self.results}
         owners = [
-            tensor.node for tensor, first in self.text.first.items() if tensor.node is not first and tensor not in gone
+            tensor.__node__
+            for tensor, first in self.text.first.items()
+            if tensor.__node__ is not first and tensor not in gone
         ]
         back = [node for node in dict.fromkeys([*owners, *self.story.shown]) if not self.intermediate(node)]
         lists: dict[str, Value] = {}
@@ -520,7 +522,7 @@ class Writer:
             return True
         if node in self.top.values or node not in owners_of(self.top, node):
             return False
-        if node.holder is not None and node.tensor.versions.count and not node.requires_grad:
+        if node.holder is not None and node.tensor.__versions__.count and not node.requires_grad:
             return False
         back = {value.wanted for each in self.top.functions for value in each.returned.values()}
         return self.text.name_of(node) not in back
@@ -560,7 +562,7 @@ def _all_nodes(story: Story) -> list[Node]:
             roots += [each for each in event.what.cotangents if each is not None]
             roots += [each for each in event.what.after.values() if each is not None]
     tensors = dict.fromkeys(story.owners.values())
-    roots += [each.node for tensor in tensors for each in (tensor, tensor._grad) if each is not None]
+    roots += [each.__node__ for tensor in tensors for each in (tensor, tensor._grad) if each is not None]
     roots += [each for unpacked in story.unpacked.values() for each in unpacked.values()]
     return reachable(roots, lambda node: node.inputs)
 

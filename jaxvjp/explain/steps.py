@@ -165,7 +165,7 @@ class Steps:
         if not walks:
             return []
         # What nothing reads again may be written for the last time before others are trained.
-        cuts |= {tensor.node.serial for tensor, leaf in self.text.first.items() if tensor.node is not leaf}
+        cuts |= {tensor.__node__.serial for tensor, leaf in self.text.first.items() if tensor.__node__ is not leaf}
         ends = [ended for _, ended in spans]
         free = [each for each in sorted(cuts) if min(ends) <= each < max(ends)]
         free = [each for each in free if not any(begun <= each < ended for begun, ended in spans)]
@@ -299,7 +299,7 @@ class Steps:
     def _initial(self, node: Node) -> bool:
         """Whether a node is a parameter as it was made: it is written later, and was computed from nothing trained."""
         owner = self.story.owners.get(node)
-        if owner is None or self.text.first[owner] is not node or owner.node is node:
+        if owner is None or self.text.first[owner] is not node or owner.__node__ is node:
             return False
         sources = reachable([node], self.inputs)
         return not any(

@@ -155,19 +155,19 @@ class Recorder:
         # Reading a view of a written tensor records the view again, without a line of the user's.
         shown = [node for node in names if self.first < node.serial < last]
         for tensor in list(dict.fromkeys(self.owners.values())):
-            self.owners.setdefault(tensor.node, tensor)
+            self.owners.setdefault(tensor.__node__, tensor)
         starts = [*shown, *self.owners]
         for event in self.events:
             if isinstance(event.what, Walked):
                 starts += [*event.what.roots, *[each for each in event.what.after.values() if each is not None]]
                 starts += [each for each in event.what.cotangents if each is not None]
-        starts += [tensor._grad.node for tensor in self.owners.values() if tensor._grad is not None]
+        starts += [tensor._grad.__node__ for tensor in self.owners.values() if tensor._grad is not None]
         starts += [each for replaced in self.unpacked.values() for each in replaced.values()]
         nodes = reachable(starts, lambda node: (*node.inputs, *(node.edges or ())))
         kept = [Kept(node, node.inputs, node.edges) for node in nodes if node.inputs]
         told = (self.owners, self.gradients, self.pulled, self.unpacked)
         calls = sorted(self.calls.ended, key=lambda each: each.first)
-        every = {tensor.node: own for tensor, own in all_names_in(variables).items()}
+        every = {tensor.__node__: own for tensor, own in all_names_in(variables).items()}
         return Story(self.events, names, tensors, shown, *told, kept, False, self.watch, calls, every)
 
 
@@ -176,7 +176,7 @@ def _named(variables: Mapping[str, Any]) -> tuple[dict[Tensor, str], dict[Node, 
     tensors = names_in(variables)
     names: dict[Node, str] = {}
     for tensor, name in tensors.items():
-        names.setdefault(tensor.node, name)
+        names.setdefault(tensor.__node__, name)
     return tensors, names
 
 
@@ -185,7 +185,7 @@ def story_of(result: Tensor, gradient: Tensor | None, frame: Any) -> Story:
 
     RuntimeError for a tensor without a graph, a leaf, and a graph that was freed.
     """
-    node = result.node
+    node = result.__node__
     if not node.requires_grad:
         raise RuntimeError(
             "there is no graph to explain: this tensor requires no gradient\n"
@@ -214,7 +214,7 @@ def story_of(result: Tensor, gradient: Tensor | None, frame: Any) -> Story:
     leaves = [each for each in nodes if each.is_leaf]
     tensors, names = _named({} if frame is None else variables_of(frame))
     none: dict[Node, None] = dict.fromkeys(leaves)
-    v = None if gradient is None else gradient.node
+    v = None if gradient is None else gradient.__node__
     walked = Walked([node], [v], none, none, none, 0, False)
     unpacked: dict[Node, dict[Any, Node]] = {
         each: {each.inputs[place]: kept for place, kept in each.packed(False).items()}

@@ -157,7 +157,7 @@ class Text:
         kind = "view" if node.operation.write is not None else "write" if node.operation is put else ""
         name = assigned(node.where, index, kind) or assigned(node.where, kind=kind)
         written = node.tensor
-        if name is not None and written is not None and written.versions.count:
+        if name is not None and written is not None and written.__versions__.count:
             return self._lasting(written, node) or name  # not `m`, where it is of `for m in momenta`
         return name or own
 

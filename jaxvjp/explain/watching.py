@@ -210,15 +210,19 @@ class Watch:
         shown = list(named.values())
         memories: dict[int, Memory] = {}
         for tensor, names in shown[:NAMED]:
-            key = tensor if tensor._storage is None else tensor._storage
+            key = tensor if tensor.__storage__ is None else tensor.__storage__
             if id(key) not in memories:
                 memories[id(key)] = self._memory(tensor)
             memories[id(key)].aliases.append(alias_of(tensor, names))
         return list(memories.values()), max(0, len(shown) - NAMED)
 
     def _memory(self, tensor: Tensor) -> Memory:
-        contents = tensor._node if tensor._storage is None else tensor._storage.contents
-        shared = None if tensor._storage is None or tensor._storage.shared is None else tensor._storage.shared.bytes()
+        contents = tensor.__shown__ if tensor.__storage__ is None else tensor.__storage__.contents
+        shared = (
+            None
+            if tensor.__storage__ is None or tensor.__storage__.shared is None
+            else tensor.__storage__.shared.bytes()
+        )
         size, value = memory_of(contents).size, contents.value
         if shared is not None:  # NumPy may have written it since
             return Memory(size, shared.view(contents.aval.dtype.numpy)[:CELLS].copy(), None, True, True, [])
@@ -249,21 +253,21 @@ def in_memory(contents: Node) -> np.ndarray[Any, Any]:
 
 def alias_of(tensor: Tensor, names: Sequence[str]) -> Alias:
     """What is seen of a tensor, without having it notice what others have written to its memory."""
-    node, base, storage = tensor._node, tensor._base_tensor, tensor._storage
-    versions = (tensor if base is None else base)._versions
+    node, base, storage = tensor.__shown__, tensor.__base_tensor__, tensor.__storage__
+    versions = (tensor if base is None else base).__own_versions__
     requires_grad = node.requires_grad
     anew = False
-    if base is not None and base._node.requires_grad and node.aval.dtype.differentiable:
+    if base is not None and base.__shown__.requires_grad and node.aval.dtype.differentiable:
         requires_grad = True
-        written = storage is not None and storage.version != tensor._seen
+        written = storage is not None and storage.version != tensor.__seen__
         anew = (
-            written and versions is not None and versions.count != tensor._counted and not tensor._marked
+            written and versions is not None and versions.count != tensor.__counted__ and not tensor.__marked__
         )  # it is taken again when it is read
     leaf = ends_here(node) and not anew
     grad_fn = "" if leaf else "AsStridedBackward0" if anew else node.gradient_name
     places = None
-    if has_layout(tensor.path) and not tensor._conjugated():
-        own, whole = tensor._layout(), memory_of(node if storage is None else storage.contents)
+    if has_layout(tensor.__view_path__) and not tensor.__conjugated__():
+        own, whole = tensor.__layout__(), memory_of(node if storage is None else storage.contents)
         places = None if own.itemsize != whole.itemsize else places_of(own)
     count = 0 if versions is None else versions.count
     seen = tuple(node.aval.shape), node.aval.dtype.name, requires_grad, leaf, grad_fn, count

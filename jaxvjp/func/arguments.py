@@ -98,7 +98,7 @@ def assembled(found: list[list[Node | None]], outputs: list[Tensor], inputs: lis
 
 
 def _block(found: Node | None, output: Tensor, argument: Tensor) -> Node:
-    aval = output.node.aval.shaped((*output.shape, *argument.shape))
+    aval = output.__node__.aval.shaped((*output.shape, *argument.shape))
     return constant(0, aval) if found is None else found
 
 

@@ -147,16 +147,16 @@ def _batched(name: str, batch: Batch, returned: Any, out_dims: Any) -> Any:
             f"`outputs`. out_dims has structure {told(flattened(out_dims)[1])} but outputs has structure "
             f"{told(structure)}."
         )
-    inside = batch.inside([each.node for each in outputs if isinstance(each, Tensor)])
+    inside = batch.inside([each.__node__ for each in outputs if isinstance(each, Tensor)])
     differing = {*inside, *batch.examples}
     axes: dict[int, int] = {}
     for position, (each, dim) in enumerate(zip(outputs, dims, strict=True)):
         if dim is None:
-            if isinstance(each, Tensor) and each.node in differing:
+            if isinstance(each, Tensor) and each.__node__ in differing:
                 raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
         elif isinstance(each, Tensor):
             axis = wrapped_dim(dim, each.ndim + 1)
-            found = batch.viewed(each, axis, each.node in differing) if batch.chunk is None else None
+            found = batch.viewed(each, axis, each.__node__ in differing) if batch.chunk is None else None
             if found is None:
                 axes[position] = axis
             else:
@@ -166,7 +166,7 @@ def _batched(name: str, batch: Batch, returned: Any, out_dims: Any) -> Any:
                 f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(each)}. Did you mean to set "
                 "out_dims= to None for output?"
             )
-    nodes = [outputs[position].node for position in axes]
+    nodes = [outputs[position].__node__ for position in axes]
     nodes = batch.batches(nodes, list(axes.values()), inside if len(axes) == len(outputs) else None)
     for position, node in zip(axes, nodes, strict=True):
         outputs[position] = wrap(node)

@@ -74,7 +74,7 @@ def _pushed(
         output, aux = with_aux(func(*unflattened(structure, made)), has_aux, JVP)
         outputs, output_structure = flattened(output)
         check_tensors(outputs, JVP)
-        nodes = [each.node for each in outputs]
+        nodes = [each.__node__ for each in outputs]
         pushed = duals.tangents_of(nodes)
         if strict and None in pushed:
             raise RuntimeError(
@@ -100,7 +100,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         made = [duals.make(each, each) for each in flat]
         output = func(*unflattened(structure, made))
         outputs, output_structure = flattened(output)
-        starts, nodes = [each.node for each in made], [each.node for each in outputs]
+        starts, nodes = [each.__node__ for each in made], [each.__node__ for each in outputs]
         push = duals.linear(nodes)
 
     def linear(*tangents: Any) -> Any:
@@ -117,7 +117,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
                         f"tangent:{position} with {what} {own} in flattened pytree doesn't match the {what} {wanted} "
                         "of the corresponding primal."
                     )
-        pushed = push({start: each.node for start, each in zip(starts, given, strict=True)})
+        pushed = push({start: each.__node__ for start, each in zip(starts, given, strict=True)})
         results = [wrap(zeros_of(node) if each is None else each) for node, each in zip(nodes, pushed, strict=True)]
         return unflattened(output_structure, results)
 

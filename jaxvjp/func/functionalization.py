@@ -45,8 +45,8 @@ def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
     With `recurse` through all transforms under way, else through the innermost. Counterpart of
     `torch.func.debug_unwrap`.
     """
-    node = tensor.node
+    node = tensor.__node__
     for batch in reversed(transforming().batches if recurse else transforming().batches[-1:]):
         if batch.holds(node):
             (node,) = batch.batches([node], [0])
-    return tensor if node is tensor.node and not transforming().depth else wrap(detached(node))
+    return tensor if node is tensor.__node__ and not transforming().depth else wrap(detached(node))

@@ -154,7 +154,7 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Tensor], dict[s
     for name, first in states[0].items():
         if len({each[name].requires_grad for each in states}) > 1:
             raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
-        stacked = wrap(record(stack, tuple([each[name].detach().node for each in states]), (0, (len(states),))))
+        stacked = wrap(record(stack, tuple([each[name].detach().__node__ for each in states]), (0, (len(states),))))
         is_parameter = first.requires_grad if own is None else name in own
         (parameters if is_parameter else buffers)[name] = stacked.requires_grad_(first.requires_grad)
     return parameters, buffers

@@ -113,8 +113,8 @@ def _fresh(variables: Variables, tree: Any) -> Any:
 def _pulled(variables: Variables, outputs: list[Tensor], cotangents: Sequence[Node | None], chosen: Any) -> Any:
     """The cotangents of the tensors in `chosen`, in its structure; zeros for one that no output depends on."""
     leaves, structure = flattened(chosen)
-    inputs = [each.node for each in leaves]
-    roots = [each.node for each in outputs]
+    inputs = [each.__node__ for each in leaves]
+    roots = [each.__node__ for each in outputs]
     found = variables.pulled(lambda: differentiable_gradients(roots, cotangents, inputs)).gradients
     return unflattened(structure, [wrap(found[each] if each in found else zeros_of(each)) for each in inputs])
 
@@ -166,7 +166,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
                     f"output[{position}] has a shape of {each.shape}."
                 )
         with outside_inference(), tracking(True):
-            nodes = [each.to(output.dtype).node for each, output in zip(given, outputs, strict=True)]
+            nodes = [each.to(output.dtype).__node__ for each, output in zip(given, outputs, strict=True)]
             pulled = _pulled(variables, outputs, nodes, chosen)
         return _results(variables, pulled)
 
@@ -209,7 +209,7 @@ def jacrev(
             check_tensors(outputs, "vjp(f, *primals)")
             check_real("jacrev", outputs, "outputs")
             inputs, chosen_structure = flattened(chosen)
-            roots, leaves = [each.node for each in outputs], [each.node for each in inputs]
+            roots, leaves = [each.__node__ for each in outputs], [each.__node__ for each in inputs]
             found = variables.pulled(lambda: rows(roots, leaves, True, chunk_size))
             by_output = assembled(found, outputs, inputs, chosen_structure)
         blocks = _results(variables, unflattened(structure, by_output))

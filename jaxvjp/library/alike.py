@@ -21,16 +21,16 @@ _numbers: WeakKeyDictionary[Node, Any] = WeakKeyDictionary()
 def number_shown(tensor: Tensor) -> Any:
     """What stands for the number of `tensor`: equal for tensors that are known to hold the same one. While a step is
     staged nothing is known: its program serves later calls, too."""
-    return tensor.node if staging().journal is not None else _numbers.get(tensor.node, tensor.node)
+    return tensor.__node__ if staging().journal is not None else _numbers.get(tensor.__node__, tensor.__node__)
 
 
 def note_number(tensor: Tensor, number: Any) -> None:
     """Notes that `number`, any object, stands for what `tensor` holds."""
     if staging().journal is None:
-        _numbers[tensor.node] = number
+        _numbers[tensor.__node__] = number
 
 
 def compute(tensors: list[Tensor]) -> None:
     """Computes the values of tensors in one program, except in a step that is being staged."""
     if staging().journal is None and not transforming().depth:
-        evaluate([each.node for each in tensors])
+        evaluate([each.__node__ for each in tensors])

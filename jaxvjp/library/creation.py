@@ -85,7 +85,7 @@ def tensor(
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'\nA tensor is made of numbers.")
     if isinstance(data, Tensor):
         device = data.device if device is None else device
-        array: Any = nothing(data.shape) if data.is_meta and place(device) is META else np.asarray(data.value)
+        array: Any = nothing(data.shape) if data.is_meta and place(device) is META else np.asarray(data.__value__)
         own = data.dtype
     elif isinstance(data, np.ndarray | np.generic):
         array = np.array(data)  # a copy: JAX may share the memory, which the caller may change
@@ -187,8 +187,10 @@ def empty_strided(size: Sequence[int], stride: Sequence[int], **named: Any) -> T
     made = empty(layout.shape, **named)
     if layout.dense:
         return laid(made, layout.strides)
-    memory = node_of_value(_unfilled((layout.reach[1],), made.dtype.numpy), made.node.aval.shaped((layout.reach[1],)))
-    made.place(new_storage(memory), (strided_step(memory, layout.shape, layout.strides, 0),))
+    memory = node_of_value(
+        _unfilled((layout.reach[1],), made.dtype.numpy), made.__node__.aval.shaped((layout.reach[1],))
+    )
+    made.__place__(new_storage(memory), (strided_step(memory, layout.shape, layout.strides, 0),))
     return made
 
 

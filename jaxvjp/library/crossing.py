@@ -74,7 +74,7 @@ def to_torch(self: Tensor, *, copy: bool = False) -> Any:
     except ImportError as error:
         raise ImportError("to_torch needs torch: pip install 'jaxvjp[compare]'") from error
     _check_leaf(self)
-    crossed = torch.from_dlpack(self.value)
+    crossed = torch.from_dlpack(self.__value__)
     crossed = (crossed.clone() if copy else crossed).requires_grad_(self.requires_grad)
     if self.is_leaf and self.grad is not None:
         crossed.grad = to_torch(self.grad.detach(), copy=copy)
@@ -208,13 +208,15 @@ def _dlpack(self: Tensor, **arguments: Any) -> Any:
         raise AssertionError("stream should be None on cpu.")
     if self.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-    shared = self.numpy() if self.is_cpu else self.value
-    return (shared if isinstance(shared, np.ndarray) and shared.flags.writeable else self.value).__dlpack__(**arguments)
+    shared = self.numpy() if self.is_cpu else self.__value__
+    return (shared if isinstance(shared, np.ndarray) and shared.flags.writeable else self.__value__).__dlpack__(
+        **arguments
+    )
 
 
 def _dlpack_device(self: Tensor) -> Any:
     """The value's device in DLPack's numbers."""
-    value: Any = self.value
+    value: Any = self.__value__
     return value.__dlpack_device__()
 
 
@@ -240,8 +242,8 @@ def _rebuilt(
     tensor = tensor_of(array, dtype=own, requires_grad=requires_grad)
     if strides is not None:
         laid(tensor, strides)
-    tensor.versions.count = 1  # as in torch, which fills it by `set_`
-    tensor._count_for(tensor.node)
+    tensor.__versions__.count = 1  # as in torch, which fills it by `set_`
+    tensor.__count_for__(tensor.__node__)
     rebuilt: Tensor = with_state(of_class(tensor, kind or Tensor), state)
     return rebuilt
 
@@ -249,9 +251,9 @@ def _rebuilt(
 def _reduced(self: Tensor, _protocol: Any) -> tuple[Any, ...]:
     """What `pickle` writes: type, value, dtype, `requires_grad` and the user's attributes, neither graph nor `.grad`,
     as in torch."""
-    layout, state = self._layout(), state_of(self)
+    layout, state = self.__layout__(), state_of(self)
     rest = () if type(self) is Tensor and layout.contiguous and not state else (type(self), like(layout), state)
-    return _rebuilt, (np.asarray(self.value), self.dtype, self.requires_grad, *rest)
+    return _rebuilt, (np.asarray(self.__value__), self.dtype, self.requires_grad, *rest)
 
 
 OWN = frozenset([name for each in Tensor.__mro__ for name in getattr(each, "__annotations__", ())])
@@ -290,8 +292,8 @@ def with_state(made: Any, state: Any) -> Any:
 def _copied(self: Tensor) -> Tensor:
     """What `copy.copy` gives: another tensor on the same storage, with the same attributes."""
     alias = self.data.requires_grad_(self.requires_grad)
-    alias.versions.count = 1
-    alias._count_for(alias.node)
+    alias.__versions__.count = 1
+    alias.__count_for__(alias.__node__)
     copied: Tensor = with_state(of_class(alias, type(self)), state_of(self))
     return copied
 
@@ -306,13 +308,13 @@ def _deeply_copied(self: Tensor, memo: dict[int, Any]) -> Tensor:
             "This one was computed from a tensor that requires a gradient; `x.detach()` has a value and no graph."
         )
     if id(self) not in memo:
-        made = wrap_unlinked(node_of_value(self.value, self.node.aval, self.requires_grad))
-        hold(made.node, made)
-        if self._storage is not None:
-            memo.setdefault(id(self._storage), new_storage(detached(self.contents)))
-            made.place(memo[id(self._storage)], self.path)
-        made.versions.count = 1  # torch fills the copy by `set_`, which counts
-        made._count_for(made._node)
+        made = wrap_unlinked(node_of_value(self.__value__, self.__node__.aval, self.requires_grad))
+        hold(made.__node__, made)
+        if self.__storage__ is not None:
+            memo.setdefault(id(self.__storage__), new_storage(detached(self.__contents__)))
+            made.__place__(memo[id(self.__storage__)], self.__view_path__)
+        made.__versions__.count = 1  # torch fills the copy by `set_`, which counts
+        made.__count_for__(made.__shown__)
         made = of_class(made, type(self))
         given, slots = _attributes(self)
         made.__dict__.update(deepcopy(given, memo))
@@ -380,8 +382,8 @@ def from_numpy(ndarray: Any) -> Tensor:
     else:
         length = layout.reach[1]
         whole = np.lib.stride_tricks.as_strided(ndarray, (length,), (ndarray.itemsize,))
-        memory = node_of_value(np.array(whole), made.node.aval.shaped((length,)))
-        made.place(new_storage(memory), (strided_step(memory, *layout[:3]),))
+        memory = node_of_value(np.array(whole), made.__node__.aval.shaped((length,)))
+        made.__place__(new_storage(memory), (strided_step(memory, *layout[:3]),))
     owner = owner_of(ndarray)
     if made.is_cpu and ndarray.flags.writeable and owner.flags.forc:
         share(made.storage, owner, address(ndarray) - address(owner))
@@ -392,7 +394,7 @@ def _shown(array: Any, memory: Storage, begins: int) -> Tensor:
     """A tensor on a storage that shares the array's memory, where `array` is in it."""
     made: Tensor = tensor_of(np.empty(0, array.dtype))
     strides = tuple([each // array.itemsize for each in array.strides])
-    made.move(memory, (strided_step(memory.contents, array.shape, strides, begins),))
+    made.__move__(memory, (strided_step(memory.contents, array.shape, strides, begins),))
     return made
 
 

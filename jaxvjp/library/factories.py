@@ -138,7 +138,7 @@ def factory(make: Callable[..., tuple[Any, Dtype]], of: str = "function") -> Cal
             array = np.reshape(array, out.shape)
         made = new_leaf(array, own, requires_grad, device)
         if memory_format is not None:
-            laid(made, memory_format.strides(made._layout()))
+            laid(made, memory_format.strides(made.__layout__()))
         return made if out is None else write_out(out, made, COUNTED if make.__name__ == "arange" else "")
 
     create.__name__ = create.__qualname__ = make.__name__
@@ -153,7 +153,7 @@ def factory(make: Callable[..., tuple[Any, Dtype]], of: str = "function") -> Cal
 
 def laid(made: Tensor, strides: tuple[int, ...]) -> Tensor:
     """`made`, a new leaf, as if its elements lay in memory by these strides, which leave no gaps."""
-    made.node.aval = made.node.aval.laid(strides)
+    made.__node__.aval = made.__node__.aval.laid(strides)
     return made
 
 
@@ -165,10 +165,10 @@ def drawn_by(input: Tensor, form: memory_format) -> dict[str, Any]:
     """
     if transforming().batches:
         batch = transforming().batches[-1]
-        if len(transforming().batches) > 1 or not batch.holds(input.node) or not batch.random_differs():
+        if len(transforming().batches) > 1 or not batch.holds(input.__node__) or not batch.random_differs():
             return {}
         input = batch.whole(input)
-    strides = form.strides(input._layout())
+    strides = form.strides(input.__layout__())
     return {} if strides == contiguous_strides(tuple(input.shape)) else {"strides": strides}
 
 
@@ -194,17 +194,17 @@ def like(create: Callable[..., Tensor], random: bool = False) -> Callable[..., T
             return made
 
         form = memory_format or preserve_format
-        otherwise = input.node.aval.strides or form is not preserve_format
-        strides = form.strides(input._layout()) if otherwise else None
+        otherwise = input.__node__.aval.strides or form is not preserve_format
+        strides = form.strides(input.__layout__()) if otherwise else None
         if random:  # which `create` itself makes per example
             named |= drawn_by(input, form)
             made = filled(input.shape)
         else:
-            made = per_example(input.shape, filled, lambda batch: batch.holds(input.node))
-        if strides is not None and made.node.operation is None:
+            made = per_example(input.shape, filled, lambda batch: batch.holds(input.__node__))
+        if strides is not None and made.__node__.operation is None:
             laid(made, strides)
-        if type(input.node.device) is OnMesh and device is None:  # laid out as `input` is
-            made = wrap(moved(made.detach().node, input.node.device)).requires_grad_(made.requires_grad)
+        if type(input.__node__.device) is OnMesh and device is None:  # laid out as `input` is
+            made = wrap(moved(made.detach().__node__, input.__node__.device)).requires_grad_(made.requires_grad)
         return made
 
     create_like.__name__ = create_like.__qualname__ = name
@@ -236,7 +236,7 @@ def new_method(create: Callable[..., Tensor], name: str) -> Callable[..., Tensor
         if name not in ("full", "empty_strided"):
             arguments = (sizes(name, arguments),)
         copied = name != "empty_strided"  # which would not keep the strides
-        return per_example(tuple(arguments[0]), made, lambda batch: batch.holds(self.node), copied=copied)
+        return per_example(tuple(arguments[0]), made, lambda batch: batch.holds(self.__node__), copied=copied)
 
     method.__name__ = method.__qualname__ = f"new_{name}"
     show_signature(method, method, create)

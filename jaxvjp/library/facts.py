@@ -55,13 +55,13 @@ def is_inference(input: Tensor) -> bool:
 @public()
 def is_conj(input: Tensor) -> bool:
     """Whether it is a conjugated view, `x.conj()`. Counterpart of `torch.is_conj`."""
-    return input.dtype.is_complex and input._conjugated()
+    return input.dtype.is_complex and input.__conjugated__()
 
 
 @public()
 def is_neg(input: Tensor) -> bool:
     """Whether it is a negated view, the imaginary part of a conjugated one. Counterpart of `torch.is_neg`."""
-    return not input.dtype.is_complex and input._conjugated()
+    return not input.dtype.is_complex and input.__conjugated__()
 
 
 @public()

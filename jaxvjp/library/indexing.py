@@ -65,11 +65,11 @@ class Key(NamedTuple):
         found: dict[int, Node] = {}
         for dim, tensor in self.picks.items():
             if _is_mask(tensor):
-                unreadable(tensor.node, MASKED)
-                for place, each in enumerate(np.nonzero(np.asarray(tensor.value)), dim):
+                unreadable(tensor.__node__, MASKED)
+                for place, each in enumerate(np.nonzero(np.asarray(tensor.__value__)), dim):
                     found[place] = node_of_value(each.astype(np.int64), Aval(each.shape, int64))
             else:
-                found[dim] = tensor.node
+                found[dim] = tensor.__node__
         shapes = [each.aval.shape for each in found.values()]
         try:
             np.broadcast_shapes(*shapes)
@@ -99,14 +99,14 @@ def getitem(self: Tensor, key: Any) -> Tensor:
     """
     steps: tuple[Step, ...]
     if type(key) is int:  # the usual case in a loop; not remembered, as there are many
-        shape = self._node.aval.shape
+        shape = self.__shown__.aval.shape
         if shape and -shape[0] <= key < shape[0]:
             step = _steps(shape, FIRST)[0].anew()
             step.operands[0].value = key if key >= 0 else key + shape[0]
             return taken(self, (step,))
     marks = _marks(key if type(key) is tuple else (key,))
     if marks is not None:
-        steps = tuple([step.anew() for step in _steps(self._node.aval.shape, marks)])
+        steps = tuple([step.anew() for step in _steps(self.__shown__.aval.shape, marks)])
     else:
         parsed = _parse(self.shape, key)
         steps = tuple(parsed.steps)
@@ -122,7 +122,7 @@ def getitem(self: Tensor, key: Any) -> Tensor:
 
 def _shown_at(tensor: Tensor, positions: tuple[Node, ...], pattern: tuple[bool, ...]) -> Node:
     """The node of a tensor of which these positions are read: of memory that NumPy has, too, only they are compared."""
-    if tensor._storage is None or tensor._storage.shared is None or any(each.value is None for each in positions):
+    if tensor.__storage__ is None or tensor.__storage__.shared is None or any(each.value is None for each in positions):
         return shown(tensor)
     given = iter(positions)
     return shown(tensor, (), tuple([readonly_array_of(next(given)) if each else slice(None) for each in pattern]))
@@ -153,7 +153,7 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     whole = all(step.operation is alias for step in parsed.steps)  # torch writes these without taking a view
     part = self if whole else view(self, *parsed.steps)
     if not parsed.picks:
-        if isinstance(value, Tensor) and value._base_tensor is not None and value.ndim < part.ndim:
+        if isinstance(value, Tensor) and value.__base_tensor__ is not None and value.ndim < part.ndim:
             value = value.expand(part.shape)  # torch does, and finds no overlap with what is expanded
         apply_in_place(assigned, part, (value,))
         return
@@ -166,7 +166,9 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
 @public("method function")
 def index_put_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
     """Writes `values` at `indices`, or adds them there, in place; counterpart of `torch.Tensor.index_put_`."""
-    if any(isinstance(each, Tensor) and (each is input or each.shares_memory(input)) for each in (*indices, values)):
+    if any(
+        isinstance(each, Tensor) and (each is input or each.__shares_memory__(input)) for each in (*indices, values)
+    ):
         raise RuntimeError(OVERLAP)
     _put(
         input, _parse(input.shape, tuple(slice(None) if each is None else each for each in indices)), values, accumulate
@@ -188,7 +190,7 @@ def index_put_method(
 def _put(part: Tensor, key: Key, value: Any, accumulate: bool = False) -> None:
     operation, operands, static = _putting(part, key, value, accumulate)
     if isinstance(value, Tensor) and value.numel() != 1:  # torch reads a single number before it writes
-        part.check_overlap(value)
+        part.__check_overlap__(value)
     apply_in_place(operation, part, operands, static)
 
 
@@ -199,13 +201,14 @@ def _putting(part: Tensor, key: Key, value: Any, accumulate: bool) -> tuple[Op, 
     tensors: tuple[Node, ...]
     static: tuple[Any, ...]
     if masked is not None:
-        operation, tensors, static = masked_put, (masked[1].node,), (masked[0],)
+        operation, tensors, static = masked_put, (masked[1].__node__,), (masked[0],)
     else:
         tensors, pattern = key.positions(part.ndim)
         operation, static = index_put, (pattern, accumulate)
     number = not isinstance(value, Tensor)
     placed = [
-        wrap_unlinked(each) for each in on_device(tensors if number else (value.node, *tensors), part.node.device)
+        wrap_unlinked(each)
+        for each in on_device(tensors if number else (value.__node__, *tensors), part.__node__.device)
     ]
     return operation, (value, *placed) if number else tuple(placed), static
 
@@ -360,7 +363,7 @@ def _range(part: slice, dim: int, size: int) -> list[Step]:
 def _check_pick(tensor: Tensor, dim: int, sizes: list[int]) -> None:
     """IndexError if positions or a mask in a key do not fit a view of `sizes` from `dim` on."""
     if not _is_mask(tensor):
-        inspect(tensor.node, partial(_check_positions, size=sizes[dim], dim=dim))
+        inspect(tensor.__node__, partial(_check_positions, size=sizes[dim], dim=dim))
         return
     for place, size in enumerate(tensor.shape):
         if size != sizes[dim + place]:

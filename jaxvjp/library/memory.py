@@ -27,7 +27,7 @@ UNDERNEATH = "what is known of the tensor's storage; a copy of it is a recorded 
 def is_contiguous(self: Tensor, memory_format: memory_format = contiguous_format) -> bool:
     """Whether the elements lie in memory in their order, or in that of a format. As `torch.Tensor.is_contiguous`."""
     _check_format(self, memory_format, "querying is_contiguous inside of vmap for memory_format other than {1}")
-    layout, order = self._layout(), memory_format.order
+    layout, order = self.__layout__(), memory_format.order
     if order is None:
         return layout.contiguous
     return len(layout.shape) == len(order) and layout.ordered(order)
@@ -35,7 +35,7 @@ def is_contiguous(self: Tensor, memory_format: memory_format = contiguous_format
 
 def _check_format(self: Tensor, form: memory_format, sentence: str) -> None:
     """RuntimeError, in torch's words, for an order of dimensions of one example of a batch, which has one more."""
-    if form.order is not None and any(batch.holds(self.node) for batch in transforming().batches):
+    if form.order is not None and any(batch.holds(self.__node__) for batch in transforming().batches):
         given = form.name.title().replace("_", "")
         raise RuntimeError("NYI: " + sentence.format(preserve_format, contiguous_format, given))
 
@@ -49,12 +49,12 @@ def contiguous(self: Tensor, memory_format: memory_format = contiguous_format) -
         given = type(memory_format).__name__
         raise TypeError(f"contiguous(): argument 'memory_format' must be torch.memory_format, not {given}")
     if memory_format is preserve_format:
-        if self._layout().contiguous:
+        if self.__layout__().contiguous:
             return self
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     _check_format(self, memory_format, "querying is_contiguous inside of vmap for memory_format other than {1}")
-    strides = memory_format.strides(self._layout())
-    return self if is_contiguous(self, memory_format) else wrap(record(laid, (self.node,), (strides,)))
+    strides = memory_format.strides(self.__layout__())
+    return self if is_contiguous(self, memory_format) else wrap(record(laid, (self.__node__,), (strides,)))
 
 
 @public("method function", name="clone")
@@ -64,13 +64,13 @@ def copy_of(input: Tensor, *, memory_format: memory_format | None = None) -> Ten
     It is laid out as the tensor is, where that leaves no gaps, or by another `memory_format`.
     """
     if memory_format is None or memory_format is preserve_format:
-        return wrap(record(clone, (input.node,)))
+        return wrap(record(clone, (input.__node__,)))
     _check_format(
         input,
         memory_format,
         "Tensor.clone(memory_format) inside vmap is only supported with memory_format {0} or {1} (got {2})",
     )
-    return wrap(record(laid, (input.node,), (memory_format.strides(input._layout()),)))
+    return wrap(record(laid, (input.__node__,), (memory_format.strides(input.__layout__()),)))
 
 
 @public("method")
@@ -132,19 +132,19 @@ def set_(
             f"Could not set tensor of type {CTYPES[given.dtype.name]} to a tensor of type {CTYPES[self.dtype.name]}\n"
             "Both have to be of one dtype; `source.to(x.dtype)` converts."
         )
-    self.check_writable()
+    self.__check_writable__()
     if grad_mode().enabled and self.requires_grad:
         raise RuntimeError("the derivative for 'set_' is not implemented.\nWrite `x = y`, or `x = x.detach()` first.")
     memory = given._storage if isinstance(given, Memory) else given.storage
     contiguous = size is None or stride is None or size_argument(stride) == contiguous_strides(size_argument(size))
     if isinstance(given, Tensor) and size is None:
-        path = given.path
+        path = given.__view_path__
     elif memory.contents.aval.dtype is not self.dtype and contiguous:  # its bytes are read as others
         part = whole(memory, self.dtype)
         if size is not None:
             shape = size_argument(size)
             part = part[storage_offset : storage_offset + math.prod(shape)].view(shape)
-        path = part.path
+        path = part.__view_path__
     else:
         shape = (math.prod(memory.contents.aval.shape),) if size is None else size_argument(size)
         strides = contiguous_strides(shape) if stride is None else size_argument(stride)
@@ -152,15 +152,15 @@ def set_(
         if further > 0 and shape != tuple(self.shape):
             memory = grown(memory, further)
         path = (strided_step(memory.contents, shape, strides, storage_offset),)
-    self.count_write(given.node.where if isinstance(given, Tensor) else None)
+    self.__count_write__(given.__node__.where if isinstance(given, Tensor) else None)
     self.storage.version += 1  # so that views of it are computed anew
-    shown = self.node
+    shown = self.__node__
     if shown.requires_grad and shown.is_leaf:  # it becomes another leaf, with the hooks of the tensor
         if shown.hooks is None:
             shown.hooks = {}
-        self._leaf = copy(leaf_identity_of(shown))
-        self._leaf.step_hooks = None
-    self.move(memory, path)
+        self.__leaf__ = copy(leaf_identity_of(shown))
+        self.__leaf__.step_hooks = None
+    self.__move__(memory, path)
     return self
 
 

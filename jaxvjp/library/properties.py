@@ -123,7 +123,7 @@ def result_type(*given: Any, **named: Any) -> Dtype:
     """What an operation on the two, tensors or numbers, gives; counterpart of `torch.result_type`."""
     both = (*given, *named.values())
     return common_dtype(
-        [each.node if isinstance(each, Tensor) else within_64_bits(python_number(each)) for each in both]
+        [each.__node__ if isinstance(each, Tensor) else within_64_bits(python_number(each)) for each in both]
     )
 
 
@@ -217,7 +217,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{input.dtype.legacy}'")
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
-    numbers = np.asarray(input.value)
+    numbers = np.asarray(input.__value__)
     if numbers.ndim != 1 or (numbers < 0).any():
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if weights is None:
@@ -227,7 +227,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     if not numbers.size:
         return new_leaf(np.zeros(minlength, np.int64), int64)
     own = weights.dtype if weights.dtype.is_floating_point and weights.dtype.itemsize == 4 else float64
-    return new_leaf(np.bincount(numbers, np.asarray(weights.detach().value), minlength), own)
+    return new_leaf(np.bincount(numbers, np.asarray(weights.detach().__value__), minlength), own)
 
 
 @public("function")

@@ -54,7 +54,7 @@ def _drawn(draw: Callable[..., Array], own: Dtype, generator: Generator | None, 
     """What `draw` gives for a generator and the values of the parameters."""
 
     def drawn(*given: Tensor) -> Tensor:
-        values = [np.asarray(each.detach().value) for each in given]
+        values = [np.asarray(each.detach().__value__) for each in given]
         shape = tuple(given[0].shape)
         return drawn_leaf(lambda source, _: draw(source, *values), shape, own, generator, given[0].device)
 

@@ -27,7 +27,7 @@ from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an arg
 def _in_batches(fill: Callable[[Tensor], Tensor], self: Tensor) -> Tensor:
     """`fill(self)`; inside `vmap` as `randomness` says. What is the same for all examples is drawn in their order."""
     inside = transforming().batches
-    if inside and not inside[-1].random_differs() and inside[-1].holds(self.node):
+    if inside and not inside[-1].random_differs() and inside[-1].holds(self.__node__):
         return apply_in_place(
             copy, self, (fill(new_leaf(nothing(tuple(self.shape), self.dtype.numpy), self.dtype)),), (False,)
         )
@@ -171,8 +171,8 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
     if isinstance(p, Tensor):
         for batch in transforming().batches[-1:]:
             differs = batch.random_differs()
-            if batch.holds(p.node):
-                if differs and not batch.holds(self.node):
+            if batch.holds(p.__node__):
+                if differs and not batch.holds(self.__node__):
                     raise RuntimeError(INCOMPATIBLE.format("bernoulli"))
             elif differs:
                 check_target(batch, self)

@@ -29,7 +29,7 @@ def _state(self: Generator) -> Tensor:
 
 def _set_state(self: Generator, new_state: Tensor) -> Generator:
     """Goes back to a state. Counterpart of `torch.Generator.set_state`."""
-    self.restore(np.asarray(new_state.value))
+    self.restore(np.asarray(new_state.__value__))
     return self
 
 
@@ -46,7 +46,7 @@ def get_rng_state() -> Tensor:
 @public("function")
 def set_rng_state(new_state: Tensor) -> None:
     """Goes back to a state of the generator; counterpart of `torch.set_rng_state`."""
-    default_generator.restore(np.asarray(new_state.value))
+    default_generator.restore(np.asarray(new_state.__value__))
 
 
 @contextmanager

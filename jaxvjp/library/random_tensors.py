@@ -178,7 +178,7 @@ def randint_like(input: Tensor, *bounds: Any, dtype: Dtype | None = None, **name
     given = dict(zip(("high",) if alone else ("low", "high"), bounds, strict=False)) | named
     low, high = int(given.pop("low", 0)), int(given.pop("high"))
     form = given.pop("memory_format", None) or preserve_format
-    strides = form.strides(input._layout())
+    strides = form.strides(input.__layout__())
     made = _integers(
         low,
         high,
@@ -188,7 +188,7 @@ def randint_like(input: Tensor, *bounds: Any, dtype: Dtype | None = None, **name
         **given,
         **drawn_by(input, form),
     )
-    return made if made.node.operation is not None else laid(made, strides)
+    return made if made.__node__.operation is not None else laid(made, strides)
 
 
 def _integers(
@@ -324,7 +324,7 @@ def normal(
 
     def draw(*given: Tensor) -> Tensor:
         by_name = dict(zip([name for name, _ in named_tensors], given, strict=True))
-        if "std" in by_name and np.min(np.asarray(by_name["std"].value).real, initial=0) < 0:
+        if "std" in by_name and np.min(np.asarray(by_name["std"].__value__).real, initial=0) < 0:
             raise RuntimeError("normal expects all elements of std >= 0.0")
         drawn = drawn_leaf(lambda source, n: source.normal(n, own), tuple(given[0].shape), own, generator)
         found: Tensor = drawn * by_name.get("std", std) + by_name.get("mean", mean)
@@ -337,8 +337,8 @@ def normal(
 
 def constant(drawn: Tensor, parameters: Sequence[Tensor], name: str) -> Tensor:
     """Drawn numbers as a function of `parameters`, with gradients of zeros."""
-    nodes = tuple([each.node for each in parameters])
-    return wrap(record(unaffected, (drawn.node, *nodes), (name, 0)))
+    nodes = tuple([each.__node__ for each in parameters])
+    return wrap(record(unaffected, (drawn.__node__, *nodes), (name, 0)))
 
 
 @public("function")
@@ -363,7 +363,7 @@ def bernoulli(
     draws = own if own is float64 else float32
 
     def draw(given: Tensor) -> Tensor:
-        chances = np.asarray(given.detach().value)
+        chances = np.asarray(given.detach().__value__)
         if ((chances < 0) | (chances > 1)).any():
             raise RuntimeError(
                 "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  "
@@ -395,7 +395,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
         raise NotImplementedError(f"\"poisson_cpu\" not implemented for '{input.dtype.legacy}'")
 
     def draw(given: Tensor) -> Tensor:
-        rates = np.asarray(given.detach().value).astype(np.float64).reshape(-1)
+        rates = np.asarray(given.detach().__value__).astype(np.float64).reshape(-1)
         if not (rates >= 0).all():
             raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
 
@@ -441,7 +441,7 @@ def multinomial(
 
 
 def _positions(input: Tensor, count: int, replacement: bool, generator: Generator | None) -> Tensor:
-    weights = np.asarray(input.detach().value)
+    weights = np.asarray(input.detach().__value__)
     if not np.isfinite(weights).all() or (weights < 0).any():
         if not replacement or count == 1:
             raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")

@@ -38,7 +38,7 @@ Array = np.ndarray[Any, Any]
 
 def _beside(input: Tensor, array: Array, own: dtype = int64) -> Tensor:
     """A leaf with the numbers of `array` on the device of `input`."""
-    place = input.node.aval.shaped(array.shape).device
+    place = input.__node__.aval.shaped(array.shape).device
     with jax.enable_x64(True):
         value = put(np.ascontiguousarray(array, own.numpy), place)
         return wrap(node_of_value(value, Aval(array.shape, own, place=place)))
@@ -47,11 +47,11 @@ def _beside(input: Tensor, array: Array, own: dtype = int64) -> Tensor:
 def _values(input: Tensor, name: str = "") -> Array:
     """The numbers; RuntimeError, in torch's words, where the shape of what `name` gives would differ by example."""
     unreadable(
-        input.node,
+        input.__node__,
         "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
         f"aten::{name}. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature.",
     )
-    return np.asarray(input.value)
+    return np.asarray(input.__value__)
 
 
 @public()
@@ -117,7 +117,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     shape = np.broadcast_shapes(input.shape, mask.shape)
     unreadable(
-        mask.node,
+        mask.__node__,
         "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for "
         "each batch this would return a differently shaped Tensor. Please file an issue at "
         "https://github.com/pytorch/pytorch/issues if you need this feature.",
@@ -224,7 +224,7 @@ def _told(
     values = _beside(input, found, input.dtype)
     if input.requires_grad:
         error = NotImplementedError, f"the derivative for '{name}' is not implemented."
-        values = wrap(record(refused, (input.node, values.node), (error,)))
+        values = wrap(record(refused, (input.__node__, values.__node__), (error,)))
     results = [values]
     if return_inverse:
         results.append(_beside(input, inverse))
@@ -288,7 +288,7 @@ def _quantile(name: str, row: Op) -> None:
         interpolation: str = "linear",
     ) -> Tensor:
         if isinstance(q, Tensor):
-            inspect(q.node, check)
+            inspect(q.__node__, check)
             if interpolation != "linear":
                 q = q.detach()  # a step function of q: torch gives it no gradient, not one of zeros
         elif not 0 <= q <= 1:

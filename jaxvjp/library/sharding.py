@@ -271,7 +271,7 @@ def _advice(shape: Sequence[int], count: int) -> str:
 def distribute(tensor: Tensor, place: OnMesh) -> Tensor:
     """`tensor` at that place, as an operation through which gradients flow."""
     Elsewhere.used = True
-    return wrap(moved(tensor.node, place))
+    return wrap(moved(tensor.__node__, place))
 
 
 def distribute_tensor(
@@ -302,13 +302,13 @@ def distribute_tensor(
             "`DTensor.from_local(x, mesh, placements)` passes gradients."
         )
     place = place_on(tensor.shape, mesh, placements)
-    if type(tensor.node.device) is OnMesh:
-        if tensor.node.device.mesh != mesh._mesh:
+    if type(tensor.__node__.device) is OnMesh:
+        if tensor.__node__.device.mesh != mesh._mesh:
             raise ValueError(
                 f"Cannot distribute a DTensor with device mesh {mesh_of(tensor)} to a different device mesh {mesh}.\n"
                 "Take its value from there first: `distribute_tensor(x.full_tensor(), mesh, placements)`."
             )
-        if tensor.node.device is not place:
+        if tensor.__node__.device is not place:
             raise ValueError(
                 f"Cannot distribute a DTensor with placements {placements_of(tensor)} "
                 f"to a different placements {placements}. do you want to call `redistribute` instead?"
@@ -316,10 +316,10 @@ def distribute_tensor(
         return tensor
     given = tensor
     if jax.process_count() > 1 and src_data_rank is not None:
-        evaluate([tensor.node])
+        evaluate([tensor.__node__])
         agree(f"distribute_tensor({told_of(tensor)})")
         with jax.enable_x64(True):
-            value = broadcast_one_to_all(np.asarray(tensor.value), jax.process_index() == src_data_rank)
+            value = broadcast_one_to_all(np.asarray(tensor.__value__), jax.process_index() == src_data_rank)
         given = tensor_of(np.asarray(value), dtype=tensor.dtype)
     with tracking(False):
         return distribute(given, place).detach().requires_grad_(tensor.requires_grad)
@@ -353,7 +353,7 @@ def current_mesh() -> DeviceMesh:
 
 def _laid_out(tensor: Tensor) -> NamedSharding:
     """How a tensor on a mesh is laid out; where XLA chose, it is computed first."""
-    node: Any = tensor.node
+    node: Any = tensor.__node__
     if node.device.spec is not None:
         return node.device.sharding  # type: ignore[no-any-return]
     evaluate([node])
@@ -362,7 +362,7 @@ def _laid_out(tensor: Tensor) -> NamedSharding:
 
 def mesh_of(self: Tensor) -> DeviceMesh:
     """The mesh that a tensor is on."""
-    own = self.node.device.mesh
+    own = self.__node__.device.mesh
     first = {each: at for at, each in enumerate(jax.devices(own.devices.flat[0].platform))}
     numbers = np.vectorize(first.__getitem__)(own.devices)
     named = not all(name == f"dim_{at}" for at, name in enumerate(own.axis_names))
@@ -376,7 +376,7 @@ def placements_of(self: Tensor) -> tuple[Placement, ...]:
     for dim, names in enumerate(sharding.spec):
         for name in () if names is None else (names,) if isinstance(names, str) else names:
             dims[name] = dim
-    return tuple(Shard(dims[each]) if each in dims else Replicate() for each in self.node.device.mesh.axis_names)
+    return tuple(Shard(dims[each]) if each in dims else Replicate() for each in self.__node__.device.mesh.axis_names)
 
 
 class OfMesh:
@@ -389,7 +389,7 @@ class OfMesh:
     def __get__(self, tensor: Any, owner: type) -> Any:
         if tensor is None:
             return self
-        if type(tensor.node.device) is not OnMesh:
+        if type(tensor.__node__.device) is not OnMesh:
             raise AttributeError(
                 f"'{owner.__name__}' object has no attribute '{self.name}'\n"
                 "The tensor is on no mesh: `distribute_tensor(x, mesh, placements)` puts it on one."
@@ -402,7 +402,7 @@ def full_tensor(self: Tensor, *, grad_placements: Any = None) -> Tensor:
 
     Counterpart of `torch.distributed.tensor.DTensor.full_tensor`.
     """
-    return wrap(moved(self.node, None))
+    return wrap(moved(self.__node__, None))
 
 
 def to_local(self: Tensor, *, grad_placements: Any = None) -> Tensor:
@@ -414,8 +414,8 @@ def to_local(self: Tensor, *, grad_placements: Any = None) -> Tensor:
         return full_tensor(self)
     if self.requires_grad and grad_mode().enabled:
         raise RuntimeError("to_local() of several processes passes no gradient here\nWrite `x.detach().to_local()`.")
-    evaluate([self.node])
-    value: Any = self.node.value
+    evaluate([self.__node__])
+    value: Any = self.__node__.value
     pieces = {str(each.index): each for each in value.addressable_shards}
     starts = [tuple(each.start or 0 for each in piece.index) for piece in pieces.values()]
     sizes = [piece.data.shape for piece in pieces.values()]
@@ -440,9 +440,9 @@ def redistribute(
         raise RuntimeError("placements is needed for redistribute!")
     mesh = mesh_of(self) if device_mesh is None else device_mesh
     place = place_on(self.shape, mesh, placements)
-    if place.mesh != self.node.device.mesh:
+    if place.mesh != self.__node__.device.mesh:
         raise RuntimeError("Cross device mesh redistribution is not supported!\nWrite `distribute_tensor(...)`.")
-    return wrap(moved(self.node, place))
+    return wrap(moved(self.__node__, place))
 
 
 def from_local(
@@ -457,7 +457,7 @@ def from_local(
     processes, if their parts have different shapes or dtypes.
     Counterpart of `torch.distributed.tensor.DTensor.from_local`.
     """
-    if type(local_tensor.node.device) is OnMesh:
+    if type(local_tensor.__node__.device) is OnMesh:
         raise RuntimeError(
             "the local_tensor argument only accepts torch.Tensor but got <class 'torch.distributed.tensor.DTensor'> "
             "value."
@@ -469,20 +469,20 @@ def from_local(
     if local_tensor.requires_grad and grad_mode().enabled:
         raise RuntimeError("from_local() of several processes passes no gradient here\nGive it `x.detach()`.")
     agree(f"from_local({told_of(local_tensor)})")
-    evaluate([local_tensor.node])
+    evaluate([local_tensor.__node__])
     spec = place_on([size * count for size in local_tensor.shape], mesh, placements).spec
     place = on_mesh(mesh._mesh, spec)
     Elsewhere.used = True
     made: Any = jax.make_array_from_process_local_data
     with jax.enable_x64(True):
-        value = made(place.sharding, np.asarray(local_tensor.node.value))
-    own = local_tensor.node.aval
+        value = made(place.sharding, np.asarray(local_tensor.__node__.value))
+    own = local_tensor.__node__.aval
     return wrap(node_of_value(value, Aval(value.shape, own.dtype, place=place)))
 
 
 class _DTensorMeta(type):
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, Tensor) and type(instance.node.device) is OnMesh
+        return isinstance(instance, Tensor) and type(instance.__node__.device) is OnMesh
 
 
 class DTensor(metaclass=_DTensorMeta):
@@ -501,7 +501,7 @@ PROPERTIES = {"device_mesh": mesh_of, "placements": placements_of}
 
 def names_of(tensor: Tensor) -> list[str]:
     """What `dir` lists of a tensor: of one on no mesh not the attributes that it does not have."""
-    lacking = {} if type(tensor.node.device) is OnMesh else {**METHODS, **PROPERTIES}
+    lacking = {} if type(tensor.__node__.device) is OnMesh else {**METHODS, **PROPERTIES}
     return [name for name in object.__dir__(tensor) if name not in lacking]
 
 

@@ -88,7 +88,13 @@ MANY = 1 << 14
 def elements(self: Tensor) -> Iterator[Tensor]:
     """What `for each in x` gives: the indices of the first dimension, as views."""
     tracing = transforming().depth or transforming().forward or staging().journal is not None
-    if self.shape[0] < MANY or tracing or self.requires_grad or self._node.inference or self._node.device is META:
+    if (
+        self.shape[0] < MANY
+        or tracing
+        or self.requires_grad
+        or self.__shown__.inference
+        or self.__shown__.device is META
+    ):
         return iter(unbind(self))
     return _with_values(view_by(shown(self), self, (), Tensor))
 
@@ -96,11 +102,11 @@ def elements(self: Tensor) -> Iterator[Tensor]:
 def _with_values(source: Tensor) -> Iterator[Tensor]:
     """The views of a tensor, each with its value: `all(x > 0)` asks each for its number and runs no program for it."""
     count, known, values = source.shape[0], None, np.empty(0)
-    aval = view(source, _place(0, count)).node.aval
+    aval = view(source, _place(0, count)).__node__.aval
     for index in range(count):
         node = shown(source)
         if node is not known:  # at first, and after a write
-            known, values = node, source._numbers()
+            known, values = node, source.__numbers__()
         piece = node_of_value(values[index, ...], aval, False, user_line())
         yield view_by(piece, source, (_place(index, count),), Tensor)
 
@@ -266,14 +272,14 @@ _splitting("dsplit", 3, lambda ndim: 2)
 
 def _copied(piece: Tensor) -> Tensor:
     """As `{}`, each with a storage of its own."""
-    return wrap(piece.node)
+    return wrap(piece.__node__)
 
 
 def _apart(piece: Tensor) -> Tensor:
     """As `{}`, each another tensor on the same memory, and no view: a write is seen by all, and recorded for one."""
-    made = wrap(piece.node)
-    made._storage, made._path = piece.storage, tuple([step.plain() for step in piece.path])
-    made._seen = made._storage.version
+    made = wrap(piece.__node__)
+    made.__storage__, made.__own_path__ = piece.storage, tuple([step.plain() for step in piece.__view_path__])
+    made.__seen__ = made.__storage__.version
     return made
 
 
@@ -303,4 +309,4 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     if length < 0:
         size = input.shape[wrap_dim(dim, input.ndim)]
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
-    return wrap(narrow(input, dim, start, length).node)
+    return wrap(narrow(input, dim, start, length).__node__)

@@ -42,7 +42,7 @@ def whole(memory: Storage, own: Dtype) -> Tensor:
     """All that is in a storage, as a tensor on it, its bytes read as `own`; those beyond the last element left out."""
     size = math.prod(memory.contents.aval.shape)
     made: Tensor = empty(0, dtype=memory.contents.aval.dtype, device=of(memory.contents.device))
-    made.move(memory, (strided_step(memory.contents, (size,), (1,), 0),))
+    made.__move__(memory, (strided_step(memory.contents, (size,), (1,), 0),))
     if own is made.dtype:
         return made
     data = made.view(dtypes.uint8)
@@ -156,7 +156,7 @@ class Memory:
         """Another number of elements, on the device `meta`; elsewhere NotImplementedError, as tensors are on it."""
         if self._storage.contents.device is not META:
             raise NotImplementedError("A storage keeps its size here\n`x.resize_(shape)` gives a tensor another one.")
-        self._storage.contents = empty(size, dtype=self.dtype, device=META).node
+        self._storage.contents = empty(size, dtype=self.dtype, device=META).__node__
         self._storage.version += 1
 
     def clone(self) -> Self:

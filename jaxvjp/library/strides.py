@@ -53,8 +53,8 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     if transforming().batches:
         return _of_examples(as_strided, input, (), size, stride, storage_offset)
     step = _strided(input, size, stride, storage_offset)
-    node = step.read(input.differentiable_contents(input.node))
-    dual = input.path[:1] if input.path and isinstance(input.path[0], DualStep) else ()
+    node = step.read(input.__differentiable_contents__(input.__node__))
+    dual = input.__view_path__[:1] if input.__view_path__ and isinstance(input.__view_path__[0], DualStep) else ()
     return _restrided(view_by(node, input, (step,), Tensor), (*_marks(input), *dual, step))
 
 
@@ -69,7 +69,7 @@ def _of_examples(
     """`function` inside `vmap`: called with the whole batch, whose examples lie apart by its stride."""
     batch: Batch = transforming().batches[-1]
     offset = input.storage_offset() if storage_offset is None else storage_offset
-    if not any(batch.holds(each.node) for each in (input, *others)):
+    if not any(batch.holds(each.__node__) for each in (input, *others)):
         with batch.outside():
             return function(input, *others, size, stride, offset)
     if len(size) != len(stride):
@@ -77,8 +77,8 @@ def _of_examples(
             "Tensor.as_strided(size, stride, ...): size and stride must have the same length! Got size "
             f"{list(size)} and stride {list(stride)}"
         )
-    if batch.holds(input.node):
-        _check_inside(input._layout(), Layout(tuple(size), tuple(stride), offset))
+    if batch.holds(input.__node__):
+        _check_inside(input.__layout__(), Layout(tuple(size), tuple(stride), offset))
     whole, *beside = [batch.whole(each) for each in (input, *others)]
     with batch.outside():
         found = function(whole, *beside, (batch.size, *size), (whole.stride(0), *stride), offset)
@@ -106,20 +106,20 @@ def _check_inside(own: Layout, asked: Layout) -> None:
 
 def _strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None) -> Step:
     offset = input.storage_offset() if storage_offset is None else storage_offset
-    return strided_step(input.contents, size_argument(size), size_argument(stride), offset)
+    return strided_step(input.__contents__, size_argument(size), size_argument(stride), offset)
 
 
 def _marks(tensor: Tensor) -> Steps:
     """The step that marks a view of `tensor` as one that refuses writes which are recorded, if `tensor` does."""
-    marks = [each for each in tensor._steps if each.operation is function_view or each.operation.one_of_several]
+    marks = [each for each in tensor.__steps__ if each.operation is function_view or each.operation.one_of_several]
     several = any(each.operation.one_of_several or each.static[0] for each in marks)
     return (Step(function_view, (several,)),) if marks else ()
 
 
 def _restrided(tensor: Tensor, steps: Steps) -> Tensor:
     """Notes that `steps` lead to the view directly from the whole storage, and not from its base."""
-    tensor._steps = steps
-    tensor._path = steps if tensor._base is None or tensor._base.path else None
+    tensor.__steps__ = steps
+    tensor.__own_path__ = steps if tensor._base is None or tensor._base.__view_path__ else None
     return tensor
 
 
@@ -130,7 +130,7 @@ def as_strided_copy(
     """As `as_strided`, with a storage of its own. Counterpart of `torch.as_strided_copy`."""
     if transforming().batches:
         return _of_examples(as_strided_copy, input, (), size, stride, storage_offset)
-    return wrap(_strided(input, size, stride, storage_offset).read(input.differentiable_contents(input.node)))
+    return wrap(_strided(input, size, stride, storage_offset).read(input.__differentiable_contents__(input.__node__)))
 
 
 @public()
@@ -146,8 +146,8 @@ def as_strided_scatter(
             f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
             f"{list(step.static[0])}"
         )
-    node = step.write(input.differentiable_contents(input.node), src.node)
-    for own in input.path:
+    node = step.write(input.__differentiable_contents__(input.__node__), src.__node__)
+    for own in input.__view_path__:
         node = own.read(node)
     return wrap(node)
 
@@ -173,26 +173,26 @@ SQUEEZE_ = _in_place(squeeze, 3)
 
 def _reshape_self(self: Tensor, *steps: Step) -> Tensor:
     """Turns the tensor into the view of itself by `steps`; views of it stay as they are."""
-    self.check_writable()
-    node = self.node
+    self.__check_writable__()
+    node = self.__node__
     with tracking(node.requires_grad and not node.is_leaf):  # recorded, so that its gradient has the new shape, too
-        return _reshaped(self, read(node, steps), self.path + steps)
+        return _reshaped(self, read(node, steps), self.__view_path__ + steps)
 
 
 def _reshaped(self: Tensor, node: Node, path: tuple[Step, ...]) -> Tensor:
     """The tensor itself, which now shows `node` at another `path` of its storage."""
-    shown = self.node
+    shown = self.__node__
     leaf = shown.requires_grad and shown.is_leaf
-    self.count_write(node.where)
+    self.__count_write__(node.where)
     if made_by(shown).retains:
         made_by(shown).retains, node.retains = False, True
     self.storage.version += 1  # views of it have a base of another shape now
-    self.place(self.storage, path)
-    if self._base is not None and not self._base.path:
-        self._steps, self._path = path, None
-    self._show(self._as_leaf(node) if leaf else node)
-    if self._base is not None and self._marked:
-        self._seen -= 1  # so that its node is computed anew at the next read
+    self.__place__(self.storage, path)
+    if self._base is not None and not self._base.__view_path__:
+        self.__steps__, self.__own_path__ = path, None
+    self.__show__(self.__as_leaf__(node) if leaf else node)
+    if self._base is not None and self.__marked__:
+        self.__seen__ -= 1  # so that its node is computed anew at the next read
         node.in_place = True
     return self
 
@@ -236,11 +236,11 @@ def unsqueeze_(self: Tensor, dim: int) -> Tensor:
 @public("method function")
 def as_strided_(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """In place: any shape, strides and offset on the tensor's storage. Counterpart of `torch.Tensor.as_strided_`."""
-    input.check_writable()
+    input.__check_writable__()
     step = Step(STRIDED_, _strided(input, size, stride, storage_offset).static)
-    node = input.node
+    node = input.__node__
     with tracking(node.requires_grad and not node.is_leaf):
-        shown = step.read(input.differentiable_contents(node))
+        shown = step.read(input.__differentiable_contents__(node))
     return _reshaped(input, shown, (*_marks(input), step))
 
 
@@ -298,13 +298,13 @@ def resize_(self: Tensor, *size: int | Sequence[int], memory_format: memory_form
     _check_size(shape, strides, int(self.dtype.itemsize))
     if shape == tuple(self.shape) and (memory_format is None or strides == self.stride()):
         return self
-    whole = math.prod(self.contents.aval.shape)
+    whole = math.prod(self.__contents__.aval.shape)
     begins, count = self.storage_offset(), math.prod(shape)
     if begins + count <= whole:
         return as_strided_(self, shape, strides, begins)
     memory = grown(self.storage, begins + count - whole)
-    self.count_write(memory.contents.where)
-    self.move(memory, (strided_step(memory.contents, shape, strides, begins),))
+    self.__count_write__(memory.contents.where)
+    self.__move__(memory, (strided_step(memory.contents, shape, strides, begins),))
     return self
 
 
@@ -315,7 +315,7 @@ def grown(memory: Storage, further: int) -> Storage:
     if settings.deterministic and settings.fills:
         more = empty(further, dtype=flat.dtype, device=flat.device)
     else:  # which nothing computes until it is read
-        more = wrap(constant(0, Aval((further,), flat.dtype, place=flat.node.aval.shaped((further,)).device)))
+        more = wrap(constant(0, Aval((further,), flat.dtype, place=flat.__node__.aval.shaped((further,)).device)))
     joined: Tensor = apply(cat, ((flat, more),), (0,))
     return joined.storage
 

@@ -29,9 +29,9 @@ def _apart(running: Tensor | None, name: str, input: Tensor | None = None) -> Te
             f"cannot have requires_grad True.\nA normalization takes it as it is: `{name}.detach()`."
         )
     level = transforming().level
-    if level is None or not level.carries(running.node):
+    if level is None or not level.carries(running.__node__):
         return running
-    if input is not None and level.carries(input.node):
+    if input is not None and level.carries(input.__node__):
         raise RuntimeError(
             "batch_norm is not differentiable wrt running_mean and running_var, they cannot have forward grad defined\n"
             f"`forward_ad.unpack_dual({name}).primal` is the same statistic without one."

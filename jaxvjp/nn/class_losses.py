@@ -31,7 +31,7 @@ Numbers = np.ndarray[Any, Any]
 
 def inspect_numbers(tensor: Tensor, bound: int, told: Callable[[int], Exception], allowed: int | None = None) -> None:
     """Raises `told(number)` for the first number that is not in range(bound), nor `allowed`."""
-    inspect(tensor.node, partial(refuse_outside, size=bound, error=told, allowed=allowed))
+    inspect(tensor.__node__, partial(refuse_outside, size=bound, error=told, allowed=allowed))
 
 
 def _check_target(input: Tensor, target: Tensor, ignore_index: int) -> None:
@@ -276,7 +276,7 @@ def _check_ctc(shape: Sequence[int], targets: Numbers, frames: Numbers, lengths:
 
 
 def _integers(values: Any) -> Numbers:
-    return np.asarray(values.value if isinstance(values, Tensor) else values, np.int64).reshape(
+    return np.asarray(values.__value__ if isinstance(values, Tensor) else values, np.int64).reshape(
         -1 if not isinstance(values, Tensor) or values.ndim == 0 else values.shape
     )
 

@@ -93,7 +93,7 @@ def _laid(input: Tensor, shape: Shape, draw: Callable[[int], Any], own: dtype) -
     """`_drawn`; one number for each element of `input`, in the order of memory that a copy of it has."""
     if shape is not _whole or input.is_contiguous():
         return _drawn(shape(input), draw, own, input.device)
-    strides = preserve_format.strides(input._layout())
+    strides = preserve_format.strides(input.__layout__())
     order = sorted(range(input.ndim), key=lambda dim: -strides[dim])
     drawn = _drawn(tuple([input.shape[dim] for dim in order]), draw, own, input.device)
     return drawn.permute([order.index(dim) for dim in range(input.ndim)])
@@ -260,7 +260,7 @@ def _rrelu(
         row = activation.leaky_relu
         result: Tensor = apply_in_place(row, input, (), static) if inplace else apply(row, (input,), static)
         return result
-    below = np.asarray(input.value) <= 0
+    below = np.asarray(input.__value__) <= 0
     slopes = np.ones(below.shape)
     slopes[below] = (generator or default_generator).doubles(int(below.sum())) * (upper - lower) + lower
     noise = wrap(node_of_value(slopes.astype(input.dtype.numpy), Aval(input.shape, input.dtype)))

@@ -88,7 +88,7 @@ def _check_rows(name: str, weight: Tensor, numbers: Tensor, briefly: bool = Fals
 
         refuse_outside(given, rows, error)
 
-    inspect(numbers.node, check)
+    inspect(numbers.__node__, check)
 
 
 def _renormalize(weight: Tensor, numbers: Tensor, max_norm: float, norm_type: float) -> None:
@@ -189,7 +189,7 @@ def embedding_bag(
             "embedding_bag)"
         )
     _check_rows("embedding_bag", weight, input, mode == "max" or padding_idx is not None)
-    inspect(offsets.node, lambda given: _check_offsets(given, count))
+    inspect(offsets.__node__, lambda given: _check_offsets(given, count))
     if max_norm is not None:
         _renormalize(weight, input, max_norm, norm_type)
     ended = include_last_offset and mode == "sum" and padding_idx is None  # else torch takes all to the end
@@ -232,12 +232,12 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
         if num_classes != -1 and numbers.size and numbers.max() >= num_classes:
             raise RuntimeError("Class values must be smaller than num_classes.")
 
-    inspect(input.node, check)
+    inspect(input.__node__, check)
     classes = num_classes
     if num_classes == -1:
-        if any(batch.holds(input.node) for batch in transforming().batches):
+        if any(batch.holds(input.__node__) for batch in transforming().batches):
             raise RuntimeError("one_hot: inside vmap num_classes has to be given.")
-        classes = int(np.asarray(input.value).max()) + 1
+        classes = int(np.asarray(input.__value__).max()) + 1
     result: Tensor = apply(tables.one_hot_rows, (input,), (classes,))
     return result
 

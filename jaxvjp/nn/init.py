@@ -215,7 +215,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     rows = tensor.shape[0]
     columns = tensor.numel() // rows
     flat = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
-    matrix = np.asarray(flat.value)
+    matrix = np.asarray(flat.__value__)
     q, r = np.linalg.qr(matrix.T if rows < columns else matrix)
     q = q * np.sign(np.diagonal(r))
     return _copied(tensor, (q.T if rows < columns else q).reshape(tensor.shape) * gain)

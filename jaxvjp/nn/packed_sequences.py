@@ -140,7 +140,7 @@ def pack_padded_sequence(
         input = input.transpose(0, 1)
     if not input.numel():
         raise RuntimeError("Cannot pack empty tensors.")
-    counts = np.asarray(lengths.value)
+    counts = np.asarray(lengths.__value__)
     if len(counts) != input.shape[1]:
         raise RuntimeError(
             f"Expected `len(lengths)` to be equal to batch_size, but got {len(counts)} (batch_size={input.shape[1]})"

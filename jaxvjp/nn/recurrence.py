@@ -27,7 +27,7 @@ class Packing:
     """
 
     def __init__(self, batch_sizes: Tensor) -> None:
-        sizes = np.asarray(batch_sizes.value)
+        sizes = np.asarray(batch_sizes.__value__)
         self.shape = len(sizes), int(sizes[0])
         alive = np.arange(self.shape[1]) < sizes[:, None]
         self.packed = tensor(np.flatnonzero(alive))

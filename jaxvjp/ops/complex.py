@@ -57,7 +57,7 @@ def conjugate(input):
     return jnp.conj(input)
 
 
-@op(write=lambda base, new: _joined(new), layout=_pairs)
+@op(public="function", write=lambda base, new: _joined(new), layout=_pairs)
 def view_as_real(input):
     """Complex numbers as pairs of real ones, along a last dimension of size 2."""
     if not jnp.iscomplexobj(input):
@@ -78,7 +78,7 @@ def _together(layout):
     return Layout(layout.shape[:-1], strides, layout.offset // 2, 2 * layout.itemsize)
 
 
-@op(write=lambda base, new: _split(new), layout=_together)
+@op(public="function", write=lambda base, new: _split(new), layout=_together)
 def view_as_complex(input):
     """Pairs of real numbers, along a last dimension of size 2, as complex ones."""
     if not jnp.issubdtype(input.dtype, jnp.floating):

@@ -155,7 +155,7 @@ def _fractional(array):
     return array if jnp.issubdtype(array.dtype, jnp.inexact) else array.astype("float32")
 
 
-@op(aliases="trapz", grad_fn="DivBackward0", public="function", out=False, rounds_once=True, numbers=OPMATH)
+@op(aliases="function.trapz", grad_fn="DivBackward0", public="function", out=False, rounds_once=True, numbers=OPMATH)
 def trapezoid(y, x=None, *, dx: Scalar = None, dim: Index = -1):
     """The integral along `dim` by the trapezoidal rule, over points `x` or at a distance of `dx`."""
     dx = _distance("trapezoid", x, dx)

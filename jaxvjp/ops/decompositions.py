@@ -293,7 +293,7 @@ def _pivots_inside(values, shapes, *, unpack_pivots, **_):
         )
 
 
-@op(returns=("P", "L", "U"), check_values=("LU_pivots", _pivots_inside))
+@op(public="function", returns=("P", "L", "U"), check_values=("LU_pivots", _pivots_inside))
 def lu_unpack(LU_data, LU_pivots, unpack_data: Flag = True, unpack_pivots: Flag = True):
     """P, L and U from what `linalg.lu_factor` gave."""
     if LU_data.ndim < 2:

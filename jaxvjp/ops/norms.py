@@ -122,13 +122,13 @@ def norm(input, p: Order | None = "fro", dim: Dims = None, keepdim: Flag = False
     return linalg_vector_norm.function(input, 2 if p in ("fro", None) else p, dim, keepdim, dtype=dtype)
 
 
-@op(saves="input", grad_fn="SumBackward1")
+@op(saves="input", grad_fn="SumBackward1", public="function")
 def nuclear_norm(input, keepdim: Flag = False):
     """torch's older `linalg.matrix_norm` of order "nuc"."""
     return nuclear_norm_dim.function(input, (-2, -1), keepdim)
 
 
-@op(name="nuclear_norm.dim", saves="input", grad_fn="SumBackward1")
+@op(name="nuclear_norm.dim", saves="input", grad_fn="SumBackward1", public="function")
 def nuclear_norm_dim(input, dim: Dims, keepdim: Flag = False):
     """torch's older `linalg.matrix_norm` of order "nuc"."""
     return _matrix_norm(input, "nuc", _two((dim,) if isinstance(dim, int) else dim, input.ndim), keepdim)

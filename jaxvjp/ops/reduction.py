@@ -197,6 +197,7 @@ _declare_spread(
     "var_mean",
     lambda variance, mean: (variance, mean),
     "The variance and the mean.",
+    public="function",
     out=False,
     grad_fn="VarMeanBackward0",
 )
@@ -204,6 +205,7 @@ _declare_spread(
     "std_mean",
     lambda variance, mean: (root(variance), mean),
     "The deviation and the mean.",
+    public="function",
     out=False,
     grad_fn="StdMeanBackward0",
 )

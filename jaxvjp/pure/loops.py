@@ -72,7 +72,7 @@ class _Bodies:
     """Bodies of the same arguments, and all that they read, as operands of one op."""
 
     def __init__(self, tensors: Sequence[Tensor]) -> None:
-        self.operands: list[Node | Number] = [each.node for each in tensors]
+        self.operands: list[Node | Number] = [each.__node__ for each in tensors]
 
     def add(self, body: Body) -> tuple[Program, Places]:
         """The program of a body, and which operands are its arguments."""
@@ -91,7 +91,7 @@ class _Bodies:
         node = record(operation, tuple(self.operands), static)
         tensors = [wrap(each) for each in items(node)]
         if not node.requires_grad and tensors:
-            limit_untracked_graph(tensors[0].node)
+            limit_untracked_graph(tensors[0].__node__)
         return tensors
 
 
@@ -150,8 +150,8 @@ def scan(
     if len(lengths) != 1:
         raise RuntimeError(f"scan: Expected xs to have tensors of one length along dimension {dim}, got {[*lengths]}")
     moved = [each if dim == 0 else each.movedim(dim, 0) for each in scanned]
-    avals = [each.node.aval.plain for each in carry]
-    slices = [each.node.aval.shaped(each.node.aval.shape[1:]) for each in moved]
+    avals = [each.__node__.aval.plain for each in carry]
+    slices = [each.__node__.aval.shaped(each.__node__.aval.shape[1:]) for each in moved]
     body = _body(combine_fn, [*avals, *slices], [carry_tree, scanned_tree])
     children = body.tree.children()
     if len(children) != 2 or children[0] != carry_tree:
@@ -187,7 +187,7 @@ def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried
     Counterpart of `torch.while_loop`. Underneath: `jax.lax.while_loop` of the recorded functions.
     """
     carry, tree = _leaves("while_loop", tuple(carried_inputs))
-    avals = [each.node.aval.plain for each in carry]
+    avals = [each.__node__.aval.plain for each in carry]
     test = _body(cond_fn, avals, tree.children())
     _check_same("while_loop", "cond_fn's output and a truth value", [each.aval for each in test.outputs], [TRUTH])
     body = _body(body_fn, avals, tree.children())
@@ -224,7 +224,7 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], o
     if pred.numel() != 1:
         raise RuntimeError(f"Expected pred to be bool or single-element tensor, but got {pred}.")
     given, tree = _leaves("cond", tuple(operands))
-    avals = [each.node.aval.plain for each in given]
+    avals = [each.__node__.aval.plain for each in given]
     bodies = _Bodies(given)
     true, false = (_body(each, avals, tree.children()) for each in (true_fn, false_fn))
     if true.tree != false.tree:
@@ -238,5 +238,5 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], o
         [each.aval for each in false.outputs],
     )
     (program, places), (other, other_places) = bodies.add(true), bodies.add(false)
-    bodies.operands.insert(0, pred.reshape(()).bool().node)
+    bodies.operands.insert(0, pred.reshape(()).bool().__node__)
     return jax.tree.unflatten(true.tree, bodies.recorded(cond_, program, other, places, other_places))

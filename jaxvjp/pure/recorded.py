@@ -45,19 +45,19 @@ class RecordedFunction:
             for one in given:
                 if not isinstance(one, Tensor):
                     raise TypeError(f"{name} of a recorded function are tensors, and one is a {type(one).__name__}")
-        nodes = [each.node for each in found]
+        nodes = [each.__node__ for each in found]
         behind = _behind(nodes)
         starts: dict[Node, int] = {}
         for place, each in enumerate(wrt):
-            own, leaf = each.node, each.gradient_node.leaf
+            own, leaf = each.__node__, each.__gradient_node__.leaf
             same = [node for node in behind if node is own or (leaf is not None and node.leaf is leaf)]
             if not same:
                 raise RuntimeError(UNUSED.format(place))
             starts.update(dict.fromkeys(same, place))
         self._wrt = wrt
-        self._avals = [each.node.aval for each in wrt]
+        self._avals = [each.__node__.aval for each in wrt]
         self._replayed = Replayed(nodes, starts)
-        self.__name__ = found[0].node.forward_name if len(found) == 1 else "recorded"
+        self.__name__ = found[0].__node__.forward_name if len(found) == 1 else "recorded"
 
     @property
     def operands(self) -> tuple[Any, ...]:
@@ -189,7 +189,7 @@ def pullback(outputs: Any, inputs: Tensor | Iterable[Tensor]) -> Pullback:
 
 def _leaves_of(tensor: Tensor, wrt: Tensor | Iterable[Tensor] | None) -> RecordedFunction:
     if wrt is None:
-        leaves = [each for each in _behind([tensor.node]) if each.requires_grad and each.is_leaf]
+        leaves = [each for each in _behind([tensor.__node__]) if each.requires_grad and each.is_leaf]
         wrt = [*dict.fromkeys([wrap(each) if each.tensor is None else each.tensor for each in leaves])]
     return RecordedFunction(tensor, wrt)
 

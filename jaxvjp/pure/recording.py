@@ -99,8 +99,8 @@ class Body:
     def _check_writes(self, shown: list[Node], tensors: list[Tensor], found: list[Any]) -> None:
         kept = [each.storage for each in found if isinstance(each, Tensor)]
         for place, (tensor, node) in enumerate(zip(tensors, shown, strict=True)):
-            if tensor.node is not node and tensor.storage not in kept:
-                where = located(tensor.versions.where)
+            if tensor.__node__ is not node and tensor.storage not in kept:
+                where = located(tensor.__versions__.where)
                 raise RuntimeError(
                     f"{self.name} is to be pure, and writes to its argument {place} in place without returning it: the "
                     f"write would be lost\nIt was written by {where}\nReturn it, or write to a clone: "
@@ -109,7 +109,7 @@ class Body:
 
     def _output(self, value: Any) -> Node:
         if isinstance(value, Tensor):
-            return value.node
+            return value.__node__
         if is_array(value):
             return node_of(value)
         if isinstance(value, PLAIN):

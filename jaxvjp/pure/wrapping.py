@@ -196,7 +196,7 @@ def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
                     "`torch.wrap(functools.partial(...))`, which is made once."
                 ) from None
         call = Call(function, tree, fixed, wide)
-        _, structure = _traced(call, tuple([(each.node.aval.shape, each.dtype.numpy) for each in operands]))
+        _, structure = _traced(call, tuple([(each.__node__.aval.shape, each.dtype.numpy) for each in operands]))
         if not structure.num_leaves:
             return jax.tree.unflatten(structure, [])
         result = apply(operation, tuple(operands), (call,))

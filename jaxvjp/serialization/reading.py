@@ -98,7 +98,7 @@ class Stored:
         if self.memory is not None:
             own = self.memory.contents.aval
             array = np.frombuffer(data, own.dtype.numpy).reshape(own.shape).copy()
-            self.memory.contents = new_leaf(array, own.dtype, False, self.device).node
+            self.memory.contents = new_leaf(array, own.dtype, False, self.device).__node__
             self.memory.version += 1
 
 

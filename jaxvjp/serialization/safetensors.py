@@ -158,7 +158,7 @@ def _arrays(tensors: dict[str, Tensor]) -> dict[str, Any]:
                 "only the full tensors, and reslice at load time, or simply call `.contiguous()` on your tensor to "
                 "pack it before saving."
             )
-    return {name: np.asarray(each.detach()._numbers(), order="C") for name, each in tensors.items()}
+    return {name: np.asarray(each.detach().__numbers__(), order="C") for name, each in tensors.items()}
 
 
 def _sharing(tensors: Mapping[str, Tensor]) -> list[list[str]]:

@@ -99,7 +99,7 @@ class _Pickler(pickle._Pickler):
         reference = self.storages.get(storage)
         if reference is None:
             whole = set_(empty(0, dtype=storage.contents.aval.dtype), untyped(storage))
-            data = np.ascontiguousarray(whole._numbers()).tobytes()
+            data = np.ascontiguousarray(whole.__numbers__()).tobytes()
             count = len(data) // (1 if kind is BYTES else own.itemsize)
             reference = _Reference(kind, str(len(self.storages)), str(plain.device), count, data)
             self.storages[storage] = reference

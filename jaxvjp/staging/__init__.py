@@ -144,7 +144,7 @@ class Staged:
 
     def _stage(self, key: Any, arguments: list[Any], given: Any, named: Any) -> Any:
         """Runs the function as Python, and keeps what it recorded as one more program."""
-        evaluate([each.node for each in arguments if isinstance(each, Tensor)])
+        evaluate([each.__node__ for each in arguments if isinstance(each, Tensor)])
         look_everywhere()
         journal, profile, collects = Journal(self._fullgraph), sys.getprofile(), gc.isenabled()
         try:
@@ -196,7 +196,7 @@ class Staged:
             journal.refuse(
                 "leaves a tensor behind that it made, which only a run of its Python would make anew: return it, or "
                 "write into one that was there before (`h.copy_(...)`)",
-                behind[0]._node.where,
+                behind[0].__shown__.where,
             )
         self._left = bool(behind)
         return self._left

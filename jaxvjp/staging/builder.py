@@ -85,7 +85,7 @@ class Builder:
             inspection=inspection,
             checks=[check for _, check in self.inner],
             writes=[
-                Write(self._slot(each), self._output(self._contents(each)), self._times(each), each.versions.where)
+                Write(self._slot(each), self._output(self._contents(each)), self._times(each), each.__versions__.where)
                 for each in self.written.values()
             ],
             replaced=[(self._slot(each), self._output(self._set(each)), self._times(each)) for each in self.replaced],
@@ -98,7 +98,7 @@ class Builder:
             grads=[
                 (self._slot(each), None, None)
                 if grad is None
-                else (self._slot(each), self._output(self._set(grad)), grad.node.where)
+                else (self._slot(each), self._output(self._set(grad)), grad.__node__.where)
                 for each, grad in self.grads.items()
             ],
             returned=self._returned(),
@@ -135,10 +135,12 @@ class Builder:
         written: dict[Any, Tensor] = {}
         read = self._behind([each.contents for each in storages])
         for each in (*known, *(node.tensor for node in (*journal.contents.values(), *read))):
-            for shown in () if each is None else (each, each._base_tensor):
-                if shown is not None and shown._storage in storages and journal.older(journal.before(shown)):
-                    if shown._storage not in written or (written[shown._storage].path and not shown.path):
-                        written[shown._storage] = shown
+            for shown in () if each is None else (each, each.__base_tensor__):
+                if shown is not None and shown.__storage__ in storages and journal.older(journal.before(shown)):
+                    if shown.__storage__ not in written or (
+                        written[shown.__storage__].__view_path__ and not shown.__view_path__
+                    ):
+                        written[shown.__storage__] = shown
                     journal.note_node(shown)  # its node is replaced when it is next read
         for storage in storages.difference(written):
             journal.refuse("writes to what no tensor from outside shows any more", storage.contents.where)
@@ -151,7 +153,9 @@ class Builder:
             tensor
             for tensor, node in self.shown.items()
             if tensor in self.journal.places  # another node alone is no other value: it was read again
-            and not (tensor._base_tensor is not None or tensor._storage in written or _same(tensor.node, node))
+            and not (
+                tensor.__base_tensor__ is not None or tensor.__storage__ in written or _same(tensor.__node__, node)
+            )
         ]
 
     def _grads(self) -> dict[Tensor, Tensor | None]:
@@ -167,30 +171,32 @@ class Builder:
         """Refuses a step that gives a tensor from outside what no program could give it again."""
         journal = self.journal
         for each, (storage, path, base, *_) in journal.places.items():
-            if base is not None or each._path is not None or path is not None:
-                journal.refuse("gives a view other data, or a tensor another shape in place", each._node.where)
-            elif each._storage is not storage and journal.older(each.storage.contents):
-                journal.refuse("gives a tensor the data of another that was there before", each._node.where)
+            if base is not None or each.__own_path__ is not None or path is not None:
+                journal.refuse("gives a view other data, or a tensor another shape in place", each.__shown__.where)
+            elif each.__storage__ is not storage and journal.older(each.storage.contents):
+                journal.refuse("gives a tensor the data of another that was there before", each.__shown__.where)
             if journal.refused is not None:
                 return
         for grad in self.grads.values():
             if grad is not None and (grad.requires_grad or journal.older(journal.before(grad))):
                 what = "that requires a gradient" if grad.requires_grad else "that was there before, not a copy of it"
-                journal.refuse(f"gives a grad {what}", grad._node.where)
+                journal.refuse(f"gives a grad {what}", grad.__shown__.where)
                 return
 
     def _times(self, tensor: Tensor) -> int:
         """How often the step wrote to a tensor in place."""
-        count = tensor.versions.count
-        return count - self.journal.counts.get(tensor.versions, count)
+        count = tensor.__versions__.count
+        return count - self.journal.counts.get(tensor.__versions__, count)
 
     def _counted(self) -> list[tuple[int, int]]:
         """The slots of tensors whose `_version` rose though nothing was written, and by how much."""
         counted: list[tuple[int, int]] = []
-        known = {each.versions for each in (*self.written.values(), *self.replaced)}
+        known = {each.__versions__ for each in (*self.written.values(), *self.replaced)}
         for each, slot in self.slots.items():
-            if each.versions in self.journal.counts and each.versions not in known:  # for example by `x.detach().t_()`
-                known.add(each.versions)
+            if (
+                each.__versions__ in self.journal.counts and each.__versions__ not in known
+            ):  # for example by `x.detach().t_()`
+                known.add(each.__versions__)
                 counted.append((slot, self._times(each)))
         return counted
 
@@ -205,7 +211,9 @@ class Builder:
         """
         journal = self.journal
         ends = [each for each in self.leaves if isinstance(each, Tensor)]
-        self.ends = {each: each.node for each in ends}  # read once: a view whose base was written makes a node a read
+        self.ends = {
+            each: each.__node__ for each in ends
+        }  # read once: a view whose base was written makes a node a read
         outputs = [*map(self._node, ends), *map(self._contents, self.written.values())]
         returned = self.ends.values()
         self.live = any(unfinished(each, journal.values) for each in returned) or any(map(unfinished, outputs))
@@ -279,12 +287,12 @@ class Builder:
         return self.copies[node]
 
     def _node(self, tensor: Tensor) -> Node:
-        node = self.ends.get(tensor) or tensor.node
+        node = self.ends.get(tensor) or tensor.__node__
         return self.journal.values.get(node, node)
 
     def _contents(self, tensor: Tensor) -> Node:
         """The node whose value is the whole storage of a tensor."""
-        return tensor.storage.contents if tensor.path else self._node(tensor)
+        return tensor.storage.contents if tensor.__view_path__ else self._node(tensor)
 
     # The tensors outside.
 
@@ -372,15 +380,15 @@ class Builder:
             return Returned(slot=self.slots[leaf_])
         if leaf_ in owners:
             return Returned(owner=owners[leaf_])
-        if leaf_._storage is not None:
-            shared = [each for each in self.slots if each._storage is leaf_._storage]
+        if leaf_.__storage__ is not None:
+            shared = [each for each in self.slots if each.__storage__ is leaf_.__storage__]
             for each in shared:
                 alias = alias_as(leaf_, each)
                 if alias is not None:
                     return Returned(slot=self.slots[each], alias=alias)
             if shared:
                 what = "returns an alias of a tensor outside, of which it shows another part"
-                self.journal.refuse(what, leaf_.node.where)
+                self.journal.refuse(what, leaf_.__node__.where)
         node = self._node(leaf_)
         output = self.outputs.get(self.recorded.place_of[node])
         shown = self.ends[leaf_]
@@ -397,15 +405,15 @@ class Builder:
         leaves = self.leaves
         whole: dict[Any, int] = {}
         made = [at for at, each in enumerate(returned) if each.output is not None]
-        for at in sorted(made, key=lambda at: (leaves[at]._base_tensor is not None, bool(leaves[at].path))):
-            storage = leaves[at]._storage
+        for at in sorted(made, key=lambda at: (leaves[at].__base_tensor__ is not None, bool(leaves[at].__view_path__))):
+            storage = leaves[at].__storage__
             if storage is None or whole.setdefault(storage, at) == at:
                 continue
             first = leaves[whole[storage]]
-            alias = alias_as(leaves[at], first) if first._base_tensor is None else None
+            alias = alias_as(leaves[at], first) if first.__base_tensor__ is None else None
             if alias is not None:
                 returned[at] = Returned(leaf=whole[storage], alias=alias)
-            elif first._base_tensor is None:
+            elif first.__base_tensor__ is None:
                 self.journal.refuse("returns tensors that share memory, one with another shape than when it was viewed")
             else:
                 self.journal.refuse("returns views of a tensor that it does not return")

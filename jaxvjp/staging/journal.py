@@ -35,7 +35,7 @@ def _collections() -> int:
     return sum(each["collections"] for each in gc.get_stats())
 
 
-STORAGE_ATTRIBUTES = ("_storage", "_path", "_base_tensor", "_steps", "_unrecorded")
+STORAGE_ATTRIBUTES = ("__storage__", "__own_path__", "__base_tensor__", "__steps__", "__unrecorded__")
 """Attributes of a tensor that say which storage holds its contents, and of what it is a view."""
 
 
@@ -75,7 +75,7 @@ class Journal:
 
     def note_node(self, tensor: Tensor) -> None:
         """Notes that the `_node` of `tensor` is about to be replaced."""
-        self.nodes.setdefault(tensor, tensor._node)
+        self.nodes.setdefault(tensor, tensor.__shown__)
 
     def note_place(self, tensor: Tensor) -> None:
         """Notes that the `data` of `tensor` is about to be set."""
@@ -84,7 +84,7 @@ class Journal:
     def note_write(self, tensor: Tensor) -> None:
         """Notes that the storage of `tensor` is about to be written."""
         self.contents.setdefault(tensor.storage, tensor.storage.contents)
-        self.note_count(tensor.versions)
+        self.note_count(tensor.__versions__)
 
     def note_count(self, versions: Versions) -> None:
         """Notes that a write in place is about to be counted."""
@@ -113,12 +113,12 @@ class Journal:
             made = draw()
         finally:
             self.drawing = False
-        self.draws.append((made._node, draw))
+        self.draws.append((made.__shown__, draw))
         return made
 
     def before(self, tensor: Tensor) -> Node:
         """The `_node` that a tensor from outside had when the step began."""
-        return self.nodes.get(tensor, tensor._node)
+        return self.nodes.get(tensor, tensor.__shown__)
 
     def grad_before(self, tensor: Tensor) -> Tensor | None:
         """The `grad` that a tensor from outside had when the step began."""
@@ -145,9 +145,9 @@ class Journal:
             each
             for each in objects
             if issubclass(type(each), Tensor)
-            and getattr(each, "_node", None) is not None  # another thread is making it
+            and getattr(each, "__shown__", None) is not None  # another thread is making it
             and not self.older(self.before(each))
-            and each._node.tensor is each  # and not another handle of some tensor, such as a view's base
+            and each.__shown__.tensor is each  # and not another handle of some tensor, such as a view's base
             and each not in known
         ]
 
@@ -175,7 +175,7 @@ class Journal:
         for written, node in self.contents.items():
             written.contents = node
         for tensor, node in self.nodes.items():
-            tensor.replace_node(node)
+            tensor.__replace_node__(node)
         for versions, count in self.counts.items():
             versions.count = count
         for tensor, grad in self.grads.items():

@@ -43,7 +43,7 @@ class Finished(NamedTuple):
 
     def made(self, tensor: Tensor) -> Tensor:
         """`tensor`, with this as its `grad_fn`."""
-        node = tensor._node
+        node = tensor.__shown__
         node.operation, node.static, node.input_avals = self
         node.requires_grad = node.freed = node.special = True
         node.passed = NOTHING_PASSED
@@ -112,34 +112,34 @@ def alias_as(like: Tensor, of: Tensor) -> Callable[[Tensor], Tensor] | None:
     """
     if like is of:
         return _itself
-    like.check_current()
-    base, origin = like._base_tensor, of._base_tensor
-    if base is not None and not like.follows_base:  # one of them was given another shape in place, or other data
+    like.__check_current__()
+    base, origin = like.__base_tensor__, of.__base_tensor__
+    if base is not None and not like.__follows_base__:  # one of them was given another shape in place, or other data
         return None
     if base is None:
         if like.requires_grad and not like.is_leaf:  # written in place, it has a graph of its own
             return None
-        extra = _steps_beyond(of.path, like.path)
+        extra = _steps_beyond(of.__view_path__, like.__view_path__)
         if extra is None:
             return _of_base(None if origin is None else alias_as(like, origin))
-        counted, leaf = like._versions is not None, like.requires_grad
+        counted, leaf = like.__own_versions__ is not None, like.requires_grad
 
         def detached(tensor: Tensor) -> Tensor:
             with tracking(False):
-                made = (view(tensor, *extra) if extra else tensor)._alias(counted)
+                made = (view(tensor, *extra) if extra else tensor).__alias__(counted)
             if leaf:
                 made.requires_grad = True
             return made
 
         return detached
-    steps = like._steps if base is of else _steps_beyond(of._steps, like._steps) if base is origin else None
+    steps = like.__steps__ if base is of else _steps_beyond(of.__steps__, like.__steps__) if base is origin else None
     before = _itself if steps is not None else _of_base(_itself) if base is origin else alias_as(base, of)
     through = of if steps is not None else base
-    tracked = like._unrecorded is None
+    tracked = like.__unrecorded__ is None
     flows = tracked and through.requires_grad and like.dtype.differentiable
     if before is None or like.is_leaf == flows or (tracked and like.requires_grad != flows):
         return None  # for example, its gradient flows through another tensor
-    taken = like._steps if steps is None else steps
+    taken = like.__steps__ if steps is None else steps
 
     def viewed(tensor: Tensor) -> Tensor:
         whole: Any = before(tensor)
@@ -159,8 +159,8 @@ def _of_base(alias: Callable[[Tensor], Tensor] | None) -> Callable[[Tensor], Ten
         return None
 
     def of_base(tensor: Tensor) -> Tensor:
-        assert tensor._base_tensor is not None
-        base: Any = tensor._base_tensor
+        assert tensor.__base_tensor__ is not None
+        base: Any = tensor.__base_tensor__
         return alias(base)
 
     return of_base
@@ -198,15 +198,15 @@ def rewritten(tensor: Tensor, new: Node, count: int, where: UserLine) -> None:
     """Gives a tensor's storage new contents and raises its `_version` by `count`, which is 0 for writes through
     `data`."""
     with tracking(False):
-        if tensor.path:
-            storage, versions = tensor.storage, tensor.versions
+        if tensor.__view_path__:
+            storage, versions = tensor.storage, tensor.__versions__
             storage.contents = new
             storage.version += 1
             for _ in range(count):
                 versions.written(where)
             count_change()
         elif count:
-            tensor.versions.count += count - 1  # before `write`, which notes the count in the node
-            tensor.write(new)
+            tensor.__versions__.count += count - 1  # before `write`, which notes the count in the node
+            tensor.__write__(new)
         else:
-            tensor._alias(counted=False).write(new)
+            tensor.__alias__(counted=False).__write__(new)

@@ -59,7 +59,7 @@ class Seen(NamedTuple):
 
 
 def asked(tensor: Any) -> Any:
-    return (type(tensor), tensor.node.aval, tensor.requires_grad) if issubclass(type(tensor), Tensor) else None
+    return (type(tensor), tensor.__node__.aval, tensor.requires_grad) if issubclass(type(tensor), Tensor) else None
 
 
 def same(now: Any, before: Any) -> bool:

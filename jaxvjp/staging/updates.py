@@ -149,14 +149,14 @@ def computes() -> bool:
 
 def number_of_steps(step: Tensor) -> float | None:
     """What the count of a parameter is, where that need not be computed."""
-    value = step.node.value
+    value = step.__node__.value
     return None if value is None or not computes() else float(np.asarray(value))
 
 
 def count(step: Tensor, number: float) -> None:
     """Writes the count of a parameter."""
-    aval = step.node.aval
-    step.write(node_of_value(np.asarray(number, aval.dtype.numpy), aval))
+    aval = step.__node__.aval
+    step.__write__(node_of_value(np.asarray(number, aval.dtype.numpy), aval))
 
 
 def _step_of(optimizer: Any) -> Step | None:
@@ -186,12 +186,12 @@ def _step_of(optimizer: Any) -> Step | None:
                     return None
                 which = numbers.setdefault((len(step.rates), number), Count(len(step.counts)))
                 if which == len(step.counts):
-                    step.counts.append((number + 1, counted.node.aval))
-                    key.append(counted.node.aval)
+                    step.counts.append((number + 1, counted.__node__.aval))
+                    key.append(counted.__node__.aval)
             names = tuple([each for each in state if each != "step"])
             tensors = [parameter, grad, *[state[each] for each in names]]
             for each in tensors if counted is None else [*tensors, counted]:
-                if type(each) not in ORDINARY or each._base_tensor is not None or each._path is not None:
+                if type(each) not in ORDINARY or each.__base_tensor__ is not None or each.__own_path__ is not None:
                     return None
                 if each.storage in memories or each.storage.shared is not None:
                     return None
@@ -240,12 +240,12 @@ def _record(optimizer: Any, step: Step, rates: Sequence[float]) -> Update | None
         if not begun and optimizer._begun(p, grad, groups[part.group]):
             return None
         optimizer._apply_rule(p, grad, state, groups[part.group], known)
-        if {*state} != begun or grad.node.operation is not traced:
+        if {*state} != begun or grad.__node__.operation is not traced:
             return None
-    if any(each.node.operation is not traced for each in counted):
+    if any(each.__node__.operation is not traced for each in counted):
         return None
     written = [place for place, each in enumerate(tensors) if shown(each) is not given[place]]
-    outputs = [tensors[place].node for place in written]
+    outputs = [tensors[place].__node__ for place in written]
     behind = reachable(outputs, lambda each: each.inputs)
     program, arguments = freeze([each for each in behind if each.operation not in (None, traced)], outputs)
     places: dict[Any, Any] = {node: place for place, node in enumerate(given)}
@@ -253,7 +253,7 @@ def _record(optimizer: Any, step: Step, rates: Sequence[float]) -> Update | None
     return Update(
         program,
         [places.get(each, each) for each in arguments],
-        [(place, tensors[place].versions.count) for place in written],
+        [(place, tensors[place].__versions__.count) for place in written],
         Signature(called, tuple([each.aval for each in outputs])),
     )
 
@@ -277,8 +277,8 @@ def _apply(update: Update, step: Step) -> None:
     tensors = [each for part in step.parts for each in part.tensors]
     for (place, times), result in zip(update.writes, results, strict=True):
         tensor = tensors[place]
-        tensor.versions.count += times - 1
-        tensor.write(result)
+        tensor.__versions__.count += times - 1
+        tensor.__write__(result)
     for part in step.parts:
         if part.step is not None and part.which is not None:
             count(part.step, step.counts[part.which][0])

@@ -101,7 +101,7 @@ class Variant:
                 tensor = place.read()
             if not isinstance(tensor, Tensor):
                 return None
-            node = tensor.node
+            node = tensor.__node__
             if (
                 node.aval is not aval
                 or node.requires_grad is not requires_grad
@@ -124,7 +124,7 @@ class Variant:
         """Runs the program on the tensors outside, changes them as the step did, and returns the step's result."""
         self.calls += 1
         for slot, check in self.inspected:
-            check(np.asarray(tensors[slot].value))
+            check(np.asarray(tensors[slot].__value__))
         result = self._recorded(tensors) if self.graph is not None else self._computed(tensors)
         try:
             self._change(tensors, result)
@@ -138,31 +138,31 @@ class Variant:
         for write in self.writes:
             rewritten(tensors[write.slot], result(write.output, write.where), write.times, write.where)
         for slot, at, times in self.replaced:
-            tensors[slot].versions.count += times
+            tensors[slot].__versions__.count += times
             tensors[slot].data = wrap(result(at, None))
         for slot, times in self.counted:
-            tensors[slot].versions.count += times
+            tensors[slot].__versions__.count += times
         for slot, requires_grad in self.required:
             tensors[slot].requires_grad = requires_grad
         for slot, output, where in self.grads:
-            tensors[slot]._take_grad(None if output is None else wrap(result(output, where)))
+            tensors[slot].__take_grad__(None if output is None else wrap(result(output, where)))
 
     def _draw(self) -> list[Tensor]:
         """The random numbers of a call."""
         drawn = [draw() for draw in self.draws]
-        evaluate([each.node for each in drawn])
+        evaluate([each.__node__ for each in drawn])
         for draw, check in self.inspected_draws:
-            check(np.asarray(drawn[draw].node.value))
+            check(np.asarray(drawn[draw].__node__.value))
         return drawn
 
     def _computed(self, tensors: list[Tensor]) -> Result:
         """Runs the program; returns a function that makes a node of a result."""
         values = self.table.copy()
         for slot, number in self.reads:
-            values[number] = tensors[slot].value
+            values[number] = tensors[slot].__value__
         drawn = self._draw()
         for draw, number in self.drawn:
-            values[number] = operand_of(drawn[draw].node)
+            values[number] = operand_of(drawn[draw].__node__)
         self.plan.run(values)
         for output, check, _ in self.inspected_results:
             check(np.asarray(values[self.plan.outputs[output]]))
@@ -174,7 +174,7 @@ class Variant:
         drawn = self._draw()
 
         def today(source: tuple[bool, int]) -> Node:
-            return (drawn if source[0] else tensors)[source[1]].node
+            return (drawn if source[0] else tensors)[source[1]].__node__
 
         if self.inspection is not None:
             inspected = self.inspection.record(today)
@@ -195,12 +195,14 @@ class Variant:
 def aliases_of(tensors: list[Tensor]) -> list[int]:
     """For each tensor the index of the first that shares its storage."""
     first: dict[Any, int] = {}
-    return [first.setdefault(each if each._storage is None else each._storage, at) for at, each in enumerate(tensors)]
+    return [
+        first.setdefault(each if each.__storage__ is None else each.__storage__, at) for at, each in enumerate(tensors)
+    ]
 
 
 def hooks_of(tensor: Tensor, node: Node) -> tuple[Any, ...]:
     """Hooks that a backward pass calls for this tensor."""
-    after = tensor._after_accumulation
+    after = tensor.__after_accumulation__
     found: list[Any] = [] if after is None else [*after.values()]
     if node.special:
         found += (node.hooks or {}).values()

@@ -104,7 +104,7 @@ def write_warm_path(
         return None
     if variant.graph is not None or any(each.alias is not None or each.tracked for each in variant.returned):
         return None
-    if any(tensors[write.slot].path for write in variant.writes):
+    if any(tensors[write.slot].__view_path__ for write in variant.writes):
         return None
     return _Writer(variant, tensors, arguments, structure).function()
 
@@ -118,7 +118,7 @@ def placed(value: Any) -> jax.Array:
 
 def drawn(tensor: Tensor) -> Any:
     """The value of a tensor of random numbers drawn for one call, as an operand."""
-    value = tensor.value if tensor.node.value is None else tensor.node.value
+    value = tensor.__value__ if tensor.__node__.value is None else tensor.__node__.value
     return placed(value) if value.dtype.itemsize == 8 else value
 
 
@@ -187,7 +187,7 @@ class _Writer:
             "known": -1,
             "thread": None,
             "fixed": frozenset(fixed),
-            "storages": frozenset([each._storage for each in fixed]),
+            "storages": frozenset([each.__storage__ for each in fixed]),
         }
         self.owners = {each.owner for each in variant.outside}
         self.sources: dict[int, str] = {}
@@ -201,7 +201,7 @@ class _Writer:
         self.operands = {number: slot for slot, number in variant.reads}
         self.drawn = {number: draw for draw, number in variant.drawn}
         given = {each for dispatch in dispatches for each in dispatch.gives}
-        now = {number: self.tensors[slot].value for number, slot in self.operands.items()}
+        now = {number: self.tensors[slot].__value__ for number, slot in self.operands.items()}
         for each in {each for dispatch in dispatches for each in dispatch.arrays}.difference(now, given):
             now[each] = self.names[f"k{each}"] = placed(table[each])
         if variant.compiled is None:
@@ -271,7 +271,7 @@ class _Writer:
         for number, (slot, check) in enumerate(self.variant.inspected):
             self.names[f"check{number}"] = check
             yield f"i{number} = n{slot}.value"
-            checked = f"check{number}(asarray(t{slot}.value if i{number} is None else i{number}))"
+            checked = f"check{number}(asarray(t{slot}.__value__ if i{number} is None else i{number}))"
             if self._overwrites([slot]):
                 yield checked
                 continue
@@ -395,7 +395,7 @@ class _Writer:
         else:
             self.names[t] = tensor
         self.names[f"aval{slot}"] = outside.aval
-        yield f"{n} = {t}._node"
+        yield f"{n} = {t}.__shown__"
         differs = [
             f"{n}.aval is not aval{slot}",
             f"{n}.requires_grad is not {outside.requires_grad}",
@@ -404,18 +404,18 @@ class _Writer:
         if outside.has_grad is not None:
             differs.append(f"{t}._grad is None" if outside.has_grad else f"{t}._grad is not None")
         if outside.requires_grad and (outside.has_grad is not None or slot in self.owners):
-            differs.append(f"{t}._after_accumulation is not None")
+            differs.append(f"{t}.__after_accumulation__ is not None")
         differs += [f"{each} is not {t}" for each in self.ties.get(slot, ())]
         if not self.varies[slot]:
-            self.names[f"storage{slot}"] = tensor._storage
-            differs.append(f"{t}._storage is not storage{slot}")
-            if tensor._storage is not None:
-                differs.append(f"storage{slot}.version != {t}._seen")
+            self.names[f"storage{slot}"] = tensor.__storage__
+            differs.append(f"{t}.__storage__ is not storage{slot}")
+            if tensor.__storage__ is not None:
+                differs.append(f"storage{slot}.version != {t}.__seen__")
                 differs.append(f"storage{slot}.shared is not None")
             self.differs += differs
             return
-        yield f"{s} = {t}._storage"
-        differs.append(f"({s} is not None and ({s}.version != {t}._seen or {s} in storages))")
+        yield f"{s} = {t}.__storage__"
+        differs.append(f"({s} is not None and ({s}.version != {t}.__seen__ or {s} in storages))")
         if self.names["fixed"]:
             differs.append(f"{t} in fixed")
         for each in range(slot):
@@ -440,7 +440,7 @@ class _Writer:
                     yield f"x{each} = n{self.operands[each]}.value"
                     # If nothing has changed, a value that was a JAX array still is one.
                     unless = "" if self.varies[self.operands[each]] else "not same and "
-                    yield f"if {unless}type(x{each}) is not array: x{each} = t{self.operands[each]}.value"
+                    yield f"if {unless}type(x{each}) is not array: x{each} = t{self.operands[each]}.__value__"
             operands = ", ".join([names.get(each, f"k{each}") for each in dispatch.arrays])
             bound = "".join([f"r{each}, " for each in dispatch.gives]) + ("= " if dispatch.gives else "")
             names.update({each: f"r{each}" for each in dispatch.gives})
@@ -464,13 +464,13 @@ class _Writer:
         """Gives the tensor its new contents: in its node if only the tensor and its storage refer to that, else in a
         new one."""
         t, n, s = f"t{slot}", f"n{slot}", f"s{slot}"
-        yield f"{s}, c{slot} = {t}._storage, {t}._versions"
+        yield f"{s}, c{slot} = {t}.__storage__, {t}.__own_versions__"
         yield (
             f"if {s} is not None and {s}.contents is {n} and references({n}) == {NODE_ALONE}"
             + (f" and c{slot} is not None:" if count else ":")
         )
         yield f"    {n}.value = {value}"
-        yield f"    {s}.version = {t}._seen = {s}.version + 1"
+        yield f"    {s}.version = {t}.__seen__ = {s}.version + 1"
         if count:
             yield f"    c{slot}.count = {n}.version = c{slot}.count + {count}"
             yield f"    c{slot}.where = where{slot}"

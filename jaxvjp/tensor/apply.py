@@ -72,7 +72,7 @@ READ_MEANWHILE = frozenset(
 def operand_node(value: Any) -> Any:
     """The node of a tensor; a number unchanged; TypeError for anything else."""
     if isinstance(value, Tensor):
-        return value.node
+        return value.__node__
     if value is None:
         return None  # an operand left out
     if type(value) is tuple:
@@ -101,7 +101,7 @@ def apply(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...] = ()
     result = wrap(node) if type(node.aval) is Aval else tuple_of(operation, node)
     if not node.requires_grad:
         # A program cannot return a tuple's node: compute one of its items, and with it the others that are held.
-        limit_untracked_graph((result if isinstance(result, Tensor) else result[0]).node)
+        limit_untracked_graph((result if isinstance(result, Tensor) else result[0]).__node__)
     return result
 
 
@@ -114,7 +114,7 @@ def tuple_of(operation: Op, node: Node) -> Any:
     fields = () if operation.returns is None else operation.returns._fields
     if operation.check_result is not None and len(tensors) > max(len(fields), 1):
         tensors, verdict = tensors[:-1], tensors[-1]
-        inspect(verdict.node, operation.check_result)
+        inspect(verdict.__node__, operation.check_result)
         if not fields:
             return tensors[0]
     return tensors if operation.returns is None else operation.returns(*tensors)
@@ -277,15 +277,19 @@ def recorded_in_place(operation: Op, target: Tensor, operands: tuple[Any, ...], 
 def check_writable(operation: Op, target: Tensor, operands: tuple[Any, ...]) -> None:
     """RuntimeError where `operation` must not write `target`: it is a leaf that requires a gradient, it overlaps an
     operand or, inside a transform, it comes from outside."""
-    target.check_writable()
-    if target.path and expand in [step.operation for step in target.path] and operation not in WRITING_SHARED:
-        target.check_apart()
+    target.__check_writable__()
+    if (
+        target.__view_path__
+        and expand in [step.operation for step in target.__view_path__]
+        and operation not in WRITING_SHARED
+    ):
+        target.__check_apart__()
     read_meanwhile = operation.torch_name in READ_MEANWHILE
     for each in operands:
         if isinstance(each, Tensor):
-            if each._storage is target._storage is not None:
-                target.check_overlap(each)
-            if read_meanwhile and (each is target or each.shares_memory(target)):
+            if each.__storage__ is target.__storage__ is not None:
+                target.__check_overlap__(each)
+            if read_meanwhile and (each is target or each.__shares_memory__(target)):
                 raise RuntimeError(OVERLAP)
     for guard in transforming().guards:
         guard.check(target, operation, len(operands))
@@ -294,16 +298,16 @@ def check_writable(operation: Op, target: Tensor, operands: tuple[Any, ...]) -> 
 def written(operation: Op, target: Tensor, operands: tuple[Any, ...], result: Node) -> Tensor:
     """Writes `result`, which `operation` gave for `target` and `operands`, into `target`, and returns `target`."""
     new = result
-    if result.aval is not target.node.aval:
+    if result.aval is not target.__node__.aval:
         _check_fit(operation, target, operands, result)
         new = converted(result, target.dtype)
     result.in_place = True
     if not result.requires_grad:
         limit_untracked_graph(result)
     if operation.promotion == COMPARE:
-        tensors = tuple([each.node for each in (target, *operands) if isinstance(each, Tensor)])
+        tensors = tuple([each.__node__ for each in (target, *operands) if isinstance(each, Tensor)])
         new = record(unaffected, (new, *tensors), (operation.name, len(tensors) - 1))
-    target.write(new)
+    target.__write__(new)
     return target
 
 

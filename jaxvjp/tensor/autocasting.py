@@ -113,7 +113,7 @@ def _tensors(operands: tuple[Any, ...]) -> list[Tensor]:
 
 def _eligible(tensor: Tensor, kind: str) -> bool:
     found = tensor.dtype
-    return found.category == FLOATING and found is not float64 and of(tensor.node.device).type == kind
+    return found.category == FLOATING and found is not float64 and of(tensor.__node__.device).type == kind
 
 
 def cast_if_eligible(operand: Any, kind: str, to: dtype) -> Any:

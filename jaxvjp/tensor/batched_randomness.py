@@ -20,7 +20,7 @@ def drawn_from(draw: Callable[..., Tensor], *parameters: Tensor) -> Tensor:
         return draw(*parameters)
     batch: Batch = transforming().batches[-1]
     differs = batch.random_differs()
-    if not differs and any(batch.holds(each.node) for each in parameters):
+    if not differs and any(batch.holds(each.__node__) for each in parameters):
         raise RuntimeError(
             "Vmap does not currently support same randomness with a batched tensor input. Please file an issue with "
             'functorch\nWhat is drawn depends on the example: `vmap(f, randomness="different")`.'
@@ -28,7 +28,7 @@ def drawn_from(draw: Callable[..., Tensor], *parameters: Tensor) -> Tensor:
     given = [(batch.whole(each) if differs else each).detach() for each in parameters]
     with batch.outside():
         drawn = drawn_from(draw, *given)
-    return wrap(record(clone, (batch.example(drawn, 0).node,))) if differs else drawn
+    return wrap(record(clone, (batch.example(drawn, 0).__node__,))) if differs else drawn
 
 
 def drawn_into(fill: Callable[[Tensor], Tensor], target: Tensor) -> Tensor:
@@ -49,7 +49,7 @@ def drawn_into(fill: Callable[[Tensor], Tensor], target: Tensor) -> Tensor:
 
 def check_target(batch: Batch, target: Tensor) -> None:
     """RuntimeError where each example draws numbers of its own for a tensor that all of them share."""
-    if not batch.holds(target.node):
+    if not batch.holds(target.__node__):
         raise RuntimeError(
             "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same "
             "randomness. If this is necessary for your usage, please file an issue with functorch.\n"
@@ -83,4 +83,4 @@ def per_example(
     if not differs(batch):
         return per_example(shape, make, differs, depth - 1, copied)
     example = batch.example(per_example((batch.size, *shape), make, differs, depth - 1, copied), 0)
-    return wrap(record(clone, (example.node,))) if copied else example
+    return wrap(record(clone, (example.__node__,))) if copied else example

@@ -136,7 +136,7 @@ class Batch:
         """
         if not differs:
             return output.unsqueeze(out_axis).expand(*output.shape[:out_axis], self.size, *output.shape[out_axis:])
-        taken = output._steps if output.follows_base else ()
+        taken = output.__steps__ if output.__follows_base__ else ()
         places = [n for n, each in enumerate(taken) if isinstance(each, ExampleStep) and each.level is self]
         if not places or not has_layout(taken[places[0] + 1 :]):
             return None
@@ -155,8 +155,8 @@ class Batch:
 
     def whole(self, output: Tensor) -> Tensor:
         """The batch of which `output` is one example, along the first dimension: a view where it is one."""
-        viewed = self.viewed(output, 0, self.holds(output.node))
-        return wrap(self.batches([output.node], [0])[0]) if viewed is None else viewed
+        viewed = self.viewed(output, 0, self.holds(output.__node__))
+        return wrap(self.batches([output.__node__], [0])[0]) if viewed is None else viewed
 
     def peeled(self, node: Node) -> tuple[str, Node] | None:
         """What torch calls a tensor that differs from example to example, and the whole batch."""

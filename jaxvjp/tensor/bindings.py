@@ -212,7 +212,7 @@ def operators_of(row: Op) -> dict[str, Callable[..., Any]]:
         except NotImplementedError:
             check_type(row, self, (other,))
             raise
-        return written(row, self, (other,), result.node)
+        return written(row, self, (other,), result.__node__)
 
     methods = {f"__r{name}__" if reflects else f"__{name}__": remembered}
     if row.operator == "r/":

@@ -74,7 +74,7 @@ def _in_format(given: Tensor, made: Tensor, form: Any) -> Tensor:
     """What was made of a tensor, laid out by `form`: itself where it is the tensor, whose strides suggest that."""
     if form is None or form is preserve_format:
         return made
-    if made is given and by_channels(given._layout()) == (form is not contiguous_format):
+    if made is given and by_channels(given.__layout__()) == (form is not contiguous_format):
         return made
     copied: Tensor = made.clone(memory_format=form)
     return copied
@@ -84,13 +84,13 @@ def converted_to(tensor: Tensor, dtype: Dtype | None, device: Any, copy: bool = 
     """`tensor` in a dtype and on a device, None for its own; itself, unless `copy`, where both are its own."""
     check_usable(dtype)
     # As in torch, the tensor itself is also given where it is a view that may not be read.
-    node = tensor.node
+    node = tensor.__node__
     where = node.device if device is None else place(device)
     if type(node.device) is OnMesh and of(where).type == of(node.device).type:
         where = node.device  # as in torch, it stays on its mesh
     if not copy and where is node.device and dtype in (None, node.aval.dtype):
         return tensor
-    node = tensor.node
+    node = tensor.__node__
     if dtype not in (None, node.aval.dtype) or where is node.device:
         node = record(cast, (node,), (dtype or node.aval.dtype,))
     return wrap(moved(node, where))

@@ -76,7 +76,7 @@ class DualStep(Step):
     def read(self, node: Node) -> Node:
         shown = record(dual, (node,))
         if self.level.open and self.tangent is not None:
-            self.level.tangents[shown] = self.tangent.node
+            self.level.tangents[shown] = self.tangent.__node__
         return shown
 
     def write(self, base: Node, new: Node) -> Node:
@@ -89,7 +89,7 @@ class DualStep(Step):
             if self.level.of_function:
                 self.tangent = wrap(tangent)
             else:
-                self.tangent.write(tangent)
+                self.tangent.__write__(tangent)
         return self.level.primal_of(new)
 
     def layout(self, layout: Layout) -> Layout:

@@ -61,7 +61,7 @@ def rows(
     an input that no output depends on. Underneath: `jax.vmap` of the pullback over the standard basis."""
     basis = one_hots(outputs)
     with Batch(sum(_size(each) for each in outputs), "same", chunk) as batch, tracking(create_graph):
-        examples = [batch.example(each, 0).node for each in basis]
+        examples = [batch.example(each, 0).__node__ for each in basis]
         found = walk_back(outputs, examples, inputs, create_graph).gradients
         reached = [each for each in inputs if each in found]
         blocks = dict(zip(reached, batch.batches([found[each] for each in reached], [0] * len(reached)), strict=True))
@@ -74,11 +74,11 @@ def columns(
 ) -> list[list[Node | None]]:
     """For each tensor that `run` returns for dual tensors of `inputs` its Jacobian with respect to each of them, as
     `rows` has it. Underneath: `jax.vmap` of the pushforward over the standard basis."""
-    nodes = [each.node for each in inputs]
+    nodes = [each.__node__ for each in inputs]
     with Batch(sum(_size(each) for each in nodes), randomness, None) as batch, Duals() as duals:
         tangents = [batch.example(each, 0) for each in one_hots(nodes)]
         made = [duals.make(each, tangent) for each, tangent in zip(inputs, tangents, strict=True)]
-        outputs = [each.node for each in run(made)]
+        outputs = [each.__node__ for each in run(made)]
         pushed = duals.tangents_of(outputs)
         reached = [each for each in pushed if each is not None]
         blocks = iter(batch.batches(reached, [len(each.aval.shape) for each in reached]))

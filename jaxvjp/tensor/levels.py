@@ -106,8 +106,8 @@ class Variables:
                 f"The argument is torch.{argument.dtype.name}; convert it first, `x.float()`, or leave it out of "
                 "`argnums`."
             )
-        argument.check_current()
-        outer = argument.node
+        argument.__check_current__()
+        outer = argument.__node__
         node = Node(variable, (), (outer,), outer.aval, True, outer.value)
         self.entries.append((node, outer))
         return wrap(node)
@@ -122,7 +122,7 @@ class Variables:
 
     def result(self, value: Tensor) -> Tensor:
         """`value` as the transform returns it: it requires a gradient only if a tensor from outside does."""
-        node = value.node
+        node = value.__node__
         mode = grad_mode()
         if not node.requires_grad or (mode.enabled and not mode.inference and leads_on(node)):
             return value

@@ -858,8 +858,6 @@ class Methods(Stored):
         """torch's older `linalg.lu_factor`, with `get_infos` its `linalg.lu_factor_ex`. Counterpart of `torch.lu`."""
     def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
         """torch's older `linalg.lu_solve`."""
-    def lu_unpack(self, LU_pivots: Tensor, unpack_data: builtins.bool = True, unpack_pivots: builtins.bool = True) -> return_types.lu_unpack:
-        """P, L and U from what `linalg.lu_factor` gave."""
     @property
     def mH(self) -> Tensor:
         """The last two dimensions exchanged, and each element its conjugate."""
@@ -1017,11 +1015,6 @@ class Methods(Stored):
         """Whether the elements differ."""
     def not_equal_(self, other: Tensor | complex) -> Self:
         """In place: Whether the elements differ."""
-    @overload
-    def nuclear_norm(self, keepdim: builtins.bool = False) -> Tensor:
-        """torch's older `linalg.matrix_norm` of order "nuc"."""
-    @overload
-    def nuclear_norm(self, dim: builtins.int | Sequence[builtins.int] | None, keepdim: builtins.bool = False) -> Tensor: ...
     def orgqr(self, input2: Tensor) -> Tensor:
         """The Q of QR, from the reflections that `geqrf` gives: the first columns of their product."""
     def ormqr(self, input2: Tensor, input3: Tensor, left: builtins.bool = True, transpose: builtins.bool = False) -> Tensor:
@@ -1234,13 +1227,6 @@ class Methods(Stored):
     def std(self, unbiased: builtins.bool) -> Tensor: ...
     @overload
     def std(self, dim: builtins.int | Sequence[builtins.int] | None, unbiased: builtins.bool = True, keepdim: builtins.bool = False) -> Tensor: ...
-    @overload
-    def std_mean(self, dim: builtins.int | Sequence[builtins.int] | None = None, *, correction: builtins.float | None = None, keepdim: builtins.bool = False) -> tuple[Tensor, Tensor]:
-        """The deviation and the mean."""
-    @overload
-    def std_mean(self, unbiased: builtins.bool) -> tuple[Tensor, Tensor]: ...
-    @overload
-    def std_mean(self, dim: builtins.int | Sequence[builtins.int] | None, unbiased: builtins.bool = True, keepdim: builtins.bool = False) -> tuple[Tensor, Tensor]: ...
     def stft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, pad_mode: str = 'reflect', normalized: builtins.bool = False, onesided: builtins.bool | None = None, return_complex: builtins.bool | None = None, align_to_window: builtins.bool | None = None) -> Tensor:
         """The spectra of the frames of a signal (*, length), each `n_fft` long: (*, frequencies, frames)."""
     def storage_type(self) -> storagetype:
@@ -1328,8 +1314,6 @@ class Methods(Stored):
         """Two dimensions exchanged."""
     def transpose_(self, dim0: builtins.int, dim1: builtins.int) -> Self:
         """In place: two dimensions exchanged. Counterpart of `torch.Tensor.transpose_`."""
-    def trapz(self, x: Tensor | None = None, *, dx: complex | None = None, dim: builtins.int = -1) -> Tensor:
-        """The integral along `dim` by the trapezoidal rule, over points `x` or at a distance of `dx`."""
     def triangular_solve(self, A: Tensor, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False) -> return_types.triangular_solve:
         """torch's older `linalg.solve_triangular`, and A beside the solution."""
     def tril(self, diagonal: builtins.int = 0) -> Tensor:
@@ -1383,13 +1367,6 @@ class Methods(Stored):
     def var(self, unbiased: builtins.bool) -> Tensor: ...
     @overload
     def var(self, dim: builtins.int | Sequence[builtins.int] | None, unbiased: builtins.bool = True, keepdim: builtins.bool = False) -> Tensor: ...
-    @overload
-    def var_mean(self, dim: builtins.int | Sequence[builtins.int] | None = None, *, correction: builtins.float | None = None, keepdim: builtins.bool = False) -> tuple[Tensor, Tensor]:
-        """The variance and the mean."""
-    @overload
-    def var_mean(self, unbiased: builtins.bool) -> tuple[Tensor, Tensor]: ...
-    @overload
-    def var_mean(self, dim: builtins.int | Sequence[builtins.int] | None, unbiased: builtins.bool = True, keepdim: builtins.bool = False) -> tuple[Tensor, Tensor]: ...
     def vdot(self, other: Tensor) -> Tensor:
         """The inner product of two vectors, the first of them conjugated."""
     @overload
@@ -1401,10 +1378,6 @@ class Methods(Stored):
     def view(self, dtype: dtype) -> Tensor: ...
     def view_as(self, other: Tensor) -> Tensor:
         """A view in the shape of another tensor. Counterpart of `torch.Tensor.view_as`."""
-    def view_as_complex(self) -> Tensor:
-        """Pairs of real numbers, along a last dimension of size 2, as complex ones."""
-    def view_as_real(self) -> Tensor:
-        """Complex numbers as pairs of real ones, along a last dimension of size 2."""
     @property
     def volatile(self) -> builtins.bool:
         """False, with a warning: what torch once had in place of `no_grad`."""

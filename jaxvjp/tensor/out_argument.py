@@ -128,7 +128,7 @@ def written_into(name: str, compute: Callable[[], Any], out: Any, given: list[Te
             "`with jaxvjp.no_grad():`."
         )
     level = transforming().level
-    if level is not None and any(level.carries(each.node) for each in (*targets, *given)):
+    if level is not None and any(level.carries(each.__node__) for each in (*targets, *given)):
         raise NotImplementedError(
             f"Trying to use forward AD with {name}_out that does not support it because it is an out= function\n"
             "Write `y = ...` for a new tensor."
@@ -136,16 +136,16 @@ def written_into(name: str, compute: Callable[[], Any], out: Any, given: list[Te
     computed = compute()
     results = computed if isinstance(computed, tuple) else (computed,)
     for place, (target, result) in enumerate(zip(targets, results, strict=True)):
-        target.check_writable()
+        target.__check_writable__()
         _check_cast(name, target, result, place)
         if (name not in UNCAST and (exact or len(targets) > 1)) or _alike(name, given):
             _check_type(name, target, result, place)
         if exact:
             _check_apart(target, result, given)
         elif target.shape == result.shape:
-            target.check_apart()
+            target.__check_apart__()
             for each in given:
-                target.check_overlap(each)
+                target.__check_overlap__(each)
     for target, result in zip(targets, results, strict=True):
         write_out(target, result)
     if isinstance(out, Tensor):
@@ -176,10 +176,10 @@ def _check_type(name: str, target: Tensor, result: Tensor, place: int) -> None:
 
 
 def _check_apart(target: Tensor, result: Tensor, given: list[Tensor]) -> None:
-    target.check_apart()
+    target.__check_apart__()
     # If it has to grow, it would overwrite the rest of its storage.
     grows = target.shape != result.shape
-    if any(each.storage is target.storage and (grows or each.shares_memory(target)) for each in given):
+    if any(each.storage is target.storage and (grows or each.__shares_memory__(target)) for each in given):
         raise RuntimeError(OVERLAP)
 
 
@@ -193,20 +193,20 @@ def write_out(target: Tensor, result: Tensor, told: str = RESIZED) -> Tensor:
             f"result type {result.dtype.legacy} can't be cast to the desired output type {target.dtype.legacy}\n"
             f"The tensor given as `out` is {target.dtype}; make it with dtype={result.dtype}."
         )
-    node = converted(result.node, target.dtype)
+    node = converted(result.__node__, target.dtype)
     if target.shape == result.shape:
-        target.write(node)
+        target.__write__(node)
         return target
     if target.numel() and told:
         sizes = {"own": list(target.shape), "count": target.numel(), "new": list(result.shape)}
         warn_user(told.format(**sizes, needed=result.numel()))
     begins = target.storage_offset()
-    if begins + result.numel() <= target.contents.aval.layout.size and target._base is not None:
-        step = strided_step(target.contents, tuple(result.shape), contiguous_strides(tuple(result.shape)), begins)
-        target.move(target.storage, (step,))
-        target.write(node)
+    if begins + result.numel() <= target.__contents__.aval.layout.size and target._base is not None:
+        step = strided_step(target.__contents__, tuple(result.shape), contiguous_strides(tuple(result.shape)), begins)
+        target.__move__(target.storage, (step,))
+        target.__write__(node)
     else:
-        target.count_write(node.where)
+        target.__count_write__(node.where)
         target.data = wrap(node)
     return target
 

@@ -58,7 +58,7 @@ def check_grad(tensor: Any, value: Any) -> None:
 def check_data(tensor: Stored, sentence: str) -> None:
     """RuntimeError for `data` of what differs from example to example of the innermost transform."""
     state = transforming()
-    if state.batches and state.batches[-1].depth == state.depth and state.batches[-1].holds(tensor.node):
+    if state.batches and state.batches[-1].depth == state.depth and state.batches[-1].holds(tensor.__node__):
         raise RuntimeError(f"{sentence}\nTake `x.detach()` to read it without its gradient; `x.copy_(y)` writes it.")
 
 

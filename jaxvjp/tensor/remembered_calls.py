@@ -60,7 +60,7 @@ class Call:
 
     def fits(self, source: Stored) -> bool:
         """Whether a view like this can be taken of `source`: whether torch can make some views depends on strides."""
-        strided = source._steps or source._path or source._node.aval.strides
+        strided = source.__steps__ or source.__own_path__ or source.__shown__.aval.strides
         return not strided or self.operation not in WHERE_STRIDES_ALLOW
 
     def node(self, inputs: tuple[Node | Number, ...], where: UserLine) -> Node:
@@ -196,7 +196,7 @@ def remembering(slow: Front, by_value: bool) -> Front:
             found = None
         result = slow(*arguments, **named)
         if found is not None:
-            call = calls.learn(found, result.node if _can_be_remembered(result, arguments) else None)
+            call = calls.learn(found, result.__node__ if _can_be_remembered(result, arguments) else None)
             if call is not None and call.step is None and len(arguments) == len(call.inputs) == 1 and not named:
                 _remember(alone, found.read[0].aval, call)
         return result
@@ -208,9 +208,9 @@ def _can_be_remembered(result: Any, arguments: tuple[Any, ...]) -> bool:
     """Whether a result is a tensor and no view, or a view of the first argument by one step without operands."""
     if type(result) is not Tensor:
         return False
-    if result._base_tensor is None:
+    if result.__base_tensor__ is None:
         return True
-    return bool(arguments) and type(arguments[0]) in ORDINARY and result.node.inputs == (arguments[0].node,)
+    return bool(arguments) and type(arguments[0]) in ORDINARY and result.__node__.inputs == (arguments[0].__node__,)
 
 
 def remembering_in_place(slow: Callable[..., tuple[Op, Node | None, Tensor]], by_value: bool) -> Front:
@@ -299,9 +299,9 @@ def remembering_operator(slow: Front, by_value: bool) -> Front:
             if call is not None:
                 return call.record((left, right), user_line())
             result = slow(self, other)
-            plain = not (result.node.special or _looks_again(result.node.operation))
-            if result.node.inputs == (left, right) and plain:
-                _remember(calls, key, Call(result.node, ()))
+            plain = not (result.__node__.special or _looks_again(result.__node__.operation))
+            if result.__node__.inputs == (left, right) and plain:
+                _remember(calls, key, Call(result.__node__, ()))
             return result
         if kind not in NUMBERS:
             return slow(self, other)
@@ -310,7 +310,7 @@ def remembering_operator(slow: Front, by_value: bool) -> Front:
         if call is None:
             result = slow(self, other)
             with contextlib.suppress(Unlike):
-                _remember(calls, key, call_of((left, other), result.node))
+                _remember(calls, key, call_of((left, other), result.__node__))
             return result
         if len(call.inputs) == 1:
             return call.record((left,), user_line())

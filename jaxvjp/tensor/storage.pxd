@@ -23,13 +23,13 @@ cdef class Storage:
     cdef object __weakref__
 
 cdef class Stored(Holder):
-    cdef public Storage _storage
-    cdef public Py_ssize_t _seen, _counted
-    cdef public tuple _steps
-    cdef public bint _retained
-    cdef public object _unrecorded, _base_tensor, _path, _versions, _leaf, _grad, _after_accumulation
+    cdef public Storage __storage__
+    cdef public Py_ssize_t __seen__, __counted__
+    cdef public tuple __steps__
+    cdef public bint __retained__
+    cdef public object __unrecorded__, __base_tensor__, __own_path__, __own_versions__, __leaf__, _grad, __after_accumulation__
 
-    cpdef object _take_grad(self, object value)
+    cpdef object __take_grad__(self, object value)
 
 cpdef object holding(Node node, object kind)
 cpdef object view(Stored source, object steps, object kind)

@@ -133,167 +133,174 @@ def new_storage(contents: Node) -> Storage:
 class Stored(Holder):
     """The base class of `Tensor`: the node that a tensor shows, the memory that it shares, and what a write does.
 
+    What torch's tensors do not have is named `__like_this__`: Python keeps such names from programs, so that no
+    attribute of one's own, `x.path = "cat.png"`, and no method of a subclass meets it.
+
     Attributes:
-        _node: the node that it shows. It is up to date if `_seen` is the version of `_storage`.
-        _storage: the memory. None while the tensor is alone and was never written: then it is the value of `_node`.
-        _base_tensor, _steps: of a view, what it is a view of, and the steps from there.
-        _path: the steps from the whole storage, where those are others than `_steps`.
-        _unrecorded: of a view that was taken under `no_grad` or in inference mode, torch's words for that mode, NO_GRAD
-            or INFERENCE; PIECE of one of several views of such a view that was taken while gradients are recorded, and
-            is refused as such; else None.
-        _seen: the version of `_storage` when `_node` was made.
-        _counted: of a view, the count of writes when `_node` was computed from its base.
-        _leaf: the `LeafIdentity` that all nodes share that it has shown as a leaf; None until it is needed.
-        _retained: whether it retained its gradient when `detach_()` made it a leaf; `retains_grad` goes on saying so.
+        __shown__: the node that it shows. It is up to date if `__seen__` is the version of `__storage__`.
+        __storage__: the memory. None while the tensor is alone and was never written: then it is the value of
+            `__shown__`.
+        __base_tensor__, __steps__: of a view, what it is a view of, and the steps from there.
+        __own_path__: the steps from the whole storage, where those are others than `__steps__`.
+        __unrecorded__: of a view that was taken under `no_grad` or in inference mode, torch's words for that mode,
+            NO_GRAD or INFERENCE; PIECE of one of several views of such a view that was taken while gradients are
+            recorded, and is refused as such; else None.
+        __seen__: the version of `__storage__` when `__shown__` was made.
+        __counted__: of a view, the count of writes when `__shown__` was computed from its base.
+        __leaf__: the `LeafIdentity` that all nodes share that it has shown as a leaf; None until it is needed.
+        __retained__: whether it retained its gradient when `detach_()` made it a leaf; `retains_grad` goes on saying
+            so.
     """
 
     # A tensor without aliases, such as each operation makes, sets none of these: see UNLESS_SET.
-    _storage: Storage | None
-    _seen: int
-    _base_tensor: Any  # another tensor
-    _steps: Steps
-    _path: Steps | None
-    _unrecorded: tuple[str, str, str] | None
-    _counted: int
-    _versions: Versions | None
-    _leaf: LeafIdentity | None
-    _retained: bool
+    __storage__: Storage | None
+    __seen__: int
+    __base_tensor__: Any  # another tensor
+    __steps__: Steps
+    __own_path__: Steps | None
+    __unrecorded__: tuple[str, str, str] | None
+    __counted__: int
+    __own_versions__: Versions | None
+    __leaf__: LeafIdentity | None
+    __retained__: bool
     # What the subclass `Tensor` keeps.
     _grad: Any  # a tensor, too
-    _after_accumulation: dict[int, Callable[[Any], None]] | None
+    __after_accumulation__: dict[int, Callable[[Any], None]] | None
 
     def __cinit__(self) -> None:  # called instead of `__new__` where it is compiled
-        self._steps = ()
+        self.__steps__ = ()
 
     # The node that this tensor shows.
 
     @property
-    def node(self) -> Node:
+    def __node__(self) -> Node:
         """The node of the current contents, after any write through an alias."""
         return shown(self)
 
     @property
-    def gradient_node(self) -> Node:
+    def __gradient_node__(self) -> Node:
         """The node that the gradient of this tensor arrives at; a write under `no_grad` does not change it."""
-        return made_by(self.node)
+        return made_by(self.__node__)
 
-    def _show(self, node: Node) -> None:
+    def __show__(self, node: Node) -> None:
         count_change()
         if staging().journal is not None:
             staging().journal.note_node(self)
-        old = self._node
+        old = self.__shown__
         if old.requires_grad and old.is_leaf:
             old.stale = True  # a gradient that arrives there belongs to the new node
-        self._node = node
+        self.__shown__ = node
         if node.inference != old.inference:  # a tensor that was made in inference mode stays one
             node.inference = old.inference
         if node.stale:
             node.stale = False
         hold(node, self)
-        self._count_for(node)
+        self.__count_for__(node)
 
-    def _count_for(self, node: Node) -> None:
+    def __count_for__(self, node: Node) -> None:
         """Notes the count of writes in `node`, if this tensor counts them already."""
-        versions = self._versions if self._base_tensor is None else self._base_tensor._versions
+        versions = self.__own_versions__ if self.__base_tensor__ is None else self.__base_tensor__.__own_versions__
         if versions is not None:
             node.versions, node.version = versions, versions.count
 
-    def replace_node(self, node: Node) -> None:
+    def __replace_node__(self, node: Node) -> None:
         """Shows another node with the same value. This is no write."""
-        if not self.path and self._storage is not None:
-            self._storage.contents = node
-        self._show(node)
+        if not self.__view_path__ and self.__storage__ is not None:
+            self.__storage__.contents = node
+        self.__show__(node)
 
-    def _reread(self, storage: Storage) -> None:
+    def __reread__(self, storage: Storage) -> None:
         """Shows what another tensor has written to the storage."""
-        base, node = self._base_tensor, self._node
-        recorded = base is not None and (base.node.requires_grad or (node.requires_grad and not node.is_leaf))
-        anew = recorded and base.versions.count != self._counted
-        marked = anew and self._marked
-        self.begin_count()  # the node of before counts the writes from here on, too
-        if anew and not marked and base._storage is storage:
-            self._recompute_from_base(base)
+        base, node = self.__base_tensor__, self.__shown__
+        recorded = base is not None and (base.__node__.requires_grad or (node.requires_grad and not node.is_leaf))
+        anew = recorded and base.__versions__.count != self.__counted__
+        marked = anew and self.__marked__
+        self.__begin_count__()  # the node of before counts the writes from here on, too
+        if anew and not marked and base.__storage__ is storage:
+            self.__recompute_from_base__(base)
         else:
-            values = self._with_gradient(self._values())
+            values = self.__with_gradient__(self.__values__())
             values.outdated = marked
             if values is node:  # as after `t_()` of an alias: what was recorded before saved it with another count
                 values = separate(node)
-            self._show(values)
+            self.__show__(values)
         if not marked:  # a marked view is checked each time that it is read
-            self._seen = storage.version
+            self.__seen__ = storage.version
 
     @property
-    def _marked(self) -> bool:
+    def __marked__(self) -> bool:
         """Whether it is a view that torch does not compute again after a write: it was taken under `no_grad`, by a
         custom Function, or by a function that returns several views, such as `unbind`."""
-        kinds = [step.operation for step in self._steps]
-        return self._unrecorded is not None or any(each.one_of_several or each is function_view for each in kinds)
+        kinds = [step.operation for step in self.__steps__]
+        return self.__unrecorded__ is not None or any(each.one_of_several or each is function_view for each in kinds)
 
-    def check_current(self) -> None:
+    def __check_current__(self) -> None:
         """RuntimeError, in torch's words, for a `_marked` view whose base was written since."""
-        base, node = self._base_tensor, self._node
-        if base is None or base.versions.count == self._counted or not self._marked:
+        base, node = self.__base_tensor__, self.__shown__
+        if base is None or base.__versions__.count == self.__counted__ or not self.__marked__:
             return
         if base.requires_grad or (node.requires_grad and not node.is_leaf):
-            self._refuse("its base or another view of its base has been modified inplace")
+            self.__refuse__("its base or another view of its base has been modified inplace")
 
-    def _refuse(self, happened: str) -> None:
+    def __refuse__(self, happened: str) -> None:
         """Raises torch's error for a `_marked` view; `happened` says what was done to it."""
-        node = made_by(self._node)
+        node = made_by(self.__shown__)
         while node.in_place and isinstance(node.inputs[0], Node):
             node = node.inputs[0]  # for torch, `t_()` under `no_grad` leaves its `grad_fn` as it was
         name, number = node.forward_name, node.output_number
-        if self._unrecorded not in (None, PIECE):
-            view = "A view was" if self._node.is_leaf else f"Output {number} of {name} is a view of a view which was"
-            mode, now, block = self._unrecorded
+        if self.__unrecorded__ not in (None, PIECE):
+            view = (
+                "A view was" if self.__shown__.is_leaf else f"Output {number} of {name} is a view of a view which was"
+            )
+            mode, now, block = self.__unrecorded__
             raise RuntimeError(UNRECORDED.format(view, mode, happened, now, block))
-        made = next((step for step in self._steps if step.operation is function_view), None)
+        made = next((step for step in self.__steps__ if step.operation is function_view), None)
         if made is None:
-            cut = [step for step in self._steps if step.operation.one_of_several]
+            cut = [step for step in self.__steps__ if step.operation.one_of_several]
             number = int(cut[-1].operands[0].value.real) if cut and name in ("Unbind", "Split") else 0
             if cut and name == "Split":  # of a last piece that is shorter it cannot be told which one it is
                 number //= max(node.aval.shape[cut[-1].static[0]], 1)
         why = SINGLE_FUNCTION_VIEW if made is not None and not made.static[0] else SEVERAL_VIEWS
         view = f"Output {number} of {name} is a view and {happened}."
-        if self._node.is_leaf:  # torch has these words here, although the view may not be made in no_grad mode
+        if self.__shown__.is_leaf:  # torch has these words here, although the view may not be made in no_grad mode
             view = f"A view was created in no_grad mode and {happened} with grad mode enabled."
         raise RuntimeError(f"{view} {why}")
 
-    def _recompute_from_base(self, base: Stored) -> None:
+    def __recompute_from_base__(self, base: Stored) -> None:
         """Computes the view again from its base, which was written, maybe through another view."""
-        old = self._node
+        old = self.__shown__
         with tracking(True):
             node = (
-                read(base.node, self._steps)
-                if self.follows_base
-                else read(base.differentiable_contents(base.node), self.path)
+                read(base.__node__, self.__steps__)
+                if self.__follows_base__
+                else read(base.__differentiable_contents__(base.__node__), self.__view_path__)
             )
             if not node.requires_grad:  # in torch it still says that it does; its gradient is added to no `grad`
                 node = Step(alias, ()).read(leaf_without_grad(node))
-        node.retaken = len(self._steps)
+        node.retaken = len(self.__steps__)
         if made_by(old).retains:
             node.retains, made_by(old).retains = True, False
-        self._counted = base.versions.count
-        self._show(node)
+        self.__counted__ = base.__versions__.count
+        self.__show__(node)
 
-    def _values(self) -> Node:
+    def __values__(self) -> Node:
         """A node with the contents as they are now, through which no gradient flows."""
-        if self.follows_base:
-            node, steps = self._base_tensor.node, self._steps
+        if self.__follows_base__:
+            node, steps = self.__base_tensor__.__node__, self.__steps__
         else:
-            node, steps = self.contents, self.path
+            node, steps = self.__contents__, self.__view_path__
         if not steps:
             return detached(node)
         with tracking(False):
             return read(node, steps)
 
-    def _with_gradient(self, values: Node) -> Node:
+    def __with_gradient__(self, values: Node) -> Node:
         """`values`, written under `no_grad`, as a node whose gradient arrives where this tensor's did before."""
-        if not self._node.requires_grad or self._node.lost:
-            return self._as_its_base(values)
-        if self._node.is_leaf:
-            return self._as_leaf(values)
-        before = made_by(self._node)
+        if not self.__shown__.requires_grad or self.__shown__.lost:
+            return self.__as_its_base__(values)
+        if self.__shown__.is_leaf:
+            return self.__as_leaf__(values)
+        before = made_by(self.__shown__)
         if before.value is None and before.original is not None:  # a copy by `copy_without_inputs`, which has no value
             evaluate((zeros := constant(0, before.aval),))
             before.value = zeros.value
@@ -302,19 +309,21 @@ class Stored(Holder):
         rebound.aval = values.aval  # it lies in memory as the values do
         return rebound
 
-    def _as_its_base(self, values: Node) -> Node:
+    def __as_its_base__(self, values: Node) -> Node:
         """`values`; for a view whose base requires a gradient, as a leaf that says it requires one, as in torch."""
-        base = self._base_tensor
-        if base is None or not base._node.requires_grad or not values.aval.dtype.differentiable:
+        base = self.__base_tensor__
+        if base is None or not base.__shown__.requires_grad or not values.aval.dtype.differentiable:
             return values
         return leaf_without_grad(values)
 
-    def _as_leaf(self, contents: Node) -> Node:
+    def __as_leaf__(self, contents: Node) -> Node:
         """A node with these contents that is the same leaf (`LeafIdentity`) as the node of before."""
-        leaf_ = self._leaf
+        leaf_ = self.__leaf__
         if leaf_ is None:
-            before = self._node
-            leaf_ = self._leaf = leaf_identity_of(before) if before.requires_grad and before.is_leaf else LeafIdentity()
+            before = self.__shown__
+            leaf_ = self.__leaf__ = (
+                leaf_identity_of(before) if before.requires_grad and before.is_leaf else LeafIdentity()
+            )
         node = variable_of(contents)
         node.leaf = leaf_
         if leaf_.hooks is not None or leaf_.step_hooks is not None:  # to an empty dict more hooks may be added
@@ -323,82 +332,87 @@ class Stored(Holder):
             let_collector_visit(node, node.inputs)
         return node
 
-    def _take_grad(self, value: Any) -> None:
+    def __take_grad__(self, value: Any) -> None:
         """Sets `grad` to `value`, a tensor or None."""
         if staging().journal is not None:
             staging().journal.note_new_grad(self)
         self._grad = value
         count_change()
         if observers.listening:
-            tell(GradSet(self, None if value is None else value.node))
+            tell(GradSet(self, None if value is None else value.__node__))
 
     @property
     def storage(self) -> Storage:
-        if self._storage is None:
-            self._storage = new_storage(self._node)
+        if self.__storage__ is None:
+            self.__storage__ = new_storage(self.__shown__)
             count_change()
-        return self._storage
+        return self.__storage__
 
     @property
-    def contents(self) -> Node:
+    def __contents__(self) -> Node:
         """What is in the whole storage."""
-        return self._node if self._storage is None else self._storage.current()
+        return self.__shown__ if self.__storage__ is None else self.__storage__.current()
 
     @property
-    def path(self) -> Steps:
+    def __view_path__(self) -> Steps:
         """The view steps from the whole storage to this tensor."""
-        return self._steps if self._path is None else self._path
+        return self.__steps__ if self.__own_path__ is None else self.__own_path__
 
-    def count_write(self, where: UserLine) -> None:
+    def __count_write__(self, where: UserLine) -> None:
         """Counts a write in place by the user's line `where` that changes no contents, such as `x.t_()`."""
         if staging().journal is not None:
-            staging().journal.note_count(self.versions)
-        self.versions.written(where)
+            staging().journal.note_count(self.__versions__)
+        self.__versions__.written(where)
 
     @property
-    def follows_base(self) -> bool:
+    def __follows_base__(self) -> bool:
         """Whether it is a view that shows part of what its base shows. `x.data = ...` on one of them ends that."""
-        base = self._base_tensor
-        if base is None or base._storage is not self._storage:
+        base = self.__base_tensor__
+        if base is None or base.__storage__ is not self.__storage__:
             return False
-        return self._path == (None if base._path is None else base._path + self._steps)
+        return self.__own_path__ == (None if base.__own_path__ is None else base.__own_path__ + self.__steps__)
 
-    def write(self, new: Node) -> None:
+    def __write__(self, new: Node) -> None:
         """Replaces the contents by `new`, a node of the same shape and dtype, for this tensor and all its aliases."""
         for batch in transforming().batches:
             _check_batched(batch, self, new)
-        if self._storage is not None and self._storage.shared is not None:
-            self._storage.look(())
-        base = self._base_tensor
-        if base is not None and base._storage is self._storage:
-            if new.requires_grad and self._marked:
-                self._refuse("is being modified inplace")
-            old = self._node
-            if new.requires_grad and self._watched():  # in torch the write takes the view anew, without what watches it
-                anew = _unwatched(old, len(self._steps))
-                new.inputs = tuple([anew if each is old else each for each in new.inputs])
-            if self.follows_base:
-                whole = put_back(base.node, self._steps, new)
-            else:
-                whole = read(put_back(base.differentiable_contents(base.node), self.path, new), base.path)
-            base._written(whole, None if base._path is None else self.contents_with(new))
-            self._count_for(new)  # a step that saves its result, `relu_`, has saved it as it is now
+        if self.__storage__ is not None and self.__storage__.shared is not None:
+            self.__storage__.look(())
+        base = self.__base_tensor__
+        if base is not None and base.__storage__ is self.__storage__:
+            if new.requires_grad and self.__marked__:
+                self.__refuse__("is being modified inplace")
+            old = self.__shown__
             if (
-                self._node.requires_grad
-                and self._node.is_leaf
-                and not (base._node.requires_grad or self._unrecorded is not None)
+                new.requires_grad and self.__watched__()
+            ):  # in torch the write takes the view anew, without what watches it
+                anew = _unwatched(old, len(self.__steps__))
+                new.inputs = tuple([anew if each is old else each for each in new.inputs])
+            if self.__follows_base__:
+                whole = put_back(base.__node__, self.__steps__, new)
+            else:
+                whole = read(
+                    put_back(base.__differentiable_contents__(base.__node__), self.__view_path__, new),
+                    base.__view_path__,
+                )
+            base.__written__(whole, None if base.__own_path__ is None else self.__contents_with__(new))
+            self.__count_for__(new)  # a step that saves its result, `relu_`, has saved it as it is now
+            if (
+                self.__shown__.requires_grad
+                and self.__shown__.is_leaf
+                and not (base.__shown__.requires_grad or self.__unrecorded__ is not None)
             ):
-                self._show(self._as_leaf(new))
-                self._seen = self.storage.version
+                self.__show__(self.__as_leaf__(new))
+                self.__seen__ = self.storage.version
             return
-        self._written(new, self.contents_with(new) if self.path else None)
-        if base is not None and self._marked:
-            self._seen = -1  # it is checked when it is read
+        self.__written__(new, self.__contents_with__(new) if self.__view_path__ else None)
+        if base is not None and self.__marked__:
+            self.__seen__ = -1  # it is checked when it is read
 
-    def _watched(self) -> bool:
+    def __watched__(self) -> bool:
         """Whether hooks or a retained gradient wait on the way from its base to this view."""
-        node: Any = self._node
-        for _ in self._steps:
+        node: Any = self.__shown__
+        for _ in self.__steps__:
             if type(node) is not Node:
                 return False
             if node.special and (node.hooks or node.retains):
@@ -406,25 +420,25 @@ class Stored(Holder):
             node = node.inputs[0] if node.inputs else None
         return False
 
-    def contents_with(self, new: Node) -> Node:
+    def __contents_with__(self, new: Node) -> Node:
         """The contents of the storage, with `new` where this tensor's elements are."""
         with tracking(False):
-            return put_back(self.contents, self.path, new)
+            return put_back(self.__contents__, self.__view_path__, new)
 
-    def differentiable_contents(self, new: Node) -> Node:
+    def __differentiable_contents__(self, new: Node) -> Node:
         """The same, but a gradient flows through `new` only, not through the other elements."""
-        if not self.path:
+        if not self.__view_path__:
             return new
-        contents = detached(self.contents)
+        contents = detached(self.__contents__)
         if not (new.requires_grad or transforming().forward):
             return contents
-        path = tuple([step.plain() for step in self.path])  # not to take the tangent off `new`
+        path = tuple([step.plain() for step in self.__view_path__])  # not to take the tangent off `new`
         return put_back(contents, path, new, beside=has_layout(path))
 
-    def _written(self, new: Node, contents: Node | None) -> None:
+    def __written__(self, new: Node, contents: Node | None) -> None:
         """`write` for a tensor that is no view. `contents` are the new contents of its storage; None, if `new` is."""
         storage = self.storage
-        old = self.node  # after what others have written
+        old = self.__node__  # after what others have written
         recorded = new.requires_grad
         if new.aval is not old.aval:  # what is written lies as what was there
             if new.value is not None and new.device is not old.device:
@@ -433,16 +447,16 @@ class Stored(Holder):
         if contents is not None and contents.aval is not storage.contents.aval:
             contents.aval = storage.contents.aval
         if not recorded:
-            new = self._with_gradient(new)
+            new = self.__with_gradient__(new)
             if transforming().forward and tangents_stop():
                 new = record(rebind, (old, new))
-        elif self._retained or made_by(old).retains:
-            new.retains, made_by(old).retains, self._retained = True, False, False
+        elif self.__retained__ or made_by(old).retains:
+            new.retains, made_by(old).retains, self.__retained__ = True, False, False
         if new.value is None and new.operation is variable:
             heavy.add(new)
         if staging().journal is not None:
             staging().journal.note_write(self)
-        versions, path = self.versions, self.path
+        versions, path = self.__versions__, self.__view_path__
         storage.contents = new if contents is None else contents
         storage.version += 1
         try:
@@ -454,33 +468,33 @@ class Stored(Holder):
                 if not recorded:
                     return
                 with tracking(True):
-                    new = record(rebind, (new, self._values()))
-            self._seen = storage.version
-            self._show(new)
+                    new = record(rebind, (new, self.__values__()))
+            self.__seen__ = storage.version
+            self.__show__(new)
         except BaseException:  # an interrupt: the tensor shows what was written, as its aliases will
             versions.written(new.where)
-            self._seen = storage.version
-            self._show(new)
+            self.__seen__ = storage.version
+            self.__show__(new)
             raise
 
     @property
-    def versions(self) -> Versions:
+    def __versions__(self) -> Versions:
         """The count of in-place writes that this tensor shares with its views and with `detach()`."""
-        if self._base_tensor is not None:
-            shared: Versions = self._base_tensor.versions
+        if self.__base_tensor__ is not None:
+            shared: Versions = self.__base_tensor__.__versions__
             return shared
-        if self._versions is None:
-            self._versions = Versions()
-            self._count_for(self._node)
-        return self._versions
+        if self.__own_versions__ is None:
+            self.__own_versions__ = Versions()
+            self.__count_for__(self.__shown__)
+        return self.__own_versions__
 
-    def begin_count(self) -> None:
+    def __begin_count__(self) -> None:
         """Begins to count writes, so that its node and those of its views notice them."""
-        self.versions  # noqa: B018
+        self.__versions__  # noqa: B018
 
-    def check_writable(self) -> None:
+    def __check_writable__(self) -> None:
         """RuntimeError, in torch's words, where an in-place change would bypass the gradient of a leaf."""
-        if self._node.inference and not grad_mode().inference and type(self._versions) is not OwnVersions:
+        if self.__shown__.inference and not grad_mode().inference and type(self.__own_versions__) is not OwnVersions:
             raise RuntimeError(
                 "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
                 "normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more "
@@ -489,9 +503,9 @@ class Stored(Holder):
         if not grad_mode().enabled:
             return
         tensor: Any = self
-        base = self._base_tensor
-        if base is not None and self._marked and (base.requires_grad or self._node.requires_grad):
-            self._refuse("is being modified inplace")
+        base = self.__base_tensor__
+        if base is not None and self.__marked__ and (base.requires_grad or self.__shown__.requires_grad):
+            self.__refuse__("is being modified inplace")
         for each, what in ((base, "a view of a leaf Variable"), (tensor, "a leaf Variable")):
             if each is not None and tensor.requires_grad and each.is_leaf:
                 raise RuntimeError(
@@ -503,83 +517,98 @@ class Stored(Holder):
                     "    y = x + 1          # instead of x += 1"
                 )
 
-    def check_overlap(self, other: Stored) -> None:
+    def __check_overlap__(self, other: Stored) -> None:
         """RuntimeError, in torch's words, where a write into this tensor would change part of `other` meanwhile."""
-        if self.storage is not other.storage or not (self.path or other.path):
+        if self.storage is not other.storage or not (self.__view_path__ or other.__view_path__):
             return
-        if not (self._has_layout and other._has_layout):
+        if not (self.__has_layout__ and other.__has_layout__):
             return
-        own, others = self._layout(), other._layout()
+        own, others = self.__layout__(), other.__layout__()
         # Of what has gaps torch finds it too hard to tell.
         same = (own.reach, own.taken) == (others.reach, others.taken)
         if own.dense and others.dense and own.meets(others) and not same:
             raise RuntimeError(OVERLAP)
 
     @property
-    def _has_layout(self) -> bool:
+    def __has_layout__(self) -> bool:
         """Whether torch's strides are known: not for an example of a batch, nor for a dual tensor."""
-        return has_layout(self.path)
+        return has_layout(self.__view_path__)
 
     def storage_offset(self) -> int:
         """How many elements lie before the first one in the storage.
 
         Returns an int. Counterpart of `torch.Tensor.storage_offset`. Underneath: the layouts of the views on the way.
         """
-        return self._layout().offset
+        return self.__layout__().offset
 
-    def overlaps_itself(self) -> bool:
+    def __overlaps_itself__(self) -> bool:
         """Whether several elements share a place in memory, as those of an expanded tensor do."""
-        return self._layout().overlapping
+        return self.__layout__().overlapping
 
-    def check_apart(self) -> None:
+    def __check_apart__(self) -> None:
         """RuntimeError, in torch's words, where several elements share a place in memory."""
-        if self.overlaps_itself():
+        if self.__overlaps_itself__():
             raise RuntimeError(OVERLAPPING)
 
-    def shares_memory(self, other: Stored) -> bool:
+    def __shares_memory__(self, other: Stored) -> bool:
         """Whether writing to one may change the other."""
-        return self.storage is other.storage and self._layout().meets(other._layout())
+        return self.storage is other.storage and self.__layout__().meets(other.__layout__())
 
-    def _layout(self) -> Layout:
+    def __layout__(self) -> Layout:
         """Where its elements are in the storage: its shape, and as torch has them its strides and offset."""
-        layout = memory_of(self._node if self._storage is None else self._storage.contents)
-        for step in self.path:
+        layout = memory_of(self.__shown__ if self.__storage__ is None else self.__storage__.contents)
+        for step in self.__view_path__:
             layout = step.layout(layout)
         return layout
 
-    def move(self, storage: Storage, path: Steps) -> None:
+    def __move__(self, storage: Storage, path: Steps) -> None:
         """Takes its contents from `path` of `storage` from now on: `x.data = ...`. Its gradient still arrives where it
         did."""
         contents = storage.contents
         with tracking(False):
             values = read(contents, path) if path else detached(contents)
-        if values.aval.shape != self._node.aval.shape and self._node.requires_grad and not self._node.is_leaf:
+        if (
+            values.aval.shape != self.__shown__.aval.shape
+            and self.__shown__.requires_grad
+            and not self.__shown__.is_leaf
+        ):
             raise RuntimeError(
-                f"data of shape {list(values.aval.shape)} for a tensor of shape {list(self._node.aval.shape)} whose "
-                "gradient goes on to what it was computed from\nDetach it first: `x = x.detach(); x.data = ...`."
+                f"data of shape {list(values.aval.shape)} for a tensor of shape "
+                f"{list(self.__shown__.aval.shape)} whose gradient goes on to what it was computed from\n"
+                "Detach it first: `x = x.detach(); x.data = ...`."
             )
-        self.versions.spread(self.storage, storage)
-        self.place(storage, path)
-        self._show(self._with_gradient(values))
+        self.__versions__.spread(self.storage, storage)
+        self.__place__(storage, path)
+        self.__show__(self.__with_gradient__(values))
 
-    def place(self, storage: Storage, path: Steps) -> None:
+    def __place__(self, storage: Storage, path: Steps) -> None:
         """Notes that its contents are at `path` of `storage`. If that is another storage, it is no longer a view of its
         base."""
         if staging().journal is not None:
             staging().journal.note_place(self)
-        if storage is not self._storage and self._base_tensor is not None:
-            self._versions, self._base_tensor, self._steps = self.versions, None, ()
-            self._unrecorded = None
-        self._storage, self._path = storage, path if path or self._steps else None
-        self._seen = storage.version
+        if storage is not self.__storage__ and self.__base_tensor__ is not None:
+            self.__own_versions__, self.__base_tensor__, self.__steps__ = self.__versions__, None, ()
+            self.__unrecorded__ = None
+        self.__storage__, self.__own_path__ = storage, path if path or self.__steps__ else None
+        self.__seen__ = storage.version
 
 
 UNLESS_SET = {
-    **dict.fromkeys(("_storage", "_base_tensor", "_path", "_versions", "_leaf", "_grad", "_after_accumulation")),
-    **dict.fromkeys(("_seen", "_counted"), 0),
-    "_unrecorded": None,
-    "_retained": False,
-    "_steps": (),
+    **dict.fromkeys(
+        (
+            "__storage__",
+            "__base_tensor__",
+            "__own_path__",
+            "__own_versions__",
+            "__leaf__",
+            "_grad",
+            "__after_accumulation__",
+        )
+    ),
+    **dict.fromkeys(("__seen__", "__counted__"), 0),
+    "__unrecorded__": None,
+    "__retained__": False,
+    "__steps__": (),
 }
 """Attributes that few tensors set, with the value that all others have (see `graph.UNLESS_SET`)."""
 if not CYTHONIZED:
@@ -590,7 +619,7 @@ if not CYTHONIZED:
 def holding(node: Node, kind: type[Stored]) -> Any:
     """A new tensor of class `kind` that shows `node`."""
     tensor: Stored = bare(Stored, kind) if CYTHONIZED else Stored.__new__(kind)  # type: ignore[name-defined]  # noqa: F821
-    tensor._node = node
+    tensor.__shown__ = node
     hold(node, tensor)
     return tensor
 
@@ -609,7 +638,7 @@ def of_class(tensor: Stored, kind: type[Stored]) -> Any:
     try:
         tensor.__class__ = kind
     except TypeError:  # the class has `__slots__`, so it is another object
-        made = holding(tensor._node, kind)
+        made = holding(tensor.__shown__, kind)
         for name in UNLESS_SET:
             setattr(made, name, getattr(tensor, name))
         return made
@@ -626,22 +655,22 @@ def view(source: Stored, steps: Steps, kind: type[Stored]) -> Any:
 
     ValueError where torch cannot make it without a copy.
     """
-    if (source.path or source._node.aval.strides) and _where_strides_allow(steps):
+    if (source.__view_path__ or source.__shown__.aval.strides) and _where_strides_allow(steps):
         tensor: Any = source
         asked = steps[0].static[0] if steps[0].operation is view_dtype else tensor.dtype
-        if asked is not tensor.dtype and tensor._conjugated():
+        if asked is not tensor.dtype and tensor.__conjugated__():
             bits = "conjugate view tensors" if tensor.dtype.is_complex else "tensors with negative bit set"
             raise RuntimeError(
                 f"torch.Tensor.view is not supported for {bits} when converting to a different dtype.\n"
                 "A copy has its numbers in memory as they are: `x.resolve_conj().resolve_neg()`."
             )
-        if steps[0].operation is view_as_real and tensor._conjugated():
+        if steps[0].operation is view_as_real and tensor.__conjugated__():
             raise RuntimeError(
                 "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you "
                 "can view it as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT "
                 "alias the original."
             )
-        layout = source._layout()
+        layout = source.__layout__()
         if not layout.contiguous or layout.offset:
             for each in steps:
                 layout = each.layout(layout)
@@ -655,36 +684,36 @@ def _where_strides_allow(steps: Steps) -> bool:
 
 def view_by(node: Node, source: Stored, steps: Steps, kind: type[Stored]) -> Any:
     """The view of `source`, of class `kind`, that `steps` lead to and `node` shows."""
-    if source._node.inference and has_layout(steps):  # as in torch another tensor on that memory, and no view
+    if source.__shown__.inference and has_layout(steps):  # as in torch another tensor on that memory, and no view
         alone: Stored = holding(detached(node), kind)
-        alone._node.inference = True
-        alone._path = source.path + steps
-        alone._storage = source.storage
-        alone._seen = alone._storage.version
+        alone.__shown__.inference = True
+        alone.__own_path__ = source.__view_path__ + steps
+        alone.__storage__ = source.storage
+        alone.__seen__ = alone.__storage__.version
         return alone
-    unrecorded = source._unrecorded is not None or not (node.requires_grad or grad_mode().enabled)
+    unrecorded = source.__unrecorded__ is not None or not (node.requires_grad or grad_mode().enabled)
     if unrecorded:  # False for examples and duals, and inside a transform, which records what it needs
         unrecorded = has_layout(steps) and not (transforming().depth or transforming().forward)
-    base: Stored = source if source._base_tensor is None else source._base_tensor
+    base: Stored = source if source.__base_tensor__ is None else source.__base_tensor__
     taken: Stored = holding(node, kind)
-    taken._base_tensor = base
+    taken.__base_tensor__ = base
     if unrecorded and not node.requires_grad:
-        taken._node = node = taken._as_its_base(node)
+        taken.__shown__ = node = taken.__as_its_base__(node)
         hold(node, taken)
-    taken._steps = source._steps + steps
-    if source._path is not None:
-        taken._path = source._path + steps
+    taken.__steps__ = source.__steps__ + steps
+    if source.__own_path__ is not None:
+        taken.__own_path__ = source.__own_path__ + steps
     if unrecorded:
         if not grad_mode().enabled:
-            taken._unrecorded = INFERENCE if grad_mode().inference else NO_GRAD
+            taken.__unrecorded__ = INFERENCE if grad_mode().inference else NO_GRAD
         else:
             several = [step for step in steps if step.operation.one_of_several]
-            taken._unrecorded = PIECE if several else source._unrecorded
-    taken._node.inference = source._node.inference
-    if base._versions is not None:
-        taken._counted = base._versions.count
-    taken._storage = source.storage if source._storage is None else source._storage
-    taken._seen = taken._storage.version
+            taken.__unrecorded__ = PIECE if several else source.__unrecorded__
+    taken.__shown__.inference = source.__shown__.inference
+    if base.__own_versions__ is not None:
+        taken.__counted__ = base.__own_versions__.count
+    taken.__storage__ = source.storage if source.__storage__ is None else source.__storage__
+    taken.__seen__ = taken.__storage__.version
     return taken
 
 
@@ -703,19 +732,19 @@ def made_by(node: Node) -> Node:
 
 
 def shown(tensor: Stored, steps: Steps = (), picks: tuple[Any, ...] = ()) -> Node:
-    """`tensor.node`, as a function: faster where it is compiled.
+    """`tensor.__node__`, as a function: faster where it is compiled.
 
     `steps` and `picks`: for who reads only the view by these steps, or what an index of NumPy's picks.
     """
-    storage = tensor._storage
+    storage = tensor.__storage__
     if storage is not None:
         if storage.shared is not None:
-            storage.look(tensor.path + steps, picks)
-        if storage.version != tensor._seen:
-            tensor._reread(storage)
-    return tensor._node
+            storage.look(tensor.__view_path__ + steps, picks)
+        if storage.version != tensor.__seen__:
+            tensor.__reread__(storage)
+    return tensor.__shown__
 
 
 def _check_batched(batch: Any, tensor: Stored, new: Node) -> None:
-    if batch.holds(new) and not batch.holds(tensor.node):
+    if batch.holds(new) and not batch.holds(tensor.__node__):
         raise RuntimeError(INCOMPATIBLE.format("arithmetic"))

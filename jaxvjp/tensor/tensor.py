@@ -65,6 +65,17 @@ REQUIRING = (
 )
 
 
+class Shadowed:
+    """A property that an attribute of the same name of one's own hides: `x.value = 3`, as torch lets one say."""
+
+    def __init__(self, read: Any) -> None:
+        self.__wrapped__ = read
+        self.__doc__, self.__qualname__, self.__module__ = read.__doc__, read.__qualname__, read.__module__
+
+    def __get__(self, tensor: Any, kind: Any = None) -> Any:
+        return self if tensor is None else self.__wrapped__(tensor)
+
+
 class Tensor(Methods):
     """A multi-dimensional array that records what is done with it; counterpart of `torch.Tensor`.
 
@@ -95,7 +106,7 @@ class Tensor(Methods):
     @property
     def shape(self) -> Size:
         """The size of each dimension."""
-        return tuple.__new__(Size, self._node.aval.shape)  # without checks: the sizes are integers already
+        return tuple.__new__(Size, self.__shown__.aval.shape)  # without checks: the sizes are integers already
 
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the size of one dimension."""
@@ -104,7 +115,7 @@ class Tensor(Methods):
     @property
     def ndim(self) -> int:
         """The number of dimensions."""
-        return len(self._node.aval.shape)
+        return len(self.__shown__.aval.shape)
 
     def dim(self) -> int:
         """The number of dimensions."""
@@ -117,13 +128,13 @@ class Tensor(Methods):
     @property
     def dtype(self) -> dtype:
         """The type of the elements. `x.to(...)` and `x.double()` give another."""
-        own: dtype = self._node.aval.dtype
+        own: dtype = self.__shown__.aval.dtype
         return own
 
     @property
     def device(self) -> device:
         """Where it is. `x.to(...)`, `x.cpu()` and `x.cuda()` move it."""
-        return of(self._node.device)
+        return of(self.__shown__.device)
 
     @property
     def is_cpu(self) -> bool:
@@ -142,7 +153,7 @@ class Tensor(Methods):
 
     def stride(self, dim: int | None = None) -> Any:
         """How many elements apart neighbours are, per dimension or along `dim`."""
-        strides = self._layout().strides
+        strides = self.__layout__().strides
         return strides if dim is None else strides[wrap_dim(dim, len(strides))]
 
     def reshape(self, *shape: int | Sequence[int]) -> Tensor:
@@ -155,17 +166,17 @@ class Tensor(Methods):
         """
         sizes = size_argument(shape[0] if len(shape) == 1 else shape)
         try:
-            return view(self, Step(reshape_alias if self._apart() else VIEW, (sizes,)))
+            return view(self, Step(reshape_alias if self.__apart__() else VIEW, (sizes,)))
         except ValueError:
-            return wrap(record(reshaped_copy, (self.node,), (sizes,)))
+            return wrap(record(reshaped_copy, (self.__node__,), (sizes,)))
 
-    def _apart(self) -> bool:
+    def __apart__(self) -> bool:
         """Whether its elements do not lie in their order."""
-        return self.node.aval.strides is not None and not self._layout().contiguous
+        return self.__node__.aval.strides is not None and not self.__layout__().contiguous
 
     @property
     def _base(self) -> Tensor | None:
-        base: Tensor | None = None if self._node.inference else self._base_tensor
+        base: Tensor | None = None if self.__shown__.inference else self.__base_tensor__
         return base
 
     def _is_view(self) -> bool:
@@ -173,13 +184,13 @@ class Tensor(Methods):
 
     def is_inference(self) -> bool:
         """Whether it was made in inference mode."""
-        return self._node.inference
+        return self.__shown__.inference
 
     @property
     def _version(self) -> int:
-        if self.is_inference() and type(self._versions) is not OwnVersions:
+        if self.is_inference() and type(self.__own_versions__) is not OwnVersions:
             raise RuntimeError("Inference tensors do not track version counter.")
-        return self.versions.count
+        return self.__versions__.count
 
     @property
     def T(self) -> Tensor:  # noqa: N802 - torch's name
@@ -192,23 +203,23 @@ class Tensor(Methods):
     @property
     def is_leaf(self) -> bool:
         """Whether the user made it, or nothing that requires a gradient went into it."""
-        self.check_current()
-        return self.node.is_leaf
+        self.__check_current__()
+        return self.__node__.is_leaf
 
     @property
     def requires_grad(self) -> bool:
         """Whether operations on it are recorded for `backward`, and a leaf gets a `grad`."""
-        node = self.node
-        if self._base_tensor is not None and (not node.requires_grad or self._node.lost):
-            kept = self.dtype.differentiable and all(step.operation.differentiable for step in self._steps)
-            return kept and bool(self._base_tensor.requires_grad)  # a view's is that of its base
+        node = self.__node__
+        if self.__base_tensor__ is not None and (not node.requires_grad or self.__shown__.lost):
+            kept = self.dtype.differentiable and all(step.operation.differentiable for step in self.__steps__)
+            return kept and bool(self.__base_tensor__.requires_grad)  # a view's is that of its base
         return node.requires_grad
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
         if type(value) is not bool:
             raise RuntimeError(f"requires_grad must be a bool\nIt was given {value!r}.")
-        if not self.node.is_leaf:
+        if not self.__node__.is_leaf:
             raise RuntimeError(
                 "you can only change requires_grad flags of leaf variables."
                 + " If you want to use a computed variable in a subgraph that doesn't require differentiation use "
@@ -219,17 +230,17 @@ class Tensor(Methods):
                 "only Tensors of floating point and complex dtype can require gradients\n" + convert_first(self.dtype)
             )
         if value:
-            self._check_no_inference()
-        if bool(value) != self.requires_grad or (value and self._node.lost):
-            if self._base_tensor is not None:
-                self.versions  # noqa: B018 - of a leaf, the node itself has to know whether it was written
-            shared = self._node.leaf
+            self.__check_no_inference__()
+        if bool(value) != self.requires_grad or (value and self.__shown__.lost):
+            if self.__base_tensor__ is not None:
+                self.__versions__  # noqa: B018 - of a leaf, the node itself has to know whether it was written
+            shared = self.__shown__.leaf
             if shared is not None and shared.lost:
-                self._leaf = shared.found_again()
-            if self._leaf is None and not value:  # asked for a gradient again later, it is the same leaf
-                self._leaf = leaf_identity_of(self._node)
-            self._show(self._as_leaf(self._node) if value else self._as_its_base(detached(self._node)))
-            self._update_views()
+                self.__leaf__ = shared.found_again()
+            if self.__leaf__ is None and not value:  # asked for a gradient again later, it is the same leaf
+                self.__leaf__ = leaf_identity_of(self.__shown__)
+            self.__show__(self.__as_leaf__(self.__shown__) if value else self.__as_its_base__(detached(self.__shown__)))
+            self.__update_views__()
 
     @requires_grad.deleter
     def requires_grad(self) -> None:
@@ -240,14 +251,14 @@ class Tensor(Methods):
             raise RuntimeError("Deletion of _backwards_hooks not allowed!")
         super().__delattr__(name)
 
-    def _update_views(self) -> None:
+    def __update_views__(self) -> None:
         """Updates `requires_grad` of views taken under `no_grad`, which is that of this tensor."""
-        if self._storage is not None:
-            self._storage.version += 1
-            self._seen = self._storage.version
+        if self.__storage__ is not None:
+            self.__storage__.version += 1
+            self.__seen__ = self.__storage__.version
 
-    def _check_no_inference(self) -> None:
-        if self._node.inference and not grad_mode().inference:
+    def __check_no_inference__(self) -> None:
+        if self.__shown__.inference and not grad_mode().inference:
             raise RuntimeError(
                 "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.\n"
                 "`x.clone().requires_grad_()` makes a normal tensor of it."
@@ -261,21 +272,21 @@ class Tensor(Methods):
                 f"{type(requires_grad).__name__}"
             )
         if requires_grad:
-            self._check_no_inference()
+            self.__check_no_inference__()
         if requires_grad and not self.dtype.differentiable:
             raise RuntimeError(
                 "only Tensors of floating point dtype can require gradients\n" + convert_first(self.dtype)
             )
         if transforming().depth:
             raise RuntimeError(inside("requires_grad_()", " (or perhaps using torch.autograd.functional.* APIs)"))
-        if not requires_grad or self.node.is_leaf:
+        if not requires_grad or self.__node__.is_leaf:
             self.requires_grad = requires_grad
         return self
 
     @property
     def grad(self) -> Tensor | None:
         """What `backward` has accumulated here: None until it reached this tensor, then of its shape and dtype."""
-        if self._grad is None and not (self.node.is_leaf or self.retains_grad):
+        if self._grad is None and not (self.__node__.is_leaf or self.retains_grad):
             warn_user(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
                 "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
@@ -287,20 +298,20 @@ class Tensor(Methods):
 
     @grad.deleter
     def grad(self) -> None:
-        self._take_grad(None)
+        self.__take_grad__(None)
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
             check_grad(self, value)
             check_not_outside(self, "grad")
-        self._take_grad(value)
+        self.__take_grad__(value)
 
     @property
     def data(self) -> Tensor:
         """The same storage without the gradient: a write to it changes this tensor, unrecorded and uncounted."""
         check_data(self, "accessing `data` under vmap transform is not allowed")
-        return self._alias(counted=False)
+        return self.__alias__(counted=False)
 
     @data.setter
     def data(self, value: Tensor) -> None:
@@ -310,7 +321,7 @@ class Tensor(Methods):
         if self.requires_grad and not value.dtype.differentiable:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         check_not_outside(self, "data")
-        self.move(value.storage, value.path)
+        self.__move__(value.storage, value.__view_path__)
 
     @data.deleter
     def data(self) -> None:
@@ -318,11 +329,11 @@ class Tensor(Methods):
 
     def detach(self) -> Tensor:
         """The same storage as a tensor that requires no gradient; underneath `jax.lax.stop_gradient`."""
-        return self._alias(counted=True)
+        return self.__alias__(counted=True)
 
-    def _alias(self, counted: bool) -> Tensor:
+    def __alias__(self, counted: bool) -> Tensor:
         """Another tensor on the same storage, without the gradient; `counted` says whether it shares the versions."""
-        node = self.node
+        node = self.__node__
         plain = detached(node)
         if plain is node and not counted:  # one node cannot have two counts of writes
             if node.value is None or staging().journal is not None:  # a staged step reads the value of each call
@@ -333,33 +344,33 @@ class Tensor(Methods):
         if plain is not node:
             plain.inference = node.inference
             hold(plain, made)
-        made._storage = self.storage
-        made._seen = made._storage.version
-        if self._steps or self._path is not None:
-            made._path = tuple([step.plain() for step in self.path])
+        made.__storage__ = self.storage
+        made.__seen__ = made.__storage__.version
+        if self.__steps__ or self.__own_path__ is not None:
+            made.__own_path__ = tuple([step.plain() for step in self.__view_path__])
         if node.inference and not grad_mode().inference:
-            made._versions = OwnVersions()
+            made.__own_versions__ = OwnVersions()
         elif counted:
-            made._versions = self.versions
-            made._count_for(plain)
+            made.__own_versions__ = self.__versions__
+            made.__count_for__(plain)
         return made
 
     def detach_(self) -> Tensor:
         """Cuts this tensor off from its graph and makes it a leaf; RuntimeError for a view."""
-        if self._base_tensor is not None:
+        if self.__base_tensor__ is not None:
             raise RuntimeError(
                 "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
                 "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
                 "detach_() cannot be called on these gradients. To fix this error, please refer to the "
                 "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
             )
-        self._retained = self.retains_grad
-        before = self.node
+        self.__retained__ = self.retains_grad
+        before = self.__node__
         if not before.is_leaf:  # of a leaf, torch's saved tensors are the tensor itself
             before.detached_in_place = True
             latest.detach = next_serial()
-        self._show(detached(before))
-        self._update_views()
+        self.__show__(detached(before))
+        self.__update_views__()
         return self
 
     # Hooks.
@@ -371,11 +382,11 @@ class Tensor(Methods):
         The gradient is lazy: a hook that only computes is part of the one compiled program; one that reads values
         splits it. Returns a handle whose `remove()` undoes it. RuntimeError where no gradient can come.
         """
-        node = self.gradient_node
+        node = self.__gradient_node__
         if not node.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if node.hooks is None:
-            self.check_current()  # as in torch, which asks for the step that made it once
+            self.__check_current__()  # as in torch, which asks for the step that made it once
             node.hooks = {}
         return RemovableHandle(node.hooks, partial(_called, hook_of_level(node, hook)))
 
@@ -385,19 +396,19 @@ class Tensor(Methods):
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if not self.is_leaf:
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-        if self._after_accumulation is None:
-            self._after_accumulation = {}
-            leaf_identity_of(self.node).tensor = self
+        if self.__after_accumulation__ is None:
+            self.__after_accumulation__ = {}
+            leaf_identity_of(self.__node__).tensor = self
             count_change()
-        return RemovableHandle(self._after_accumulation, hook)
+        return RemovableHandle(self.__after_accumulation__, hook)
 
     def retain_grad(self) -> None:
         """Lets `backward` fill in the `grad` of this intermediate tensor too; a leaf has it anyway."""
-        node = made_by(self.node)
+        node = made_by(self.__node__)
         if transforming().variables:
             raise RuntimeError(inside("retain_grad()"))
         if not node.is_leaf and not node.retains:
-            self.check_current()
+            self.__check_current__()
         if not node.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if not node.is_leaf:
@@ -407,13 +418,13 @@ class Tensor(Methods):
     @property
     def retains_grad(self) -> bool:
         """Whether `backward` fills in the `grad` of this intermediate tensor, as `retain_grad` has it."""
-        return self._retained or made_by(self.node).retains
+        return self.__retained__ or made_by(self.__node__).retains
 
     # Reading the value computes it.
 
-    def _known(self) -> Node:
+    def __evaluated__(self) -> Node:
         """The node that it shows, with its value."""
-        node = self.node
+        node = self.__node__
         if node.value is None:
             evaluate((node,))
         elif staging().journal is not None:
@@ -421,14 +432,18 @@ class Tensor(Methods):
         return node
 
     @property
-    def value(self) -> jax.Array:
-        """The value as a `jax.Array`."""
-        value: jax.Array = array_of(self._known())
+    def __value__(self) -> jax.Array:
+        value: jax.Array = array_of(self.__evaluated__())
         return value
 
-    def _numbers(self) -> np.ndarray[Any, Any]:
+    @Shadowed
+    def value(self) -> jax.Array:
+        """The value as a `jax.Array`."""
+        return self.__value__
+
+    def __numbers__(self) -> np.ndarray[Any, Any]:
         """The value as a read-only NumPy array, without a round trip to the device if NumPy computed it."""
-        return readonly_array_of(self._known())
+        return readonly_array_of(self.__evaluated__())
 
     def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
         """The value as a NumPy array; RuntimeError where a gradient would be lost unnoticed.
@@ -442,31 +457,31 @@ class Tensor(Methods):
             return self.detach().resolve_conj().resolve_neg().numpy()
         if grad_mode().enabled and self.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        unreadable(self.node, NO_STORAGE)
-        if self._node.device is META:
+        unreadable(self.__node__, NO_STORAGE)
+        if self.__shown__.device is META:
             raise TypeError(
                 "can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory "
                 "first."
             )
-        values = self._numbers()
-        if self._conjugated():
+        values = self.__numbers__()
+        if self.__conjugated__():
             bit = "conjugate" if self.dtype.is_complex else "negative"
             resolve = f"resolve_{bit[:4] if self.dtype.is_complex else bit[:3]}"
             raise RuntimeError(
                 f"Can't call numpy() on Tensor that has {bit} bit set. Use tensor.{resolve}().numpy() instead."
             )
-        if not (self.is_cpu and has_layout(self.path)) or values.dtype.kind == "V":
+        if not (self.is_cpu and has_layout(self.__view_path__)) or values.dtype.kind == "V":
             return values
         memory = self.storage
         if memory.shared is None:
             new_memory(memory)
-        shared: np.ndarray[Any, Any] = memory.shared.array(self._layout(), values.dtype)
+        shared: np.ndarray[Any, Any] = memory.shared.array(self.__layout__(), values.dtype)
         return shared
 
-    def _conjugated(self) -> bool:
+    def __conjugated__(self) -> bool:
         """Whether its memory has the conjugates of its elements, or its imaginary parts with the other sign."""
         bit = False
-        for step in self.path:
+        for step in self.__view_path__:
             if step.operation is conjugate or (step.operation is real_part and bit):
                 bit = not bit
         return bit
@@ -481,14 +496,14 @@ class Tensor(Methods):
                 f"a Tensor with {self.numel()} elements cannot be converted to Scalar\n"
                 f"Its shape is {list(self.shape)}; `.tolist()` gives all elements, `x[0].item()` one of them."
             )
-        if self._node.device is META:
+        if self.__shown__.device is META:
             raise RuntimeError("Tensor.item() cannot be called on meta tensors\nSuch a tensor has no data.")
-        return self._numbers().item()
+        return self.__numbers__().item()
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
-        unreadable(self.node, NO_STORAGE)
-        return self._numbers().tolist()
+        unreadable(self.__node__, NO_STORAGE)
+        return self.__numbers__().tolist()
 
     def __bool__(self) -> bool:
         if self.numel() != 1:
@@ -497,10 +512,10 @@ class Tensor(Methods):
                 f"Boolean value of Tensor with {many} is ambiguous\n"
                 f"Its shape is {list(self.shape)}; say what is meant: `(x > 0).all()`, `(x > 0).any()`."
             )
-        unreadable(self.node, CONTROL_FLOW)
+        unreadable(self.__node__, CONTROL_FLOW)
         return bool(self.item())
 
-    def _scalar(self, word: str) -> Any:
+    def __scalar__(self, word: str) -> Any:
         """The one element as a real number; an error where there are others or, of type `word`, it is not real."""
         if self.numel() != 1:
             raise ValueError(
@@ -517,15 +532,15 @@ class Tensor(Methods):
         return value
 
     def __float__(self) -> float:
-        return float(self._scalar("double"))
+        return float(self.__scalar__("double"))
 
     def __int__(self) -> int:
-        return int(self._scalar("int64_t"))
+        return int(self.__scalar__("int64_t"))
 
     __long__ = __int__
 
     def __complex__(self) -> complex:
-        return complex(self._scalar(""))
+        return complex(self.__scalar__(""))
 
     def __index__(self) -> int:
         if self.dtype.differentiable or self.numel() != 1:
@@ -534,7 +549,7 @@ class Tensor(Methods):
 
     def __format__(self, spec: str) -> str:
         if (
-            self.ndim == 0 and type(self) is Tensor and self._node.device is not META
+            self.ndim == 0 and type(self) is Tensor and self.__shown__.device is not META
         ):  # a Parameter is printed in full, in torch too
             return format(self.item(), spec)
         return object.__format__(self, spec)
@@ -542,13 +557,13 @@ class Tensor(Methods):
     def __repr__(self) -> str:
         if transforming().depth:
             levels = [*transforming().batches, *transforming().variables]
-            return _wrapped(self.node, sorted(levels, key=lambda each: each.depth), self)
-        return self._told()
+            return _wrapped(self.__node__, sorted(levels, key=lambda each: each.depth), self)
+        return self.__text__()
 
-    def _told(self) -> str:
-        node = self.node
+    def __text__(self) -> str:
+        node = self.__node__
         suffixes = []
-        if self._storage is not None and self._seen != self._storage.version:
+        if self.__storage__ is not None and self.__seen__ != self.__storage__.version:
             suffixes.append("grad_fn=<Invalid>")
         elif not node.is_leaf:
             suffixes.append(f"grad_fn=<{node.gradient_name}>")
@@ -562,7 +577,7 @@ class Tensor(Methods):
         name = "tensor" if kind.__module__.partition(".")[0] in ("jaxvjp", "torch") else kind.__name__
         if node.device is META:
             return printing.without_data(tuple(self.shape), self.dtype, suffixes, name)
-        return printing.tensor(self._numbers(), self.dtype, suffixes, device, name)
+        return printing.tensor(self.__numbers__(), self.dtype, suffixes, device, name)
 
     def __len__(self) -> int:
         if self.ndim == 0:
@@ -576,7 +591,7 @@ class Tensor(Methods):
                 f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.\n"
                 "Make a tensor of it, or compare: `(x == value).any()`."
             )
-        return bool((self._numbers() == np.asarray(element)).any())
+        return bool((self.__numbers__() == np.asarray(element)).any())
 
 
 def _wrapped(node: Node, levels: list[Any], shown: Tensor | None = None) -> str:
@@ -586,7 +601,7 @@ def _wrapped(node: Node, levels: list[Any], shown: Tensor | None = None) -> str:
         if peeled is not None:
             name, outer = peeled
             return f"{name}value=\n{indent(_wrapped(outer, levels), '    ')}\n)"
-    return (users_tensor(node) if shown is None else shown)._told()
+    return (users_tensor(node) if shown is None else shown).__text__()
 
 
 def _called(hook: Callable[[Tensor | None], Any], cotangent: Node | None) -> tuple[Node, Node] | None:
@@ -596,7 +611,7 @@ def _called(hook: Callable[[Tensor | None], Any], cotangent: Node | None) -> tup
         return None
     given = users_tensor(cotangent)
     returned = hook(given)
-    written = given.node
+    written = given.__node__
     return written, written if returned is None else checked_replacement(hook, returned, cotangent)
 
 
@@ -604,15 +619,15 @@ def checked_replacement(hook: Callable[..., Any], replaced: Any, cotangent: Node
     """The node of `replaced`, which a hook returned in place of `cotangent`; torch's error if it does not fit."""
     if not isinstance(replaced, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(replaced).__name__}'")
-    if replaced.node.aval is cotangent.aval:
-        return replaced.node
+    if replaced.__node__.aval is cotangent.aval:
+        return replaced.__node__
     name = getattr(hook, "__name__", type(hook).__name__)
     if replaced.shape != cotangent.aval.shape:
         raise RuntimeError(f"hook '{name}' has changed the size of value")
     if replaced.dtype is not cotangent.aval.dtype:
         kinds = [f"torch.{each.dtype.legacy}Tensor" for each in (cotangent.aval, replaced)]
         raise RuntimeError(f"hook '{name}' has changed the type of value (was {kinds[0]} got {kinds[1]})")
-    return replaced.node
+    return replaced.__node__
 
 
 ORDINARY: set[type[Tensor]] = {Tensor}
@@ -622,7 +637,7 @@ ORDINARY: set[type[Tensor]] = {Tensor}
 def wrap_unlinked(node: Node) -> Tensor:
     """A tensor that shows `node` but is not noted in it as its tensor: another one may be."""
     tensor: Tensor = Stored.__new__(Tensor)
-    tensor._node = node
+    tensor.__shown__ = node
     return tensor
 
 

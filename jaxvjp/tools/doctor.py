@@ -191,7 +191,7 @@ def memory() -> dict[str, Any]:
     with bench.compiled_at_once():
         for _ in range(16):
             step()
-            places.append(x.value.unsafe_buffer_pointer())
+            places.append(x.__value__.unsafe_buffer_pointer())
     stats = jax.devices()[0].memory_stats() or {}
     return {"bytes": x.nbytes, "places": len({*places[-4:]}), "peak": stats.get("peak_bytes_in_use")}
 

@@ -146,7 +146,7 @@ def _function(statement: str, names: dict[str, Any]) -> Callable[[], Any]:
 def _read(value: Any) -> None:
     """Computes tensors, as they are or in a tuple or list."""
     if isinstance(value, Tensor):
-        value.value.block_until_ready()
+        value.__value__.block_until_ready()
     elif isinstance(value, tuple | list):
         for each in value:
             _read(each)

@@ -176,7 +176,7 @@ def checkpoint(
     elif determinism_check not in DETERMINISM_CHECKS:
         raise ValueError(f"determinism_check should be one of {[*DETERMINISM_CHECKS]}, but got {determinism_check}")
     elif grad_mode().enabled:  # torch saves them
-        check_savable([each.node for each in (*args, *kwargs.values()) if isinstance(each, Tensor)])
+        check_savable([each.__node__ for each in (*args, *kwargs.values()) if isinstance(each, Tensor)])
     if context_fn not in (None, noop_context_fn):
         raise NotImplementedError(
             "context_fn is not supported: the recomputation is part of a compiled program, and runs no Python that a "
@@ -185,7 +185,7 @@ def checkpoint(
     if policy is not None and policy not in POLICIES:
         raise ValueError(f"policy should be one of {POLICIES}, but got {policy!r}")
     start = node_of_value(None, Aval((), float32)).serial  # nodes recorded from here on are the function's
-    given = [each.node for each in (*args, *kwargs.values()) if isinstance(each, Tensor)]
+    given = [each.__node__ for each in (*args, *kwargs.values()) if isinstance(each, Tensor)]
     saving, grad_mode().saving = grad_mode().saving, None
     try:
         returned = function(*args, **kwargs)
@@ -194,16 +194,16 @@ def checkpoint(
     results = returned if isinstance(returned, tuple) else (returned,)
     if use_reentrant and grad_mode().enabled:  # of what is inside of other containers torch's step knows nothing
         for each in _tensors([other for other in results if not isinstance(other, Tensor)]):
-            each.replace_node(detached(each.node))
+            each.__replace_node__(detached(each.__node__))
     shown: dict[Node, list[Tensor]] = {}
     for each in _tensors(returned):
         if each.requires_grad:
-            shown.setdefault(each.node, []).append(each)
+            shown.setdefault(each.__node__, []).append(each)
     if use_reentrant and grad_mode().enabled and not shown:
         unneeded = [each for each in results if isinstance(each, Tensor) and each.dtype.differentiable]
         tensors = [each for each in args if isinstance(each, Tensor)]
         for each, result in zip(unneeded, WITHOUT_GRADIENT.apply(len(unneeded), *unneeded, *tensors), strict=True):
-            each.replace_node(result.node)
+            each.__replace_node__(result.__node__)
 
     def made(program: Program, leaves: Sequence[Node | Number], avals: Sequence[Aval]) -> Node:
         operation = checkpointed_reentrant if use_reentrant else checkpointed
@@ -214,7 +214,7 @@ def checkpoint(
 
     for old, new in _checkpointed(list(shown), start, made).items():
         for each in shown[old]:
-            each.replace_node(new)
+            each.__replace_node__(new)
     return returned
 
 

@@ -141,9 +141,9 @@ def test_a_loss_that_nobody_reads_is_not_computed(choosy, monkeypatch, counted):
         step()
     counted()
     loss = step()
-    assert loss.node.value is None
+    assert loss.__node__.value is None
     assert loss.item() == pytest.approx(expected)
-    assert step().node.value is not None  # somebody wanted it
+    assert step().__node__.value is not None  # somebody wanted it
     assert counted()[1] == 3
 
 

@@ -24,8 +24,8 @@ from jaxvjp.tensor.apply import UNTRACKED_LIMIT
 
 def frozen(tensor):
     """The program of a tensor that nothing has read yet, and its leaves."""
-    nodes = reachable([tensor.node], lambda node: [each for each in node.inputs if type(each) is Node])
-    return freeze([node for node in nodes if node.operation is not None], [tensor.node])
+    nodes = reachable([tensor.__node__], lambda node: [each for each in node.inputs if type(each) is Node])
+    return freeze([node for node in nodes if node.operation is not None], [tensor.__node__])
 
 
 def leaf(*values):
@@ -177,7 +177,7 @@ def test_a_long_graph_of_many_live_ends_is_cut_rightly():
 def test_runs_keep_a_tuple_with_its_items():
     x = leaf(1.0, 2.0)
     (first,) = jaxvjp.autograd.grad((x**3).sum(), x, create_graph=True)
-    nodes = [n for n in reachable([first.node], lambda n: [i for i in n.inputs if type(i) is Node]) if n.operation]
+    nodes = [n for n in reachable([first.__node__], lambda n: [i for i in n.inputs if type(i) is Node]) if n.operation]
     for size, short_pieces in product((1, 2, 3, 100), (False, True)):
         ends = {node for node in nodes if node.serial % size == 0}
         pieces = in_pieces(nodes, ends, short_pieces)
@@ -192,13 +192,13 @@ def test_a_freed_graph_lets_go_of_its_arrays():
     x = leaf(1.0, 2.0)
     h = x * 2
     h.tolist()
-    inner = weakref.ref(h.node.value)
+    inner = weakref.ref(h.__node__.value)
     loss = (h * h).sum()
     del h
     loss.backward()
     gc.collect()
     assert inner() is None
-    (product,) = loss.node.inputs
+    (product,) = loss.__node__.inputs
     assert product.inputs == ()
     with pytest.raises(RuntimeError, match="second time"):
         loss.backward()
@@ -309,7 +309,7 @@ def test_dependences_are_those_of_the_derivative():
     x, w = leaf(1.0, 2.0), leaf(3.0, 4.0)
     recorded, leaves = frozen(2 * x + w**2)
     positions = {id(each): number for number, each in enumerate(leaves)}
-    of_x, of_w = positions[id(x.node)], positions[id(w.node)]
+    of_x, of_w = positions[id(x.__node__)], positions[id(w.__node__)]
     on_x, on_w = pullback.dependences(recorded, (of_x, of_w))
     cotangent = len(leaves)
     assert of_x not in on_x
@@ -319,7 +319,7 @@ def test_dependences_are_those_of_the_derivative():
 
 def test_a_node_knows_the_users_line():
     y = leaf(1.0, 2.0) * 2  # this line
-    filename, number, text = y.node.location
+    filename, number, text = y.__node__.location
     assert filename == __file__
     assert text == "y = leaf(1.0, 2.0) * 2  # this line"
     assert number > 1
@@ -380,9 +380,9 @@ def test_what_is_computed_now_and_then_is_no_tuple():
     last = x.max(dim=0)
     for _ in range(4 * UNTRACKED_LIMIT):  # each 2039th operation is computed at once, if many wait
         before, last = last, (x + 0 * last.values).max(dim=0)
-        if last.values.node.value is not None:
+        if last.values.__node__.value is not None:
             break
-    assert last.values.node.value is not None
+    assert last.values.__node__.value is not None
     assert [each.indices.tolist() for each in (before, last)] == [[1, 0], [1, 0]]
 
 
@@ -390,17 +390,17 @@ def test_few_numbers_go_to_the_device_when_a_compiled_program_wants_them_again()
     numbers = np.array([1.0, 2.0], np.float32)
     x = jaxvjp.tensor(numbers)
     numbers[0] = 7.0  # it has a copy
-    assert isinstance(x.node.value, np.ndarray)
+    assert isinstance(x.__node__.value, np.ndarray)
     assert (x * 2).tolist() == [2.0, 4.0]
-    assert isinstance(x.node.value, np.ndarray)
+    assert isinstance(x.__node__.value, np.ndarray)
     for _ in range(2):  # the call before may have compiled it
         assert (x * 2).tolist() == [2.0, 4.0]
-    assert isinstance(x.node.value, jax.Array)
+    assert isinstance(x.__node__.value, jax.Array)
     read = jaxvjp.zeros(3, dtype=jaxvjp.int64)
     assert isinstance(read.value, jax.Array)
-    assert read.value is read.node.value
+    assert read.value is read.__node__.value
     assert read.value.dtype == np.int64
-    assert isinstance(jaxvjp.zeros(200, 200).node.value, jax.Array)
+    assert isinstance(jaxvjp.zeros(200, 200).__node__.value, jax.Array)
 
 
 def test_few_numbers_may_meet_a_program_that_is_not_compiled_yet():

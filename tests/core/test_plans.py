@@ -236,7 +236,7 @@ def test_a_long_graph_runs_in_short_pieces_when_it_comes_first(monkeypatch):
         y = leaf(1.0)
         for _ in range(length):
             y = y * 2
-        found = survey([y.node], [y.node])
+        found = survey([y.__node__], [y.__node__])
         return [plan.choose_short_pieces(found) for _ in range(3)].count(True)
 
     assert [runs(length) for length in (3, 30, 40, 30)] == [0, 1, 1, 0]

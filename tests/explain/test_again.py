@@ -78,7 +78,7 @@ def recorded_again(explanation):
     found = []
     for name, (arguments, _) in explanation.program.calls.items():
         leaves = [namespace[each] for each in arguments]
-        found.append(program_of(namespace[name](*[each.detach().requires_grad_() for each in leaves]).node))
+        found.append(program_of(namespace[name](*[each.detach().requires_grad_() for each in leaves]).__node__))
     return found
 
 

@@ -59,7 +59,7 @@ def test_a_recording_that_raises_leaves_nothing_behind():
     x = jaxvjp.tensor([1.0], requires_grad=True)
     y = x * x
     y.backward()
-    assert y.node.inputs == () or y.node.freed
+    assert y.__node__.inputs == () or y.__node__.freed
 
 
 def test_ten_thousand_operations_are_a_loop_or_a_summary():

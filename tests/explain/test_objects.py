@@ -299,7 +299,7 @@ def test_watching_keeps_no_tensor_and_computes_nothing():
     """)
     gc.collect()
     assert found["here"] is None
-    assert found["z"].node.value is None
+    assert found["z"].__node__.value is None
     assert sys.gettrace() is None
 
 

@@ -50,7 +50,7 @@ def test_an_op_that_loops_for_other_operands_is_traced_with_its_loop():
         return jax.lax.while_loop(lambda at: at.sum() < 9, lambda at: at + 1, input) if input.ndim else input + 1
 
     row = op.Op(looping)
-    avals = [jaxvjp.ones(shape)._node.aval for shape in ((), (3,), ())]
+    avals = [jaxvjp.ones(shape).__shown__.aval for shape in ((), (3,), ())]
     first, second, third = [tracing.jaxpr_of(row, (), (each,))[0] for each in avals]
     assert primitives(first) == primitives(third) == ["add"]
     assert "while" in primitives(second)

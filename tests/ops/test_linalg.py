@@ -50,17 +50,17 @@ def test_windows(name):
 def test_the_precision_of_products_is_part_of_the_program():
     x = jaxvjp.ones(2, 2)
     assert jaxvjp.get_float32_matmul_precision() == "highest"
-    first = (x @ x).node.operation
+    first = (x @ x).__node__.operation
     jaxvjp.set_float32_matmul_precision("medium")
     try:
-        assert (x @ x).node.operation is not first
-        assert (x @ x).node.operation is (x @ x).node.operation
+        assert (x @ x).__node__.operation is not first
+        assert (x @ x).__node__.operation is (x @ x).__node__.operation
         with pytest.warns(UserWarning, match="has no effect"):
             jaxvjp.set_float32_matmul_precision("low")
         assert jaxvjp.get_float32_matmul_precision() == "medium"
     finally:
         jaxvjp.set_float32_matmul_precision("highest")
-    assert (x @ x).node.operation is first
+    assert (x @ x).__node__.operation is first
 
 
 @pytest.mark.parametrize("name", ["householder_product", "matrix_exp"])

@@ -124,7 +124,7 @@ jax.config.update("jax_default_device", other if HOME == "cuda" else host)
 import jaxvjp as torch
 
 def on(tensor, jax_device):
-    assert tensor.value.devices() == {jax_device} == {devices.jax_device(tensor._node.device)}, tensor.device
+    assert tensor.value.devices() == {jax_device} == {devices.jax_device(tensor.__shown__.device)}, tensor.device
     return tensor.tolist()
 
 def refused(function, *sentence):

@@ -174,7 +174,7 @@ def _reachable_from(roots: Iterable[Node]) -> tuple[list[Node], dict[Node, Node]
     for node in reached:
         if node.stale and node.leaf is not None and ends_here(node):
             with tracking(False):  # also of a view that may not be read where gradients are recorded
-                current = None if node.tensor is None else node.tensor.gradient_node
+                current = None if node.tensor is None else node.tensor.__gradient_node__
             if current is None or current.leaf is not node.leaf:
                 current = last[node.leaf]
             if current is not node:

@@ -158,16 +158,16 @@ def changed_error(node: Node, saved: Node) -> RuntimeError:
             saved = before  # it was converted for this operation, as `promotion` does it
     change = shows_overwritten(saved)
     if saved is not node and saved.tensor is not None:
-        saved.tensor.check_current()  # as in torch, whose sentence would name that tensor's step
+        saved.tensor.__check_current__()  # as in torch, whose sentence would name that tensor's step
     assert change is not None
     assert change.versions is not None
     aval = saved.aval
     if change is not saved:  # a view of what was changed, which torch takes anew by its strides
-        now = saved if saved.tensor is None else saved.tensor.node
+        now = saved if saved.tensor is None else saved.tensor.__node__
         origin = ", which is output 0 of AsStrided," if now.requires_grad else ""
     else:
         # torch names a saved operand by what it has become, a saved result by what it was.
-        current = saved if saved is node or saved.tensor is None else saved.tensor.gradient_node
+        current = saved if saved is node or saved.tensor is None else saved.tensor.__gradient_node__
         aval = current.aval
         origin = "" if current.is_leaf else f", which is output 0 of {current.forward_name},"
     return RuntimeError(

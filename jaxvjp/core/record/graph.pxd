@@ -21,7 +21,7 @@ cdef class Node:
 
 cdef class Holder:
     cdef object __weakref__
-    cdef public Node _node
+    cdef public Node __shown__
 
 @cython.locals(node=Node, mode=GradMode)
 cpdef Node new_node(object operation, tuple static, tuple inputs, object aval, bint tracked, object where)

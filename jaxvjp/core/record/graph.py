@@ -329,14 +329,14 @@ def leaf_identity_of(node: Node) -> LeafIdentity:
 
 
 class Holder:
-    """The part of a `tensor.Tensor` that the graph knows: `_node`, the node that it shows.
+    """The part of a `tensor.Tensor` that the graph knows: `__shown__`, the node that it shows.
 
     Of `Node.tensor`, which is one, `core` uses four more, for which `tensor.storage` looks after views and writes:
-    `node` (the node that it shows now), `gradient_node` (where its gradient arrives), `begin_count()` (of writes) and
-    `check_current()` (torch's error for a view that is out of date).
+    `__node__` (the node that it shows now), `__gradient_node__` (where its gradient arrives), `__begin_count__()` (of
+    writes) and `__check_current__()` (torch's error for a view that is out of date).
     """
 
-    _node: Node
+    __shown__: Node
 
 
 def hold(node: Node, holder: Holder) -> None:
@@ -369,7 +369,7 @@ def is_held(node: Node) -> bool:
     if node.holder is None:
         return False
     holder: Holder | None = node.holder()
-    return holder is not None and holder._node is node
+    return holder is not None and holder.__shown__ is node
 
 
 UNLESS_SET = {

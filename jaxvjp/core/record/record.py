@@ -94,7 +94,7 @@ def tracks(inputs: tuple[Node | Number, ...]) -> bool:
             if node.requires_grad:
                 found = True
                 if node.outdated and node.tensor is not None:
-                    node.tensor.check_current()
+                    node.tensor.__check_current__()
     return found
 
 

@@ -127,7 +127,7 @@ def count_of_writes(node: Node) -> Versions:
     """The count of writes to what `node` shows (`origin_of`), which begins here if nobody has counted them yet."""
     for each in (node, origin_of(node)):
         if each.versions is None and each.tensor is not None:
-            each.tensor.begin_count()
+            each.tensor.__begin_count__()
     return origin_of(node).versions or Versions()
 
 

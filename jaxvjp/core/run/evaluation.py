@@ -43,8 +43,8 @@ def evaluate(
 
     Who asks:
 
-    * whoever reads a value: `y.tolist()`, `print(y)`, `if y > 0:` (`Tensor._known`); an op whose errors depend on
-      values, such as an index out of range (`tensor.apply.inspect`); a move to another device (`transfer`);
+    * whoever reads a value: `y.tolist()`, `print(y)`, `if y > 0:` (`Tensor.__evaluated__`); an op whose errors
+      depend on values, such as an index out of range (`tensor.apply.inspect`); a move to another device (`transfer`);
     * a backward pass: for the gradients, and for the roots, whose values the same programs give
       (`autograd.accumulation._compute`; for an equal graph `remembered_walks` runs the plan that was found here);
     * the next backward pass, before all else, for what waits (`Deferred`, `Heavy`); and long graphs that nobody reads

@@ -129,7 +129,7 @@ def _computing(step: Step) -> Step:
 def _finish(result: Any) -> None:
     """Waits for a step's result, of any contender."""
     for each in jax.tree.leaves(result, is_leaf=lambda each: isinstance(each, jaxvjp.Tensor)):
-        array = each.value if isinstance(each, jaxvjp.Tensor) else each
+        array = each.__value__ if isinstance(each, jaxvjp.Tensor) else each
         if isinstance(array, jax.Array):
             array.block_until_ready()
         elif getattr(array, "is_cuda", False) and not isinstance(each, jaxvjp.Tensor):

@@ -51,7 +51,7 @@ def array(tensor: Any) -> Any:
         kept = kept.to(torch.complex64)
     home = kept.cpu()
     ours = hasattr(home, "_numbers") and home.device.type == "cpu"
-    return home._numbers() if ours else home.numpy()  # `numpy` copies here, to share the memory
+    return home.__numbers__() if ours else home.numpy()  # `numpy` copies here, to share the memory
 
 
 class Comparison:

@@ -254,7 +254,7 @@ class _Run:
         """Computes all results of all samples in one dispatch, as compiling takes longer than computing."""
         tensors = [each for outcome in outcomes for part in outcome.values() for each in part]
         try:
-            evaluate([each.node for each in tensors if isinstance(each, jaxvjp.Tensor)])
+            evaluate([each.__node__ for each in tensors if isinstance(each, jaxvjp.Tensor)])
         except Exception as error:
             told = f"computing raises {type(error).__name__}: {str(error).partition(chr(10))[0]:.300}"
             for outcome in outcomes:

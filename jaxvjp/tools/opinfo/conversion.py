@@ -107,7 +107,7 @@ def is_tensor(value: Any) -> bool:
 
 def array_of(tensor: Any) -> Any:
     if isinstance(tensor, jaxvjp.Tensor):
-        array = np.asarray(tensor.value)
+        array = np.asarray(tensor.__value__)
     else:
         tensor = tensor.detach().resolve_conj().resolve_neg()
         if repr(tensor.dtype) == "torch.bfloat16":

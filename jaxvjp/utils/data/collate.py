@@ -84,7 +84,7 @@ def _tensors(batch: Sequence[Tensor]) -> Tensor:
         raise TypeError(f"expected Tensor as element {other} in argument 0, but got {type(batch[other]).__name__}")
     alike = all(each.shape == first.shape and each.dtype is first.dtype for each in batch)
     if alike and not any(each.requires_grad for each in batch):
-        return new_leaf(np.stack([each._numbers() for each in batch]), first.dtype, False, first.device)
+        return new_leaf(np.stack([each.__numbers__() for each in batch]), first.dtype, False, first.device)
     stacked: Tensor = apply(stack_op, (tuple(batch),), (0,))
     return stacked
 
