@@ -360,7 +360,7 @@ class Steps:
     def _finals(self, step: TrainingStep) -> list[Node]:
         """What the last step leaves: the tensors that it wrote and that the user can still read."""
         tensors = [*self.text.first, *self.story.tensors]
-        nodes = [self.origin(each.node) for each in dict.fromkeys(tensors)]
+        nodes = [self.origin(each.__node__) for each in dict.fromkeys(tensors)]
         found = []
         for tensor, node in zip(dict.fromkeys(tensors), nodes, strict=True):
             begun = self.text.begun.get(tensor)
