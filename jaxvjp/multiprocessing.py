@@ -91,19 +91,20 @@ class ProcessContext:
             if each.is_alive():
                 each.terminate()
             each.join()
-        raise self._failure(failed)
+        raise _failure(self, failed)
 
-    def _failure(self, number: int) -> ProcessException:
-        process, told = self.processes[number], self._told[number]
-        pid, code = int(process.pid or 0), int(process.exitcode or 0)
-        with suppress(EOFError):
-            text = f"\n\n-- Process {number} terminated with the following error:\n{told.recv()}"
-            return ProcessRaisedException(text, number, pid)
-        if code < 0:
-            name = signal.Signals(-code).name
-            text = f"process {number} terminated with signal {name}"
-            return ProcessExitedException(text, number, pid, code, name)
-        return ProcessExitedException(f"process {number} terminated with exit code {code}", number, pid, code)
+
+def _failure(context: ProcessContext, number: int) -> ProcessException:
+    process, told = context.processes[number], context._told[number]
+    pid, code = int(process.pid or 0), int(process.exitcode or 0)
+    with suppress(EOFError):
+        text = f"\n\n-- Process {number} terminated with the following error:\n{told.recv()}"
+        return ProcessRaisedException(text, number, pid)
+    if code < 0:
+        name = signal.Signals(-code).name
+        text = f"process {number} terminated with signal {name}"
+        return ProcessExitedException(text, number, pid, code, name)
+    return ProcessExitedException(f"process {number} terminated with exit code {code}", number, pid, code)
 
 
 SpawnContext = ProcessContext

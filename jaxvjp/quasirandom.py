@@ -63,29 +63,21 @@ class SobolEngine:
         if not 1 <= dimension <= self.MAXDIM:
             raise ValueError(f"Supported range of dimensionality for SobolEngine is [1, {self.MAXDIM}]")
         self.dimension, self.scramble, self.seed = dimension, scramble, seed
-        self._numbers = _directions(dimension, self.MAXBIT)
-        self._shift = np.zeros(dimension, np.int64)
+        self.__directions__ = _directions(dimension, self.MAXBIT)
+        self.__shift__ = np.zeros(dimension, np.int64)
         if scramble:
             self._scramble()
-        self._point: Array = self._shift
+        self.__point__: Array = self.__shift__
         self.num_generated = 0
 
     def _scramble(self) -> None:
         generator = None if self.seed is None else Generator().manual_seed(self.seed)
         bits = np.arange(self.MAXBIT)
-        self._shift = randint(2, (self.dimension, self.MAXBIT), generator=generator).numpy() @ (1 << bits)
+        self.__shift__ = randint(2, (self.dimension, self.MAXBIT), generator=generator).numpy() @ (1 << bits)
         drawn = randint(2, (self.dimension, self.MAXBIT, self.MAXBIT), generator=generator).numpy()
         turns = np.tril(drawn, -1) + np.eye(self.MAXBIT, dtype=np.int64)
-        parts = self._numbers[..., None] >> bits[::-1] & 1
-        self._numbers = (parts @ turns.swapaxes(1, 2) & 1) @ (1 << bits[::-1])
-
-    def _following(self, count: int) -> Array:
-        """The points after the present one, which the last of them becomes."""
-        first = max(self.num_generated, 1)
-        changed = [(~number & number + 1).bit_length() - 1 for number in range(first - 1, first - 1 + count)]
-        points = np.bitwise_xor.accumulate(np.vstack([self._point, self._numbers.T[changed]]))
-        self._point = points[-1]
-        return points[1:]
+        parts = self.__directions__[..., None] >> bits[::-1] & 1
+        self.__directions__ = (parts @ turns.swapaxes(1, 2) & 1) @ (1 << bits[::-1])
 
     def draw(self, n: int = 1, out: Tensor | None = None, dtype: Dtype | None = None) -> Tensor:
         """The next `n` points, a row each.
@@ -96,8 +88,8 @@ class SobolEngine:
             dtype: their dtype, by default the default dtype.
         """
         own = dtype or get_default_dtype()
-        first = [] if self.num_generated else [self._point]
-        points = np.vstack([*first, self._following(n - len(first))])
+        first = [] if self.num_generated else [self.__point__]
+        points = np.vstack([*first, _following(self, n - len(first))])
         self.num_generated += n
         result = tensor(points.astype(own.numpy) * own.numpy.type(2.0**-self.MAXBIT), dtype=own)
         return result if out is None else write_out(out, result)
@@ -123,7 +115,7 @@ class SobolEngine:
 
     def reset(self) -> Self:
         """Begins anew."""
-        self._point, self.num_generated = self._shift, 0
+        self.__point__, self.num_generated = self.__shift__, 0
         return self
 
     def fast_forward(self, n: int) -> Self:
@@ -132,7 +124,7 @@ class SobolEngine:
         Args:
             n: how many.
         """
-        self._following(n - (not self.num_generated))
+        _following(self, n - (not self.num_generated))
         self.num_generated += n
         return self
 
@@ -141,6 +133,15 @@ class SobolEngine:
         told += ["scramble=True"] if self.scramble else []
         told += [] if self.seed is None else [f"seed={self.seed}"]
         return f"SobolEngine({', '.join(told)})"
+
+
+def _following(engine: SobolEngine, count: int) -> Array:
+    """The points after the present one, which the last of them becomes."""
+    first = max(engine.num_generated, 1)
+    changed = [(~number & number + 1).bit_length() - 1 for number in range(first - 1, first - 1 + count)]
+    points = np.bitwise_xor.accumulate(np.vstack([engine.__point__, engine.__directions__.T[changed]]))
+    engine.__point__ = points[-1]
+    return points[1:]
 
 
 complete_all(globals(), __all__, "quasirandom")

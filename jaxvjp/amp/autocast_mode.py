@@ -68,11 +68,11 @@ class autocast:  # noqa: N801 - torch's name
             warn_user(refused)
         self._enabled = bool(enabled) and refused is None
         self._cache_enabled = is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
-        self._before: list[tuple[BLOCKS, bool]] = []
+        self.__before__: list[tuple[BLOCKS, bool]] = []
 
     def __enter__(self) -> autocast:
         mode = grad_mode()
-        self._before.append((mode.autocast, _cache.enabled))
+        self.__before__.append((mode.autocast, _cache.enabled))
         _cache.enabled = self._cache_enabled
         if self._enabled:
             begin_autocasting(self.device)
@@ -81,7 +81,7 @@ class autocast:  # noqa: N801 - torch's name
         return self
 
     def __exit__(self, *_: object) -> None:
-        grad_mode().autocast, _cache.enabled = self._before.pop()
+        grad_mode().autocast, _cache.enabled = self.__before__.pop()
         count_change()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -85,7 +85,7 @@ class GradScaler:
         self._backoff_factor = backoff_factor
         self._growth_interval = growth_interval
         self._growth_tracker = self._init_growth_tracker = 0
-        self._optimizers: dict[int, dict[str, Any]] = defaultdict(_fresh)
+        self._per_optimizer_states: dict[int, dict[str, Any]] = defaultdict(_fresh)
 
     def scale(self, outputs: Any) -> Any:
         """A tensor, or each of a list or tuple, times the scale. ValueError for anything else."""
@@ -102,14 +102,6 @@ class GradScaler:
             return map(self.scale, outputs)
         raise ValueError("outputs must be a Tensor or an iterable of Tensors")
 
-    def _given(self, asked: str) -> Tensor:
-        if self._scale is None:
-            raise AssertionError(
-                f"Attempted {asked} but _scale is None.  This may indicate your script did not use scaler.scale(loss "
-                "or outputs) earlier in the iteration."
-            )
-        return self._scale
-
     @no_grad()
     def unscale_(self, optimizer: Any) -> None:
         """Divides the gradients of an optimizer's parameters by the scale, in place, and looks for infinite ones.
@@ -118,7 +110,7 @@ class GradScaler:
         """
         if not self._enabled:
             return
-        scale, state = self._given("unscale_"), self._optimizers[id(optimizer)]
+        scale, state = _scale_for(self, "unscale_"), self._per_optimizer_states[id(optimizer)]
         if state["stage"] is OptState.UNSCALED:
             raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
         if state["stage"] is OptState.STEPPED:
@@ -141,12 +133,12 @@ class GradScaler:
             return optimizer.step(*arguments, **named)
         if "closure" in named:
             raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
-        self._given("step")
-        state = self._optimizers[id(optimizer)]
+        _scale_for(self, "step")
+        state = self._per_optimizer_states[id(optimizer)]
         if state["stage"] is OptState.STEPPED:
             raise RuntimeError("step() has already been called since the last update().")
         if getattr(optimizer, "_step_supports_amp_scaling", False):
-            result = self._left_to(optimizer, state, arguments, named)
+            result = _step_that_unscales(self, optimizer, state, arguments, named)
             state["stage"] = OptState.STEPPED
             return result
         if state["stage"] is OptState.READY:
@@ -157,31 +149,11 @@ class GradScaler:
         state["stage"] = OptState.STEPPED
         return result
 
-    def _left_to(self, optimizer: Any, state: dict[str, Any], arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """A step of an optimizer that unscales by itself: it gets the scaler, or else the scale and `found_inf`."""
-        if "grad_scaler" in inspect.signature(optimizer.step).parameters:
-            warn_user(
-                "GradScaler is going to stop passing itself as a keyword argument to the passed optimizer. In the near "
-                "future GradScaler registers `grad_scale: Tensor` and `found_inf: Tensor` to the passed optimizer and "
-                "let the optimizer use them directly.",
-                FutureWarning,
-            )
-            return optimizer.step(*arguments, **named, grad_scaler=self)
-        scaled = state["stage"] is OptState.READY
-        if scaled:
-            state["found_inf"] = _infinite(_gradients(optimizer))
-        optimizer.grad_scale = self._given("step").clone() if scaled else None
-        optimizer.found_inf = None if state["found_inf"] is None else state["found_inf"].to(float32)
-        try:
-            return optimizer.step(*arguments, **named)
-        finally:
-            del optimizer.grad_scale, optimizer.found_inf
-
     def update(self, new_scale: float | Tensor | None = None) -> None:
         """Makes the scale smaller if a gradient was infinite, larger after enough that were not; or sets it."""
         if not self._enabled:
             return
-        scale = self._given("update")
+        scale = _scale_for(self, "update")
         if isinstance(new_scale, float):
             scale.fill_(new_scale)
         elif new_scale is not None:
@@ -190,7 +162,7 @@ class GradScaler:
                 raise AssertionError(f"{wrong}requires_grad=False.")
             scale.copy_(new_scale)
         else:
-            found = [each["found_inf"] for each in self._optimizers.values() if each["found_inf"] is not None]
+            found = [each["found_inf"] for each in self._per_optimizer_states.values() if each["found_inf"] is not None]
             if not found:
                 raise AssertionError("No inf checks were recorded prior to update.")
             if any(each.item() for each in found):
@@ -203,7 +175,7 @@ class GradScaler:
                     if grown.isfinite().item():
                         scale.copy_(grown)
                     self._growth_tracker = 0
-        self._optimizers = defaultdict(_fresh)
+        self._per_optimizer_states = defaultdict(_fresh)
 
     def get_scale(self) -> float:
         """The scale; 1.0 if this is switched off."""
@@ -266,3 +238,35 @@ class GradScaler:
         self._backoff_factor = state_dict["backoff_factor"]
         self._growth_interval = state_dict["growth_interval"]
         self._growth_tracker = self._init_growth_tracker = state_dict["_growth_tracker"]
+
+
+def _step_that_unscales(
+    scaler: GradScaler, optimizer: Any, state: dict[str, Any], arguments: tuple[Any, ...], named: dict[str, Any]
+) -> Any:
+    """A step of an optimizer that unscales by itself: it gets the scaler, or else the scale and `found_inf`."""
+    if "grad_scaler" in inspect.signature(optimizer.step).parameters:
+        warn_user(
+            "GradScaler is going to stop passing itself as a keyword argument to the passed optimizer. In the near "
+            "future GradScaler registers `grad_scale: Tensor` and `found_inf: Tensor` to the passed optimizer and "
+            "let the optimizer use them directly.",
+            FutureWarning,
+        )
+        return optimizer.step(*arguments, **named, grad_scaler=scaler)
+    scaled = state["stage"] is OptState.READY
+    if scaled:
+        state["found_inf"] = _infinite(_gradients(optimizer))
+    optimizer.grad_scale = _scale_for(scaler, "step").clone() if scaled else None
+    optimizer.found_inf = None if state["found_inf"] is None else state["found_inf"].to(float32)
+    try:
+        return optimizer.step(*arguments, **named)
+    finally:
+        del optimizer.grad_scale, optimizer.found_inf
+
+
+def _scale_for(scaler: GradScaler, asked: str) -> Tensor:
+    if scaler._scale is None:
+        raise AssertionError(
+            f"Attempted {asked} but _scale is None.  This may indicate your script did not use scaler.scale(loss "
+            "or outputs) earlier in the iteration."
+        )
+    return scaler._scale

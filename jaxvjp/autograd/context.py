@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from weakref import ref
 
 from jaxvjp.autograd.saving import SavedTensor as RawSaved
-from jaxvjp.autograd.saving import check_hooks_settable, saved_tensors_hooks
+from jaxvjp.autograd.saving import check_hooks_settable, saved_tensor, saved_tensors_hooks
 from jaxvjp.core.derive.saved import FREED
 from jaxvjp.core.record.graph import Node, hold
 from jaxvjp.core.record.modes import grad_mode, tracking
@@ -46,7 +46,7 @@ class SavedTensor:
         self.node = node
         self.tensor = tensor if value is None else aliased(tensor, value)
         self.hooks = grad_mode().saving
-        self.packed = None if self.hooks is None else self.hooks.packed(node)
+        self.packed = None if self.hooks is None else self.hooks.__pack__(node)
         self.position = position
         self.version = tensor.__versions__.count
 
@@ -57,7 +57,7 @@ class SavedTensor:
         """
         tensor = self.tensor
         if self.hooks is not None:
-            given: Tensor = self.hooks.unpacked(self.packed)
+            given: Tensor = self.hooks.__unpack__(self.packed)
             node = tensor.__node__ if self.position is None or step is None else step.output_node(self.position)
             if not node.requires_grad:
                 return given
@@ -123,20 +123,14 @@ class FunctionCtx:
         needs_input_grad: for each argument of `forward`, whether it requires a gradient.
     """
 
-    needs_input_grad: tuple[bool, ...] = ()
-    _to_save: tuple[Any, ...] = ()
-    _to_save_for_forward: tuple[Any, ...] = ()
-    _dirty: tuple[Any, ...] = ()
-    _non_differentiable: tuple[Any, ...] = ()
-    _materialize = True
-    _materialize_non_diff_grads = True
+    needs_input_grad: tuple[bool, ...]
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keeps inputs, outputs or other tensors for `backward`, until the graph is freed; None stays None.
 
         The last call counts. `apply` raises TypeError for what is no tensor: other values go into attributes.
         """
-        self._to_save = tensors
+        self.to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
         """Keeps tensors for `jvp`; AssertionError for what is no tensor."""
@@ -146,15 +140,15 @@ class FunctionCtx:
                     "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes "
                     "on ctx."
                 )
-        self._to_save_for_forward = tensors
+        self.saved_for_forward = tensors
 
     def mark_dirty(self, *tensors: Tensor) -> None:
         """Says which inputs `forward` wrote to: each has to be returned, and becomes an output itself."""
-        self._dirty = tensors
+        self.dirty_tensors = tensors
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
         """Says which outputs have no gradient; `backward` still gets a cotangent for each of them, of zeros."""
-        self._non_differentiable = tensors
+        self.non_differentiable = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether `backward` and `jvp` get zeros (True, as it starts) or None where there is no cotangent."""
@@ -163,7 +157,7 @@ class FunctionCtx:
                 "set_materialize_grads received an invalid combination of arguments - got (), but expected (bool)\n"
                 f"It was given {value!r}."
             )
-        self._materialize = value
+        self.materialize_grads = value
 
 
 class BackwardCFunction(FunctionCtx):
@@ -174,19 +168,25 @@ class BackwardCFunction(FunctionCtx):
     """
 
     _forward_cls: Any
-    _saved: tuple[SavedTensor | None, ...] = ()
-    _saved_for_forward: tuple[SavedTensor | None, ...] = ()
-    _in_jvp = False
-    _freed = False
-    _accessed = False
-    _step: ref[Any] | None = None
-    _generated = False
+    needs_input_grad: tuple[bool, ...] = ()
+    to_save: tuple[Any, ...] = ()
+    saved_for_forward: tuple[Any, ...] = ()
+    dirty_tensors: tuple[Any, ...] = ()
+    non_differentiable: tuple[Any, ...] = ()
+    materialize_grads = _materialize_non_diff_grads = True
+    __saved__: tuple[SavedTensor | None, ...] = ()
+    __saved_for_forward__: tuple[SavedTensor | None, ...] = ()
+    __in_jvp__ = False
+    __freed__ = False
+    __accessed__ = False
+    __step__: ref[Any] | None = None
+    __generated__ = False
 
     def name(self) -> str:
         """torch's name for the backward step: that of the Function and `Backward`; inside of a transform such as
         `func.grad`, which makes a Function of this one, and `GeneratedBackward`."""
         own = type(self).__name__
-        return own.removesuffix("Backward") + "GeneratedBackward" if self._generated else own
+        return own.removesuffix("Backward") + "GeneratedBackward" if self.__generated__ else own
 
     @property
     def saved_variables(self) -> tuple[Tensor | None, ...]:
@@ -200,38 +200,40 @@ class BackwardCFunction(FunctionCtx):
 
         RuntimeError once the graph is freed, and where a saved tensor was modified in place after it was saved.
         """
-        if self._freed:
+        if self.__freed__:
             raise RuntimeError(FREED + "\nIt was ctx that saved them; `y.backward(retain_graph=True)` keeps them.")
-        step = None if self._step is None else self._step()
-        saved = self._saved_for_forward if self._in_jvp else self._saved
+        step = None if self.__step__ is None else self.__step__()
+        saved = self.__saved_for_forward__ if self.__in_jvp__ else self.__saved__
         tensors = tuple(None if each is None else each.unpacked(step) for each in saved)
-        if self._forward_cls.clear_saved_tensors_on_access and not self._in_jvp:
-            if self._accessed:
+        if self._forward_cls.clear_saved_tensors_on_access and not self.__in_jvp__:
+            if self.__accessed__:
                 raise RuntimeError(
                     "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
                     "autograd.Function. Either access saved_tensors only once, or set "
                     "clear_saved_tensors_on_access=False."
                 )
-            self._accessed, self._saved = True, ()
+            self.__accessed__, self.__saved__ = True, ()
         return tensors
 
     @property
     def _raw_saved_tensors(self) -> tuple[RawSaved, ...]:
         """What `save_for_backward` kept, without unpacking it: to set hooks of each."""
-        if self._freed:
+        if self.__freed__:
             raise RuntimeError(FREED)
 
         def setting(saved: SavedTensor | None) -> RawSaved:
             def register(hooks: saved_tensors_hooks) -> None:
-                check_hooks_settable(self._freed, saved is not None, saved is not None and saved.hooks is not None)
+                check_hooks_settable(self.__freed__, saved is not None, saved is not None and saved.hooks is not None)
                 if saved is not None:
-                    saved.packed = hooks.packed(saved.node)
+                    saved.packed = hooks.__pack__(saved.node)
                     saved.hooks = hooks
 
-            return RawSaved.of(register)
+            return saved_tensor(register)
 
-        return tuple([setting(each) for each in self._saved])
+        return tuple([setting(each) for each in self.__saved__])
 
-    def _free(self) -> None:
-        self._saved = self._saved_for_forward = ()
-        self._freed = True
+
+def free(ctx: BackwardCFunction) -> None:
+    """Gives up what was saved."""
+    ctx.__saved__ = ctx.__saved_for_forward__ = ()
+    ctx.__freed__ = True

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from jaxvjp.autograd.context import BackwardCFunction, FunctionCtx, SavedTensor
@@ -175,7 +175,7 @@ class Function(metaclass=FunctionMeta):
     @restored
     def apply(cls, *arguments: Any, **named: Any) -> Any:
         """Runs `forward` without recording its inside, and records this Function as the step that goes back."""
-        separate = cls._separates_context()
+        separate = cls.__separates_context__()
         if separate:
             bound = inspect.signature(cls.forward).bind(*arguments, **named)
             bound.apply_defaults()
@@ -188,16 +188,16 @@ class Function(metaclass=FunctionMeta):
             for keyword in bound.kwargs:
                 raise TypeError(f"forward() got an unexpected keyword argument '{keyword}'")
         elif transforming().depth:
-            cls._refuse_transforms()
+            _refuse_transforms(cls)
         batch = batch_of(arguments)
         if batch is not None:
-            rule = cls.vmap if cls._has_own_vmap() else cls._generated_vmap
+            rule = cls.vmap if _has_own_vmap(cls) else partial(_generated_vmap, cls)
             computed = lifted(cls.__name__, rule, batch, arguments)
             if not differentiated_inside(batch, arguments):
                 return computed
         ctx = cls._backward_cls()
         if transforming().depth:  # torch's name there
-            ctx._generated = True
+            ctx.__generated__ = True
         step = FunctionStep(ctx, arguments, lifted=batch is not None)
         with tracking(False):
             if separate:
@@ -211,7 +211,7 @@ class Function(metaclass=FunctionMeta):
         return outputs
 
     @classmethod
-    def backward_method(cls) -> Callable[..., Any]:
+    def __backward_method__(cls) -> Callable[..., Any]:
         """The method that goes back: `vjp` is another name for `backward`. RuntimeError where there are both."""
         if cls.vjp is Function.vjp:
             return cls.backward
@@ -223,36 +223,37 @@ class Function(metaclass=FunctionMeta):
         return cls.vjp
 
     @classmethod
-    def _has_own_vmap(cls) -> bool:
-        """Whether a batch goes through `vmap`, not `generate_vmap_rule`; RuntimeError where there is not just one."""
-        if not cls._separates_context():
-            cls._refuse_transforms()
-        own = cls.vmap is not Function.vmap
-        if own == cls.generate_vmap_rule:
-            raise RuntimeError(
-                f"You tried to vmap over {cls.__name__}, but {TWO_RULES if own else NO_RULE} {EXTENDING}"
-            )
-        return own
-
-    @classmethod
-    def _refuse_transforms(cls) -> None:
-        raise RuntimeError(
-            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
-            f"override the setup_context staticmethod. {EXTENDING}"
-        )
-
-    @classmethod
-    def _generated_vmap(cls, info: VmapInfo, in_dims: tuple[int | None, ...], *arguments: Any) -> Any:
-        """The `vmap` that `generate_vmap_rule` stands for: another Function, of this one's methods batched."""
-        batched = FunctionMeta("Vmapped" + cls.__name__, (Function,), GeneratedRule(cls, info, in_dims).methods())
-        outputs = batched.apply(*arguments)  # type: ignore[attr-defined]
-        if not isinstance(outputs, tuple):
-            return outputs, 0
-        return outputs, tuple([0 if isinstance(each, Tensor) else None for each in outputs])
-
-    @classmethod
-    def _separates_context(cls) -> bool:
+    def __separates_context__(cls) -> bool:
         return cls.setup_context is not Function.setup_context
+
+
+def _has_own_vmap(function: Any) -> bool:
+    """Whether a batch goes through `vmap`, not `generate_vmap_rule`; RuntimeError where there is not just one."""
+    if not function.__separates_context__():
+        _refuse_transforms(function)
+    own = function.vmap is not Function.vmap
+    if own == function.generate_vmap_rule:
+        raise RuntimeError(
+            f"You tried to vmap over {function.__name__}, but {TWO_RULES if own else NO_RULE} {EXTENDING}"
+        )
+    return own
+
+
+def _refuse_transforms(function: Any) -> None:
+    raise RuntimeError(
+        "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
+        f"override the setup_context staticmethod. {EXTENDING}"
+    )
+
+
+def _generated_vmap(function: Any, info: VmapInfo, in_dims: tuple[int | None, ...], *arguments: Any) -> Any:
+    """The `vmap` that `generate_vmap_rule` stands for: another Function, of this one's methods batched."""
+    rule = GeneratedRule(function, info, in_dims)
+    batched = FunctionMeta("Vmapped" + function.__name__, (Function,), rule.methods())
+    outputs = batched.apply(*arguments)  # type: ignore[attr-defined]
+    if not isinstance(outputs, tuple):
+        return outputs, 0
+    return outputs, tuple([0 if isinstance(each, Tensor) else None for each in outputs])
 
 
 class InplaceFunction(Function):
@@ -270,7 +271,7 @@ class _Outputs:
         self.given = arguments
         self.arguments = [each for each in arguments if isinstance(each, Tensor)]
         self.inputs = {id(each) for each in self.arguments}
-        self.dirty = _identities(step.ctx._dirty, "mark_dirty can only accept variables, but argument")
+        self.dirty = _identities(step.ctx.dirty_tensors, "mark_dirty can only accept variables, but argument")
 
     def of(self, returned: Any) -> Any:
         """The outputs for the user, each with its gradient; tensors of `ctx.save_for_backward` are then saved."""
@@ -282,7 +283,7 @@ class _Outputs:
                 "are modified inplace must all be outputs of the Function."
             )
         without = _identities(
-            self.ctx._non_differentiable, "mark_non_differentiable only accepts variable arguments, but got"
+            self.ctx.non_differentiable, "mark_non_differentiable only accepts variable arguments, but got"
         )
         differentiable = [
             self.recorded and isinstance(each, Tensor) and each.dtype.differentiable and id(each) not in without
@@ -294,7 +295,7 @@ class _Outputs:
                 "should be passed to ctx.mark_dirty().",
             )
         written = {id(each) for each, known in zip(raw, differentiable, strict=True) if known} & self.inputs
-        for each in self.ctx._dirty:
+        for each in self.ctx.dirty_tensors:
             if id(each) not in written:  # `_written` counts that write itself
                 self._count(each)
         results: list[Any] = []
@@ -316,9 +317,9 @@ class _Outputs:
                 results.append(self._with_gradient(position, each, len(raw) > 1))
         if self.recorded:
             as_is = (self.inputs & last.keys()) - self.dirty
-            self.ctx._saved = self._saved(self.ctx._to_save, as_is)
-            self.ctx._saved_for_forward = self._saved(self.ctx._to_save_for_forward, as_is)
-        self.ctx._to_save = self.ctx._to_save_for_forward = self.ctx._dirty = self.ctx._non_differentiable = ()
+            self.ctx.__saved__ = self._saved(self.ctx.to_save, as_is)
+            self.ctx.__saved_for_forward__ = self._saved(self.ctx.saved_for_forward, as_is)
+        self.ctx.to_save = self.ctx.saved_for_forward = self.ctx.dirty_tensors = self.ctx.non_differentiable = ()
         return tuple(results) if isinstance(returned, tuple) else results[0]
 
     def _without_gradient(self, tensor: Tensor) -> Tensor:

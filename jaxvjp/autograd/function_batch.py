@@ -163,18 +163,18 @@ class GeneratedRule:
                         axes[place] = dims[source[id(each)]]
                 return whole, axes
 
-            saved, ctx.saved_dims = kept(inner._to_save)
-            saved_for_forward, ctx.saved_for_forward_dims = kept(inner._to_save_for_forward)
-        if inner._dirty:
+            saved, ctx.saved_dims = kept(inner.to_save)
+            saved_for_forward, ctx.saved_for_forward_dims = kept(inner.saved_for_forward)
+        if inner.dirty_tensors:
             raise RuntimeError(
                 f"mark_dirty cannot be batched by the generated vmap rule of {self.function.__name__}\n"
                 "Write a vmap staticmethod, or return a new tensor from forward."
             )
         ctx.save_for_backward(*saved)
         ctx.save_for_forward(*saved_for_forward)
-        ctx.mark_non_differentiable(*[(*inputs, *outputs)[source[id(each)]] for each in inner._non_differentiable])
-        ctx.set_materialize_grads(inner._materialize)
-        inner._to_save = inner._to_save_for_forward = inner._non_differentiable = ()
+        ctx.mark_non_differentiable(*[(*inputs, *outputs)[source[id(each)]] for each in inner.non_differentiable])
+        ctx.set_materialize_grads(inner.materialize_grads)
+        inner.to_save = inner.saved_for_forward = inner.non_differentiable = ()
         ctx.inner = inner
         ctx.shapes = [each.shape if isinstance(each, Tensor) else None for each in shown[: len(inputs)]]
 
@@ -182,7 +182,9 @@ class GeneratedRule:
         with self._level() as level:
             inner = self._context(level, ctx, ctx.saved_dims)
             given: Any = _examples(level, gradients, [0] * len(gradients))
-            returned = self.function.backward_method()(inner, *([given] if self.function.boxed_grads_call else given))
+            returned = self.function.__backward_method__()(
+                inner, *([given] if self.function.boxed_grads_call else given)
+            )
             listed = list(returned) if isinstance(returned, tuple) else [returned]
             whole: dict[int, tuple[Tensor, int]] = {}
             for place, (each, dim, shape) in enumerate(zip(listed, self.in_dims, ctx.shapes, strict=False)):
@@ -200,7 +202,7 @@ class GeneratedRule:
     def jvp(self, ctx: Any, *tangents: Any) -> Any:
         with self._level() as level:
             inner = self._context(level, ctx, ctx.saved_for_forward_dims)
-            inner._in_jvp = True
+            inner.__in_jvp__ = True
             returned = self.function.jvp(inner, *_examples(level, tangents, self.in_dims))
             listed = list(returned) if isinstance(returned, tuple) else [returned]
             whole = _whole(level, {place: (each, 0) for place, each in enumerate(listed) if isinstance(each, Tensor)})
@@ -214,7 +216,7 @@ class GeneratedRule:
         inner: BackwardCFunction = copy.copy(ctx.inner)
         inner.needs_input_grad = ctx.needs_input_grad
         saved: Any = tuple([_Shown(each) for each in _examples(level, ctx.saved_tensors, dims)])
-        inner._saved = inner._saved_for_forward = saved
+        inner.__saved__ = inner.__saved_for_forward__ = saved
         return inner
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 from weakref import ref
 
-from jaxvjp.autograd.context import BackwardCFunction
+from jaxvjp.autograd.context import BackwardCFunction, free
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import grad_mode, tracking, transforming
 from jaxvjp.core.record.promotion import converted
@@ -107,7 +107,7 @@ class FunctionStep(PythonStep):
         self.unused: dict[int, Node] = {}
         self.views: dict[int, Tensor] = {}
         ctx.needs_input_grad = tuple(each is not None and each.requires_grad for each in nodes)
-        ctx._step = ref(self)
+        ctx.__step__ = ref(self)
 
     def __call__(self, cotangents: list[Node | None], create_graph: bool) -> list[Node | None]:
         """The cotangents of `inputs` by the user's `backward`, given one (or None) per output of `forward`."""
@@ -115,7 +115,7 @@ class FunctionStep(PythonStep):
         with tracking(create_graph):
             avals = [None if place in self.unfilled else each for place, each in enumerate(self.output_avals)]
             given: Any = self._filled(avals, cotangents)
-            returned = function.backward_method()(self.ctx, *([given] if function.boxed_grads_call else given))
+            returned = function.__backward_method__()(self.ctx, *([given] if function.boxed_grads_call else given))
             return self._gradients(returned)
 
     def jvp(self, tangents: Sequence[Node | None]) -> list[Node | None]:
@@ -134,14 +134,14 @@ class FunctionStep(PythonStep):
             RuntimeError: a wrong number, type or shape of tangents, in torch's words; a freed graph.
         """
         ctx = self.ctx
-        ctx._in_jvp = True
+        ctx.__in_jvp__ = True
         try:
             avals = [each if each is not None and each.dtype.differentiable else None for each in self.input_avals]
             given = self._filled(avals, tangents)
             before = [None if each is None else each._version for each in given]
             returned = ctx._forward_cls.jvp(ctx, *given)
         finally:
-            ctx._in_jvp = False
+            ctx.__in_jvp__ = False
         listed = returned if isinstance(returned, tuple) else (returned,)
         if len(listed) != len(self.output_avals):
             raise RuntimeError(
@@ -165,13 +165,13 @@ class FunctionStep(PythonStep):
 
     def free(self) -> None:
         self.unused.clear()
-        self.ctx._free()
+        free(self.ctx)
 
     def _filled(self, avals: list[Aval | None], given: Sequence[Node | None]) -> list[Tensor | None]:
         """Tensors for cotangents or tangents, zeros for those that are missing unless the user asked for None."""
         filled: list[Tensor | None] = []
         for aval, each in zip(avals, given, strict=True):
-            if each is None and aval is not None and self.ctx._materialize:
+            if each is None and aval is not None and self.ctx.materialize_grads:
                 each = constant(0, aval)
             filled.append(None if each is None else shown_tensor(each))
         return filled

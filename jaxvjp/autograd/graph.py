@@ -12,11 +12,11 @@ from jaxvjp.autograd.context import BackwardCFunction, aliased
 from jaxvjp.autograd.function_step import FunctionStep
 from jaxvjp.autograd.other_steps import other_step
 from jaxvjp.autograd.saving import (
-    SavedTensor,
     allow_mutation_on_saved_tensors,
     disable_saved_tensors_hooks,
     increment_version,
     save_on_cpu,
+    saved_tensor_of_step,
     saved_tensors_hooks,
 )
 from jaxvjp.core.derive.engine import walk_back, whole
@@ -156,7 +156,7 @@ class Node(metaclass=ABCMeta):  # noqa: B024 - for `register`
             wanted = name.removeprefix("_raw_saved_").replace("self", "input")
             for position in saved_positions(self._node):
                 if position in self._positions(wanted):
-                    return SavedTensor.of_step(self._node, position)
+                    return saved_tensor_of_step(self._node, position)
         raise AttributeError(f"'{self._node.gradient_name}' object has no attribute '{name}'")
 
     def _positions(self, name: str) -> Sequence[int | None]:

@@ -54,21 +54,21 @@ class _Mode(Block):
                 FutureWarning,
             )
         elif inspect.isgeneratorfunction(function):
-            return _resumed(self.again, function)  # type: ignore[return-value]
+            return _resumed(self.clone, function)  # type: ignore[return-value]
 
         @functools.wraps(function)
         @restored
         def within(*arguments: Any, **named: Any) -> Any:
-            with self.again():
+            with self.clone():
                 result = called(*arguments, **named)
             return result  # noqa: RET504 - inside, an interrupt after the call would find the block half left
 
         return within  # type: ignore[return-value]
 
-    def again(self) -> Self:
+    def clone(self) -> Self:
         """The same mode for another block, which may be in another thread."""
         other = copy.copy(self)
-        other._before = ()
+        other.__before__ = ()
         return other
 
 
@@ -109,29 +109,33 @@ def _flag(function: str, value: Any, name: str = "enabled", position: int = 1) -
     return value
 
 
-class _ImmediateMode(_Mode):
-    """A mode that begins when it is constructed; as a context manager or decorator it ends with the block or call."""
+class _Immediate(Block):
+    """A block that begins when it is constructed."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         super().__enter__()
 
     def __enter__(self) -> None:
-        if not self._before:
+        if not self.__before__:
             super().__enter__()
+
+    def __repr__(self) -> str:
+        return f"torch.autograd.grad_mode.{type(self).__name__}(mode={self.__settings__['enabled']})"
+
+
+class _ImmediateMode(_Immediate, _Mode):
+    """A mode that begins when it is constructed; as a context manager or decorator it ends with the block or call."""
 
     def __call__(self, function: F) -> F:
         self.__exit__()
         return super().__call__(function)
 
-    def __repr__(self) -> str:
-        return f"torch.autograd.grad_mode.{type(self).__name__}(mode={self._settings['enabled']})"
-
 
 class no_grad(_Mode):  # noqa: N801 - torch's name
     """Operations inside record no gradient: `with no_grad(): w -= 0.1 * w.grad`. Counterpart of `torch.no_grad`."""
 
-    _settings = MappingProxyType({"enabled": False})
+    __settings__ = MappingProxyType({"enabled": False})
 
     def __init__(self) -> None:
         """The settings are those of the class: each step of a training loop makes such a block."""
@@ -140,7 +144,7 @@ class no_grad(_Mode):  # noqa: N801 - torch's name
 class enable_grad(_Mode):  # noqa: N801 - torch's name
     """Operations inside record gradients, also within `no_grad`. Counterpart of `torch.enable_grad`."""
 
-    _settings = MappingProxyType({"enabled": True})
+    __settings__ = MappingProxyType({"enabled": True})
 
     def __init__(self) -> None:
         """As for `no_grad`."""
@@ -158,16 +162,16 @@ class inference_mode(_Mode):  # noqa: N801 - torch's name
 
     def __init__(self, mode: bool = True) -> None:
         super().__init__(enabled=not _flag("inference_mode", mode, "mode"), inference=mode)
-        self._tangents: tuple[Tangents, ...] = ()
+        self.__tangents__: tuple[Tangents, ...] = ()
 
     def __enter__(self) -> None:
         super().__enter__()
-        self._tangents = (*self._tangents, Tangents(self._settings["enabled"]))
-        self._tangents[-1].__enter__()
+        self.__tangents__ = (*self.__tangents__, Tangents(self.__settings__["enabled"]))
+        self.__tangents__[-1].__enter__()
 
     def __exit__(self, *exception: object) -> None:
-        self._tangents[-1].__exit__()
-        self._tangents = self._tangents[:-1]
+        self.__tangents__[-1].__exit__()
+        self.__tangents__ = self.__tangents__[:-1]
         super().__exit__(*exception)
 
 
@@ -183,7 +187,7 @@ def _anomaly(enabled: bool, check_nan: bool) -> dict[str, Any]:
     }
 
 
-class detect_anomaly(_Mode):  # noqa: N801 - torch's name
+class detect_anomaly(Block):  # noqa: N801 - torch's name
     """Looks for the first NaN in the backward passes of a block.
 
     Each backward step is then taken and computed by itself, which is slow. RuntimeError names the step and the line
@@ -191,7 +195,7 @@ class detect_anomaly(_Mode):  # noqa: N801 - torch's name
     `torch.autograd.detect_anomaly`.
     """
 
-    _state = staticmethod(lambda: anomaly)
+    __state__ = staticmethod(lambda: anomaly)
 
     def __init__(self, check_nan: bool = True) -> None:
         super().__init__(**_anomaly(True, check_nan))
@@ -201,10 +205,10 @@ class detect_anomaly(_Mode):  # noqa: N801 - torch's name
         )
 
 
-class set_detect_anomaly(_ImmediateMode):  # noqa: N801 - torch's name
+class set_detect_anomaly(_Immediate):  # noqa: N801 - torch's name
     """`detect_anomaly`, or not, from here on or within a block. Counterpart of `torch.autograd.set_detect_anomaly`."""
 
-    _state = staticmethod(lambda: anomaly)
+    __state__ = staticmethod(lambda: anomaly)
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         super().__init__(**_anomaly(mode, check_nan))
@@ -213,7 +217,7 @@ class set_detect_anomaly(_ImmediateMode):  # noqa: N801 - torch's name
 class set_multithreading_enabled(_ImmediateMode):  # noqa: N801 - torch's name
     """Kept and without effect: a backward pass is one program. As `torch.autograd.set_multithreading_enabled`."""
 
-    _state = staticmethod(lambda: _multithreading)
+    __state__ = staticmethod(lambda: _multithreading)
 
     def __init__(self, mode: bool) -> None:
         super().__init__(enabled=_flag("set_multithreading_enabled", mode))

@@ -194,32 +194,13 @@ class profile:  # noqa: N801 - torch's name
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def _goes_on(self, wanted: bool) -> None:
-        """Starts or ends the trace, where it is to be otherwise than it is."""
-        if wanted and not self._recording:
-            jax.profiler.start_trace(self.folder)
-        elif self._recording and not wanted:
-            jax.profiler.stop_trace()  # type: ignore[no-untyped-call]
-            if self.on_trace_ready is not None:
-                self.on_trace_ready(self)
-        self._recording = wanted
-
     def start(self) -> None:
         """Starts as `with` does."""
-        self._goes_on(self.enabled and self.schedule(self.step_num).value >= ProfilerAction.RECORD.value)
+        _switch(self, self.enabled and self.schedule(self.step_num).value >= ProfilerAction.RECORD.value)
 
     def stop(self) -> None:
         """Ends as `with` does."""
-        self._goes_on(False)
-
-    def _written(self, ending: str) -> Path:
-        """The newest file of the trace with that ending."""
-        found = sorted(Path(self.folder).rglob(f"*{ending}"), key=lambda each: each.stat().st_mtime)
-        if not found:
-            raise AssertionError(
-                "Profiler didn't finish running\nNo trace was written: no step was recorded, or `stop()` is missing."
-            )
-        return found[-1]
+        _switch(self, False)
 
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
@@ -230,7 +211,7 @@ class profile:  # noqa: N801 - torch's name
         Python functions in JAX's trace are left out; programs that still [run in NumPy](speed.md) have no line.
         """
         rows: dict[str, FunctionEventAvg] = {}
-        for plane in jax.profiler.ProfileData.from_file(str(self._written(".xplane.pb"))).planes:
+        for plane in jax.profiler.ProfileData.from_file(str(_written(self, ".xplane.pb"))).planes:
             device = plane.name.startswith("/device")
             for line in plane.lines:
                 around: list[tuple[float, FunctionEventAvg]] = []
@@ -262,15 +243,36 @@ class profile:  # noqa: N801 - torch's name
         Args:
             path: the file; compressed if it ends in `.gz`.
         """
-        trace = self._written(".trace.json.gz").read_bytes()
+        trace = _written(self, ".trace.json.gz").read_bytes()
         Path(path).write_bytes(trace if path.endswith(".gz") else gzip.decompress(trace))
 
     def step(self) -> None:
         """Says that the next step begins."""
         if self.schedule(self.step_num) is ProfilerAction.RECORD_AND_SAVE:
-            self._goes_on(False)
+            _switch(self, False)
         self.step_num += 1
         self.start()
+
+
+def _written(profiler: profile, ending: str) -> Path:
+    """The newest file of the trace with that ending."""
+    found = sorted(Path(profiler.folder).rglob(f"*{ending}"), key=lambda each: each.stat().st_mtime)
+    if not found:
+        raise AssertionError(
+            "Profiler didn't finish running\nNo trace was written: no step was recorded, or `stop()` is missing."
+        )
+    return found[-1]
+
+
+def _switch(profiler: profile, wanted: bool) -> None:
+    """Starts or ends the trace, where it is to be otherwise than it is."""
+    if wanted and not profiler._recording:
+        jax.profiler.start_trace(profiler.folder)
+    elif profiler._recording and not wanted:
+        jax.profiler.stop_trace()  # type: ignore[no-untyped-call]
+        if profiler.on_trace_ready is not None:
+            profiler.on_trace_ready(profiler)
+    profiler._recording = wanted
 
 
 def tensorboard_trace_handler(

@@ -59,7 +59,7 @@ class saved_tensors_hooks:  # noqa: N801 - torch's name
             kept.keep(self, node, position)
         return kept
 
-    def packed(self, node: Node) -> Any:
+    def __pack__(self, node: Node) -> Any:
         """The result of `pack_hook` for a saved tensor."""
         grad_mode().saving, outer = None, grad_mode().saving
         try:
@@ -68,7 +68,7 @@ class saved_tensors_hooks:  # noqa: N801 - torch's name
         finally:
             grad_mode().saving = outer
 
-    def unpacked(self, kept: Any) -> Tensor:
+    def __unpack__(self, kept: Any) -> Tensor:
         """The result of `unpack_hook` for a packed object; TypeError if that is no tensor."""
         saving, outer = grad_mode().saving, list(_entered.outer)
         try:
@@ -106,9 +106,9 @@ class disable_saved_tensors_hooks(Block):  # noqa: N801 - torch's name
     def __init__(self, error_message: str) -> None:
         super().__init__(refusing=error_message)
 
-    def _check(self) -> None:
+    def __check__(self) -> None:
         if grad_mode().saving is not None:
-            raise RuntimeError(self._settings["refusing"])
+            raise RuntimeError(self.__settings__["refusing"])
 
 
 class _Kept:
@@ -121,12 +121,12 @@ class _Kept:
         """Packs the operand of `node` of that position, or with None its result."""
         saved = node if position is None else node.inputs[position]
         if isinstance(saved, Node) and type(saved.aval) is Aval:
-            self.kept[position] = saved, hooks, hooks.packed(saved)
+            self.kept[position] = saved, hooks, hooks.__pack__(saved)
 
     def __call__(self, create_graph: bool) -> dict[int, Node]:
         replaced: dict[int, Node] = {}
         for position, (node, hooks, kept) in self.kept.items():
-            unpacked = hooks.unpacked(kept)
+            unpacked = hooks.__unpack__(kept)
             if position is None:
                 _check_unchanged(node, unpacked)
                 continue
@@ -146,7 +146,7 @@ class _Kept:
             return None
         node, hooks, kept = self.kept[position]
         with tracking(True):
-            return wrap(record(rebind, (node, hooks.unpacked(kept).__node__)))
+            return wrap(record(rebind, (node, hooks.__unpack__(kept).__node__)))
 
 
 class SavedTensor:
@@ -160,25 +160,6 @@ class SavedTensor:
     def __init__(self) -> None:
         raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
 
-    @classmethod
-    def of(cls, register: Callable[[saved_tensors_hooks], None]) -> SavedTensor:
-        """One for which `register(hooks)` sets hooks."""
-        saved = cls.__new__(cls)
-        saved._register = register
-        return saved
-
-    @classmethod
-    def of_step(cls, node: Node, position: int | None) -> SavedTensor:
-        """The operand of that position of a node, or its result."""
-
-        def register(hooks: saved_tensors_hooks) -> None:
-            kept: Any = node.packed if node.packed is not None else _Kept()
-            check_hooks_settable(node.freed, True, position in kept.kept)
-            kept.keep(hooks, node, position)
-            node.packed = kept
-
-        return cls.of(register)
-
     def register_hooks(self, *hooks: Any) -> None:
         """Sets the `pack_hook`, which is called now, and the `unpack_hook`, as `saved_tensors_hooks` has them.
 
@@ -191,6 +172,25 @@ class SavedTensor:
                 f"Invoked with: {', '.join(map(repr, (self, *hooks)))}"
             )
         self._register(saved_tensors_hooks(*hooks))
+
+
+def saved_tensor(register: Callable[[saved_tensors_hooks], None]) -> SavedTensor:
+    """One for which `register(hooks)` sets hooks."""
+    saved = SavedTensor.__new__(SavedTensor)
+    saved._register = register
+    return saved
+
+
+def saved_tensor_of_step(node: Node, position: int | None) -> SavedTensor:
+    """The operand of that position of a node, or its result."""
+
+    def register(hooks: saved_tensors_hooks) -> None:
+        kept: Any = node.packed if node.packed is not None else _Kept()
+        check_hooks_settable(node.freed, True, position in kept.kept)
+        kept.keep(hooks, node, position)
+        node.packed = kept
+
+    return saved_tensor(register)
 
 
 def check_hooks_settable(freed: bool, is_tensor: bool, is_set: bool) -> None:

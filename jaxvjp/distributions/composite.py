@@ -109,15 +109,10 @@ class TransformedDistribution(Distribution):
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         with torch.no_grad():
-            return self._forward(self.base_dist.sample(sample_shape))
+            return _transformed(self, self.base_dist.sample(sample_shape))
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
-        return self._forward(self.base_dist.rsample(sample_shape))
-
-    def _forward(self, x: Tensor) -> Tensor:
-        for each in self.transforms:
-            x = each(x)
-        return x
+        return _transformed(self, self.base_dist.rsample(sample_shape))
 
     @checked
     def log_prob(self, value: Tensor) -> Tensor:
@@ -129,20 +124,27 @@ class TransformedDistribution(Distribution):
             value = before
         return total + sum_rightmost(self.base_dist.log_prob(value), dims - len(self.base_dist.event_shape))
 
-    def _monotone(self, value: Tensor) -> Tensor:
-        """`value`, or 1 minus it where the transforms decrease."""
-        sign = ComposeTransform(self.transforms).sign
-        return value if isinstance(sign, int) and sign == 1 else sign * (value - 0.5) + 0.5
-
     def cdf(self, value: Tensor) -> Tensor:
         for each in reversed(self.transforms):
             value = each.inv(value)
         if self._validate_args:
             self.base_dist._validate_sample(value)
-        return self._monotone(self.base_dist.cdf(value))
+        return _increasing(self, self.base_dist.cdf(value))
 
     def icdf(self, value: Tensor) -> Tensor:
-        return self._forward(self.base_dist.icdf(self._monotone(value)))
+        return _transformed(self, self.base_dist.icdf(_increasing(self, value)))
+
+
+def _increasing(distribution: TransformedDistribution, value: Tensor) -> Tensor:
+    """`value`, or 1 minus it where the transforms decrease."""
+    sign = ComposeTransform(distribution.transforms).sign
+    return value if isinstance(sign, int) and sign == 1 else sign * (value - 0.5) + 0.5
+
+
+def _transformed(distribution: TransformedDistribution, x: Tensor) -> Tensor:
+    for each in distribution.transforms:
+        x = each(x)
+    return x
 
 
 class MixtureSameFamily(Distribution):
@@ -183,36 +185,26 @@ class MixtureSameFamily(Distribution):
     def support(self) -> Any:
         return constraints.MixtureSameFamilyConstraint(self._component_distribution.support)
 
-    @property
-    def _place(self) -> int:
-        """The dimension of the components."""
-        return -1 - len(self._event_shape)
-
-    def _average(self, values: Tensor) -> Tensor:
-        probs = self._mixture_distribution.probs
-        probs = probs.reshape(probs.shape + Size([1] * len(self._event_shape)))
-        return (probs * values).sum(self._place)
-
-    mean = property(lambda self: self._average(self._component_distribution.mean))
+    mean = property(lambda self: _average(self, self._component_distribution.mean))
 
     @property
     def variance(self) -> Tensor:
         component = self._component_distribution
-        distance = component.mean - self.mean.unsqueeze(self._place)
-        return self._average(component.variance) + self._average(distance**2)
+        distance = component.mean - self.mean.unsqueeze(_component_dim(self))
+        return _average(self, component.variance) + _average(self, distance**2)
 
     def cdf(self, x: Tensor) -> Tensor:
-        found = self._component_distribution.cdf(x.unsqueeze(self._place))
+        found = self._component_distribution.cdf(x.unsqueeze(_component_dim(self)))
         return (found * self._mixture_distribution.probs).sum(-1)
 
     @checked
     def log_prob(self, x: Tensor) -> Tensor:
-        logs = self._component_distribution.log_prob(x.unsqueeze(self._place))
+        logs = self._component_distribution.log_prob(x.unsqueeze(_component_dim(self)))
         return (logs + self._mixture_distribution.logits.log_softmax(-1)).logsumexp(-1)
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         with torch.no_grad():
-            chosen, place = self._mixture_distribution.sample(sample_shape), self._place
+            chosen, place = self._mixture_distribution.sample(sample_shape), _component_dim(self)
             samples = self._component_distribution.sample(sample_shape)
             chosen = chosen.reshape(chosen.shape + Size([1] * -place))
             chosen = chosen.expand((*samples.shape[:place], 1, *self._event_shape))
@@ -220,3 +212,14 @@ class MixtureSameFamily(Distribution):
 
     def __repr__(self) -> str:
         return f"MixtureSameFamily(\n  {self._mixture_distribution},\n  {self._component_distribution})"
+
+
+def _average(mixture: MixtureSameFamily, values: Tensor) -> Tensor:
+    probs = mixture._mixture_distribution.probs
+    probs = probs.reshape(probs.shape + Size([1] * len(mixture._event_shape)))
+    return (probs * values).sum(_component_dim(mixture))
+
+
+def _component_dim(mixture: MixtureSameFamily) -> int:
+    """The dimension of the components."""
+    return -1 - len(mixture._event_shape)

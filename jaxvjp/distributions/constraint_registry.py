@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from jaxvjp.distributions import constraints, transforms
@@ -27,15 +28,16 @@ class ConstraintRegistry:
         self._registry[kind] = factory
         return factory
 
-    def _independent(self, constraint: Any) -> Transform:
-        return transforms.IndependentTransform(self(constraint.base_constraint), constraint.reinterpreted_batch_ndims)
-
     def __call__(self, constraint: Any) -> Transform:
         """The transform to where a constraint holds; NotImplementedError where none is known."""
         factory = self._registry.get(type(constraint))
         if factory is None:
             raise NotImplementedError(f"Cannot transform {type(constraint).__name__} constraints")
         return factory(constraint)
+
+
+def _independent(registry: ConstraintRegistry, constraint: Any) -> Transform:
+    return transforms.IndependentTransform(registry(constraint.base_constraint), constraint.reinterpreted_batch_ndims)
 
 
 biject_to, transform_to = ConstraintRegistry(), ConstraintRegistry()
@@ -80,4 +82,4 @@ for _registry, _rows in (
 ):
     for _constraint, _factory in _rows:
         _registry.register(_constraint, _factory)
-    _registry.register(constraints.independent, _registry._independent)
+    _registry.register(constraints.independent, partial(_independent, _registry))

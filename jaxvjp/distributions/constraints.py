@@ -37,18 +37,13 @@ class _Dependent(Constraint):
     def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
         self._is_discrete, self._event_dim = is_discrete, event_dim
 
-    def _known(self, name: str) -> Any:
-        if getattr(self, f"_{name}") is NotImplemented:
-            raise NotImplementedError(f".{name} cannot be determined statically")
-        return getattr(self, f"_{name}")
-
     @property
     def is_discrete(self) -> bool:
-        return bool(self._known("is_discrete"))
+        return bool(_known(self, "is_discrete"))
 
     @property
     def event_dim(self) -> int:
-        return int(self._known("event_dim"))
+        return int(_known(self, "event_dim"))
 
     def __call__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> _Dependent:
         """The same with what is known of it: `dependent(is_discrete=True, event_dim=1)`."""
@@ -61,6 +56,12 @@ class _Dependent(Constraint):
         raise ValueError("Cannot determine validity of dependent constraint")
 
     __repr__ = Constraint.__repr__
+
+
+def _known(dependent: _Dependent, name: str) -> Any:
+    if getattr(dependent, f"_{name}") is NotImplemented:
+        raise NotImplementedError(f".{name} cannot be determined statically")
+    return getattr(dependent, f"_{name}")
 
 
 class _DependentProperty(property, _Dependent):

@@ -7,7 +7,7 @@ from typing import Any
 
 import jaxvjp as torch
 from jaxvjp.distributions import constraints
-from jaxvjp.distributions.distribution import Distribution, ExponentialFamily, Shape, Value, checked
+from jaxvjp.distributions.distribution import Distribution, ExponentialFamily, Shape, Value, checked, set_parameters
 from jaxvjp.library.random_gamma import standard_gamma
 from jaxvjp.tensor.tensor import Tensor
 
@@ -29,7 +29,7 @@ class _LocScale(Distribution):
     scale: Tensor
 
     def __init__(self, loc: Value, scale: Value, validate_args: bool | None = None) -> None:
-        self._set(validate_args, loc=loc, scale=scale)
+        set_parameters(self, validate_args, loc=loc, scale=scale)
 
     mode = property(lambda self: self.loc)
 
@@ -86,7 +86,7 @@ class Uniform(Distribution):
         return {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
 
     def __init__(self, low: Value, high: Value, validate_args: bool | None = None) -> None:
-        self._set(validate_args, low=low, high=high)
+        set_parameters(self, validate_args, low=low, high=high)
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Any:
@@ -127,7 +127,7 @@ class Exponential(ExponentialFamily):
     rate: Tensor
 
     def __init__(self, rate: Value, validate_args: bool | None = None) -> None:
-        self._set(validate_args, rate=rate)
+        set_parameters(self, validate_args, rate=rate)
 
     mean = stddev = property(lambda self: self.rate.reciprocal())
     mode = property(lambda self: torch.zeros_like(self.rate))
@@ -223,7 +223,7 @@ class Gamma(ExponentialFamily):
     rate: Tensor
 
     def __init__(self, concentration: Value, rate: Value, validate_args: bool | None = None) -> None:
-        self._set(validate_args, concentration=concentration, rate=rate)
+        set_parameters(self, validate_args, concentration=concentration, rate=rate)
 
     mean = property(lambda self: self.concentration / self.rate)
     mode = property(lambda self: ((self.concentration - 1) / self.rate).clamp(min=0))
@@ -280,7 +280,7 @@ class StudentT(Distribution):
     scale: Tensor
 
     def __init__(self, df: Value, loc: Value = 0.0, scale: Value = 1.0, validate_args: bool | None = None) -> None:
-        self._set(validate_args, df=df, loc=loc, scale=scale)
+        set_parameters(self, validate_args, df=df, loc=loc, scale=scale)
 
     @property
     def mean(self) -> Tensor:
@@ -319,7 +319,7 @@ class FisherSnedecor(Distribution):
     df2: Tensor
 
     def __init__(self, df1: Value, df2: Value, validate_args: bool | None = None) -> None:
-        self._set(validate_args, df1=df1, df2=df2)
+        set_parameters(self, validate_args, df1=df1, df2=df2)
 
     @property
     def mean(self) -> Tensor:
@@ -357,7 +357,7 @@ class VonMises(Distribution):
     concentration: Tensor
 
     def __init__(self, loc: Value, concentration: Value, validate_args: bool | None = None) -> None:
-        self._set(validate_args, loc=loc, concentration=concentration)
+        set_parameters(self, validate_args, loc=loc, concentration=concentration)
 
     mean = mode = property(lambda self: self.loc)
 

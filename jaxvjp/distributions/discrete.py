@@ -16,11 +16,15 @@ from jaxvjp.distributions.distribution import (
     ExponentialFamily,
     Shape,
     Value,
+    WithParam,
     broadcast_all,
     checked,
     lazy_property,
+    listed,
     logits_to_probs,
     probs_to_logits,
+    set_either,
+    set_parameters,
 )
 from jaxvjp.library.random_gamma import binomial
 from jaxvjp.nn import functional as F
@@ -36,7 +40,7 @@ def cross_entropy(logits: Tensor, target: Tensor) -> Tensor:
     return F.binary_cross_entropy_with_logits(logits, target, reduction="none")
 
 
-class Bernoulli(Binary, ExponentialFamily):
+class Bernoulli(WithParam, Binary, ExponentialFamily):
     """1 with the probability `probs`, else 0. Counterpart of `torch.distributions.Bernoulli`."""
 
     arg_constraints = ONE
@@ -47,7 +51,7 @@ class Bernoulli(Binary, ExponentialFamily):
     def __init__(
         self, probs: Value | None = None, logits: Value | None = None, validate_args: bool | None = None
     ) -> None:
-        self._set_either(validate_args, probs, logits)
+        set_either(self, validate_args, probs, logits)
 
     mean = property(lambda self: self.probs)
     variance = property(lambda self: self.probs * (1 - self.probs))
@@ -68,7 +72,7 @@ class Bernoulli(Binary, ExponentialFamily):
         return cross_entropy(self.logits, self.probs)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        return self._listed(torch.arange(2, dtype=self._param.dtype), expand)
+        return listed(self, torch.arange(2, dtype=self._param.dtype), expand)
 
     @property
     def _natural_params(self) -> tuple[Tensor, ...]:
@@ -78,7 +82,7 @@ class Bernoulli(Binary, ExponentialFamily):
         return natural_params[0].exp().log1p()
 
 
-class Categorical(Distribution):
+class Categorical(WithParam):
     """One of `probs.shape[-1]` categories, by number. Counterpart of `torch.distributions.Categorical`."""
 
     arg_constraints = MANY
@@ -131,7 +135,7 @@ class Categorical(Distribution):
         return -(logits * self.probs).sum(-1)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        return self._listed(torch.arange(self._num_events), expand)
+        return listed(self, torch.arange(self._num_events), expand)
 
 
 class OfCategories(Distribution):
@@ -140,12 +144,15 @@ class OfCategories(Distribution):
     _categorical: Categorical
     logits = property(attrgetter("_categorical.logits"))
     probs = property(attrgetter("_categorical.probs"))
-    _param = property(attrgetter("_categorical._param"))
+    param_shape = property(attrgetter("_categorical.param_shape"))
 
-    def _of(self, probs: Tensor | None, logits: Tensor | None, validate_args: bool | None) -> None:
-        self._categorical = Categorical(probs, logits)
-        shape = self._categorical.param_shape
-        Distribution.__init__(self, shape[:-1], shape[-1:], validate_args)
+
+def _set_categories(
+    distribution: OfCategories, probs: Tensor | None, logits: Tensor | None, validate_args: bool | None
+) -> None:
+    distribution._categorical = Categorical(probs, logits)
+    shape = distribution._categorical.param_shape
+    Distribution.__init__(distribution, shape[:-1], shape[-1:], validate_args)
 
 
 class OneHotCategorical(OfCategories):
@@ -158,17 +165,15 @@ class OneHotCategorical(OfCategories):
     def __init__(
         self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
     ) -> None:
-        self._of(probs, logits, validate_args)
+        _set_categories(self, probs, logits, validate_args)
 
-    def _one_hot(self, categories: Tensor) -> Tensor:
-        return F.one_hot(categories, self._event_shape[0]).to(self.probs.dtype)
-
+    _param = property(attrgetter("_categorical._param"))
     mean = property(lambda self: self.probs)
-    mode = property(lambda self: self._one_hot(self.probs.argmax(-1)))
+    mode = property(lambda self: _one_hot(self, self.probs.argmax(-1)))
     variance = property(lambda self: self.probs * (1 - self.probs))
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
-        return self._one_hot(self._categorical.sample(sample_shape))
+        return _one_hot(self, self._categorical.sample(sample_shape))
 
     @checked
     def log_prob(self, value: Tensor) -> Tensor:
@@ -183,6 +188,10 @@ class OneHotCategorical(OfCategories):
         return values.expand((n, *batch, n)) if expand else values
 
 
+def _one_hot(distribution: OneHotCategorical, categories: Tensor) -> Tensor:
+    return F.one_hot(categories, distribution._event_shape[0]).to(distribution.probs.dtype)
+
+
 class OneHotCategoricalStraightThrough(OneHotCategorical):
     """`OneHotCategorical` whose samples pass gradients on to `probs`. As torch's."""
 
@@ -192,7 +201,7 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
         return self.sample(sample_shape) + (self.probs - self.probs.detach())
 
 
-class Binomial(Binary):
+class Binomial(WithParam, Binary):
     """How many of `total_count` tries succeed. Counterpart of `torch.distributions.Binomial`."""
 
     arg_constraints: Any = {"total_count": constraints.nonnegative_integer, **ONE}
@@ -206,7 +215,7 @@ class Binomial(Binary):
         logits: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        self._set_either(validate_args, probs, logits, total_count=total_count)
+        set_either(self, validate_args, probs, logits, total_count=total_count)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> Any:
@@ -228,18 +237,19 @@ class Binomial(Binary):
         normalizer = n * least + n * (-logits.abs()).exp().log1p() - (n + 1).lgamma()
         return value * logits - (value + 1).lgamma() - (n - value + 1).lgamma() - normalizer
 
-    def _counts(self, method: str) -> Tensor:
-        count = int(self.total_count.max())
-        if self.total_count.min() != count:
-            raise NotImplementedError(f"Inhomogeneous total count not supported by `{method}`.")
-        return torch.arange(1 + count, dtype=self._param.dtype)
-
     def entropy(self) -> Tensor:
-        logs = self.log_prob(self._listed(self._counts("entropy"), False))
+        logs = self.log_prob(listed(self, _counts(self, "entropy"), False))
         return -(logs.exp() * logs).sum(0)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        return self._listed(self._counts("enumerate_support"), expand)
+        return listed(self, _counts(self, "enumerate_support"), expand)
+
+
+def _counts(distribution: Binomial, method: str) -> Tensor:
+    count = int(distribution.total_count.max())
+    if distribution.total_count.min() != count:
+        raise NotImplementedError(f"Inhomogeneous total count not supported by `{method}`.")
+    return torch.arange(1 + count, dtype=distribution._param.dtype)
 
 
 class Multinomial(OfCategories):
@@ -258,7 +268,7 @@ class Multinomial(OfCategories):
         if not isinstance(total_count, int):
             raise NotImplementedError("inhomogeneous total_count is not supported")
         self.total_count = total_count
-        self._of(probs, logits, validate_args)
+        _set_categories(self, probs, logits, validate_args)
 
     @constraints.dependent_property(is_discrete=True, event_dim=1)
     def support(self) -> Any:
@@ -294,7 +304,7 @@ class Poisson(ExponentialFamily):
     rate: Tensor
 
     def __init__(self, rate: Value, validate_args: bool | None = None) -> None:
-        self._set(validate_args, rate=rate)
+        set_parameters(self, validate_args, rate=rate)
 
     mean = variance = property(lambda self: self.rate)
     mode = property(lambda self: self.rate.floor())
@@ -329,7 +339,7 @@ class Geometric(Binary):
     def __init__(
         self, probs: Value | None = None, logits: Value | None = None, validate_args: bool | None = None
     ) -> None:
-        self._set_either(validate_args, probs, logits)
+        set_either(self, validate_args, probs, logits)
         if self._validate_args and probs is not None and not (self.probs > 0).all():
             raise ValueError(
                 f"Expected parameter probs ({type(self.probs).__name__} of shape {tuple(self.probs.shape)}) of "
@@ -356,7 +366,7 @@ class Geometric(Binary):
         return cross_entropy(self.logits, self.probs) / self.probs
 
 
-class NegativeBinomial(Binary):
+class NegativeBinomial(WithParam, Binary):
     """How many tries succeed before `total_count` fail. Counterpart of `torch.distributions.NegativeBinomial`."""
 
     arg_constraints: Any = {
@@ -374,7 +384,7 @@ class NegativeBinomial(Binary):
         logits: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        self._set_either(validate_args, probs, logits, total_count=total_count)
+        set_either(self, validate_args, probs, logits, total_count=total_count)
 
     mean = property(lambda self: self.total_count * self.logits.exp())
     mode = property(lambda self: ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0))

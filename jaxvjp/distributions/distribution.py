@@ -1,8 +1,9 @@
 """`Distribution`, which says of all distributions what does not depend on their formulas.
 
-A distribution is a row: `arg_constraints` names its parameters, `support` says where its values lie, `_set` broadcasts
-the parameters, and a few lines are its formulas. From these follow here the shapes, `expand`, the printed text, what is
-checked and the errors. In a staged step (`jit`), which reads no values, parameters and values are not checked.
+A distribution is a row: `arg_constraints` names its parameters, `support` says where its values lie, `set_parameters`
+broadcasts the parameters, and a few lines are its formulas. From these follow here the shapes, `expand`, the printed
+text, what is checked and the errors. In a staged step (`jit`), which reads no values, parameters and values are not
+checked.
 """
 
 from __future__ import annotations
@@ -138,58 +139,7 @@ class Distribution:
         if validate_args is not None:
             self._validate_args = validate_args
         if self._validate_args and staging().journal is None:
-            self._check_parameters()
-
-    def _check_parameters(self) -> None:
-        try:
-            listed = self.arg_constraints
-        except NotImplementedError:
-            listed = {}
-            warn_user(
-                f"{self.__class__} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or "
-                "initialize the distribution with `validate_args=False` to turn off validation.",
-            )
-        found = []
-        for name, constraint in listed.items():
-            lazy = name not in vars(self) and isinstance(getattr(type(self), name, None), lazy_property)
-            if not lazy and not constraints.is_dependent(constraint):
-                value = getattr(self, name)
-                found.append((name, constraint, value, constraint.check(value).all()))
-        compute([valid for *_, valid in found])
-        for name, constraint, value, valid in found:
-            if not valid:
-                raise ValueError(
-                    f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
-                    f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
-                )
-
-    def _set(self, validate_args: bool | None, **parameters: Any) -> None:
-        """Broadcasts the parameters, but for the last dimensions of events, keeps them, and checks them."""
-        self.__dict__.update(zip(parameters, broadcast_all(*parameters.values()), strict=True))
-        Distribution.__init__(self, getattr(self, next(iter(parameters))).shape, validate_args=validate_args)
-
-    def _set_either(
-        self, validate_args: bool | None, probs: Any, logits: Any, event_dim: int = 0, **others: Any
-    ) -> None:
-        """Keeps `probs` or `logits`, whichever is given, and others of their shape and dtype."""
-        if (probs is None) == (logits is None):
-            raise ValueError(EITHER)
-        name, given = ("logits", logits) if probs is None else ("probs", probs)
-        *found, own = broadcast_all(*others.values(), given)
-        self.__dict__.update({key: each.to(own.dtype) for key, each in zip(others, found, strict=True)} | {name: own})
-        cut = own.dim() - event_dim
-        Distribution.__init__(self, own.shape[:cut], own.shape[cut:], validate_args)
-
-    @property
-    def _param(self) -> Tensor:
-        """Whichever of `probs` and `logits` was given."""
-        found: Tensor = next(vars(self)[name] for name in vars(self) if name in ("probs", "logits"))
-        return found
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameter."""
-        return self._param.shape
+            _check_parameters(self)
 
     def expand(self, batch_shape: Shape, _instance: Any = None) -> Self:
         """The same distribution with its parameters expanded to another batch shape."""
@@ -290,11 +240,6 @@ class Distribution:
     def _extended_shape(self, sample_shape: Shape = ()) -> Size:
         return Size(sample_shape) + self._batch_shape + self._event_shape
 
-    def _listed(self, values: Tensor, expand: bool) -> Tensor:
-        """`values` along the first dimension, the same for the whole batch."""
-        listed = values.view((-1,) + (1,) * len(self._batch_shape))
-        return listed.expand((-1, *self._batch_shape)) if expand else listed
-
     def _validate_sample(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
             raise ValueError("The value argument to log_prob must be a Tensor")
@@ -321,6 +266,59 @@ class Distribution:
         given = {name: vars(self)[name] for name in self.arg_constraints if name in vars(self)}
         told = [f"{name}: {value if value.numel() == 1 else value.shape}" for name, value in given.items()]
         return f"{type(self).__name__}({', '.join(told)})"
+
+
+def _check_parameters(distribution: Distribution) -> None:
+    try:
+        listed = distribution.arg_constraints
+    except NotImplementedError:
+        listed = {}
+        warn_user(
+            f"{distribution.__class__} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or "
+            "initialize the distribution with `validate_args=False` to turn off validation.",
+        )
+    found = []
+    for name, constraint in listed.items():
+        lazy = name not in vars(distribution) and isinstance(getattr(type(distribution), name, None), lazy_property)
+        if not lazy and not constraints.is_dependent(constraint):
+            value = getattr(distribution, name)
+            found.append((name, constraint, value, constraint.check(value).all()))
+    compute([valid for *_, valid in found])
+    for name, constraint, value, valid in found:
+        if not valid:
+            raise ValueError(
+                f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
+                f"{distribution!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
+            )
+
+
+def set_parameters(distribution: Distribution, validate_args: bool | None, **parameters: Any) -> None:
+    """Broadcasts the parameters, but for the last dimensions of events, keeps them, and checks them."""
+    distribution.__dict__.update(zip(parameters, broadcast_all(*parameters.values()), strict=True))
+    Distribution.__init__(
+        distribution, getattr(distribution, next(iter(parameters))).shape, validate_args=validate_args
+    )
+
+
+def set_either(
+    distribution: Distribution, validate_args: bool | None, probs: Any, logits: Any, event_dim: int = 0, **others: Any
+) -> None:
+    """Keeps `probs` or `logits`, whichever is given, and others of their shape and dtype."""
+    if (probs is None) == (logits is None):
+        raise ValueError(EITHER)
+    name, given = ("logits", logits) if probs is None else ("probs", probs)
+    *found, own = broadcast_all(*others.values(), given)
+    distribution.__dict__.update(
+        {key: each.to(own.dtype) for key, each in zip(others, found, strict=True)} | {name: own}
+    )
+    cut = own.dim() - event_dim
+    Distribution.__init__(distribution, own.shape[:cut], own.shape[cut:], validate_args)
+
+
+def listed(distribution: Distribution, values: Tensor, expand: bool) -> Tensor:
+    """`values` along the first dimension, the same for the whole batch."""
+    column = values.view((-1,) + (1,) * len(distribution._batch_shape))
+    return column.expand((-1, *distribution._batch_shape)) if expand else column
 
 
 class ExponentialFamily(Distribution):
@@ -361,3 +359,18 @@ class Binary(Distribution):
     def probs(self) -> Tensor:
         """The probabilities."""
         return logits_to_probs(self.logits, True)
+
+
+class WithParam(Distribution):
+    """A distribution that shows which of its two parameters was given."""
+
+    @property
+    def _param(self) -> Tensor:
+        """Whichever of `probs` and `logits` was given."""
+        found: Tensor = next(vars(self)[name] for name in vars(self) if name in ("probs", "logits"))
+        return found
+
+    @property
+    def param_shape(self) -> Size:
+        """The shape of the parameter."""
+        return self._param.shape

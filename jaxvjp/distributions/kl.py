@@ -246,9 +246,9 @@ def _multivariate_normal(p: MultivariateNormal, q: MultivariateNormal) -> Tensor
             "KL-divergence between two Multivariate Normals with                          "
             "different event shapes cannot be computed"
         )
-    trace = torch.linalg.solve_triangular(q._scale_tril, p._scale_tril, upper=False).square().sum((-2, -1))
-    rest = trace + q._mahalanobis(q.loc - p.loc) - p.event_shape[0]
-    return q._half_log_det() - p._half_log_det() + 0.5 * rest
+    trace = torch.linalg.solve_triangular(q.__scale_tril__, p.__scale_tril__, upper=False).square().sum((-2, -1))
+    rest = trace + q.__mahalanobis__(q.loc - p.loc) - p.event_shape[0]
+    return q.__half_log_det__() - p.__half_log_det__() + 0.5 * rest
 
 
 @register_kl(ExponentialFamily, ExponentialFamily)

@@ -139,19 +139,19 @@ class _Gaussian(Distribution):
     loc: Tensor
     mean = mode = property(lambda self: self.loc)
 
-    def _half_log_det(self) -> Tensor:
+    def __half_log_det__(self) -> Tensor:
         raise NotImplementedError
 
-    def _mahalanobis(self, x: Tensor) -> Tensor:
+    def __mahalanobis__(self, x: Tensor) -> Tensor:
         raise NotImplementedError
 
     @checked
     def log_prob(self, value: Tensor) -> Tensor:
-        distance = self._mahalanobis(value - self.loc)
-        return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + distance) - self._half_log_det()
+        distance = self.__mahalanobis__(value - self.loc)
+        return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + distance) - self.__half_log_det__()
 
     def entropy(self) -> Tensor:
-        found = 0.5 * self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + self._half_log_det()
+        found = 0.5 * self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + self.__half_log_det__()
         return found.expand(self._batch_shape)
 
 
@@ -164,7 +164,7 @@ class MultivariateNormal(_Gaussian):
         "precision_matrix": constraints.positive_definite,
         "scale_tril": constraints.lower_cholesky,
     }
-    _scale_tril: Tensor
+    __scale_tril__: Tensor
 
     def __init__(
         self,
@@ -198,34 +198,34 @@ class MultivariateNormal(_Gaussian):
             inverse = torch.linalg.cholesky(matrix.flip(-2, -1)).flip(-2, -1).mT
             eye = torch.eye(matrix.shape[-1], dtype=matrix.dtype)
             triangle = torch.linalg.solve_triangular(inverse, eye, upper=False)
-        self._scale_tril = triangle.expand((*batch, -1, -1))
+        self.__scale_tril__ = triangle.expand((*batch, -1, -1))
 
     @lazy_property
     def scale_tril(self) -> Tensor:
         """The lower triangle whose product with its transpose is the covariance."""
-        return self._scale_tril
+        return self.__scale_tril__
 
     @lazy_property
     def covariance_matrix(self) -> Tensor:
         """The covariances."""
-        return self._scale_tril @ self._scale_tril.mT
+        return self.__scale_tril__ @ self.__scale_tril__.mT
 
     @lazy_property
     def precision_matrix(self) -> Tensor:
         """The inverse of the covariances."""
-        return torch.cholesky_inverse(self._scale_tril)
+        return torch.cholesky_inverse(self.__scale_tril__)
 
-    variance = property(lambda self: (self._scale_tril**2).sum(-1))
+    variance = property(lambda self: (self.__scale_tril__**2).sum(-1))
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
         drawn = torch.randn(self._extended_shape(sample_shape), dtype=self.loc.dtype)
-        return self.loc + times(self._scale_tril, drawn)
+        return self.loc + times(self.__scale_tril__, drawn)
 
-    def _half_log_det(self) -> Tensor:
-        return half_log_det(self._scale_tril)
+    def __half_log_det__(self) -> Tensor:
+        return half_log_det(self.__scale_tril__)
 
-    def _mahalanobis(self, x: Tensor) -> Tensor:
-        return mahalanobis(self._scale_tril, x)
+    def __mahalanobis__(self, x: Tensor) -> Tensor:
+        return mahalanobis(self.__scale_tril__, x)
 
 
 class LowRankMultivariateNormal(_Gaussian):
@@ -260,21 +260,21 @@ class LowRankMultivariateNormal(_Gaussian):
         super().__init__(batch, event, validate_args)
 
     @property
-    def _scaled(self) -> Tensor:
+    def __scaled_factor__(self) -> Tensor:
         """The transpose of the factor, divided by the diagonal."""
         return self.cov_factor.mT / self.cov_diag.unsqueeze(-2)
 
     @property
-    def _capacitance(self) -> Tensor:
+    def _capacitance_tril(self) -> Tensor:
         """The triangle of the small matrix to which the determinant and the inverse of the covariance come down."""
         eye = torch.eye(self.cov_factor.shape[-1], dtype=self.loc.dtype)
-        return torch.linalg.cholesky(eye + self._scaled @ self.cov_factor)
+        return torch.linalg.cholesky(eye + self.__scaled_factor__ @ self.cov_factor)
 
-    def _half_log_det(self) -> Tensor:
-        return half_log_det(self._capacitance) + 0.5 * self.cov_diag.log().sum(-1)
+    def __half_log_det__(self) -> Tensor:
+        return half_log_det(self._capacitance_tril) + 0.5 * self.cov_diag.log().sum(-1)
 
-    def _mahalanobis(self, x: Tensor) -> Tensor:
-        return (x**2 / self.cov_diag).sum(-1) - mahalanobis(self._capacitance, times(self._scaled, x))
+    def __mahalanobis__(self, x: Tensor) -> Tensor:
+        return (x**2 / self.cov_diag).sum(-1) - mahalanobis(self._capacitance_tril, times(self.__scaled_factor__, x))
 
     variance = property(lambda self: (self.cov_factor**2).sum(-1) + self.cov_diag)
 
@@ -293,7 +293,7 @@ class LowRankMultivariateNormal(_Gaussian):
     @property
     def precision_matrix(self) -> Tensor:
         """The inverse of the covariances."""
-        a = torch.linalg.solve_triangular(self._capacitance, self._scaled, upper=False)
+        a = torch.linalg.solve_triangular(self._capacitance_tril, self.__scaled_factor__, upper=False)
         return self.cov_diag.reciprocal().diag_embed() - a.mT @ a
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:

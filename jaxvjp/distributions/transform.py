@@ -22,13 +22,13 @@ class Transform:
     Attributes:
         bijective: whether each value of the codomain comes from one of the domain.
         sign: 1 or -1, as it increases or decreases.
-        SETTINGS: the attributes by which two of a class are equal; None if each equals itself only.
+        __settings__: the attributes by which two of a class are equal; None if each equals itself only.
     """
 
     bijective: Any = False
     domain: Any
     codomain: Any
-    SETTINGS: tuple[str, ...] | None = None
+    __settings__: tuple[str, ...] | None = None
 
     def __init__(self, cache_size: int = 0) -> None:
         if cache_size not in (0, 1):
@@ -68,9 +68,9 @@ class Transform:
         return new
 
     def __eq__(self, other: object) -> bool:
-        if self.SETTINGS is None or type(other) is not type(self):
+        if self.__settings__ is None or type(other) is not type(self):
             return self is other
-        pairs = [(getattr(self, each), getattr(other, each)) for each in self.SETTINGS]
+        pairs = [(getattr(self, each), getattr(other, each)) for each in self.__settings__]
         return all(bool(torch.as_tensor(a == b).all()) for a, b in pairs)
 
     __hash__ = None  # type: ignore[assignment]
@@ -78,17 +78,12 @@ class Transform:
     def __call__(self, x: Tensor) -> Tensor:
         if self._cache_size and x is self._cached_x_y[0]:
             return self._cached_x_y[1]
-        return self._remembered(x, self._call(x))[1]
+        return _remember(self, x, self._call(x))[1]
 
     def _inv_call(self, y: Tensor) -> Tensor:
         if self._cache_size and y is self._cached_x_y[1]:
             return self._cached_x_y[0]
-        return self._remembered(self._inverse(y), y)[0]
-
-    def _remembered(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        if self._cache_size:
-            self._cached_x_y = x, y
-        return x, y
+        return _remember(self, self._inverse(y), y)[0]
 
     def _call(self, x: Tensor) -> Tensor:
         raise NotImplementedError
@@ -112,6 +107,12 @@ class Transform:
         return shape
 
 
+def _remember(transform: Transform, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    if transform._cache_size:
+        transform._cached_x_y = x, y
+    return x, y
+
+
 def _of(path: str) -> Any:
     """A constraint that is an attribute of something that the transform has: `_of("_inv.domain")`."""
     first, second = path.split(".")
@@ -119,7 +120,7 @@ def _of(path: str) -> Any:
 
 
 class _InverseTransform(Transform):
-    SETTINGS = ("inv",)
+    __settings__ = ("inv",)
     _inv: Transform
 
     def __init__(self, transform: Transform) -> None:
@@ -153,29 +154,19 @@ class _InverseTransform(Transform):
 class ComposeTransform(Transform):
     """One transform after the other."""
 
-    SETTINGS = ("parts",)
+    __settings__ = ("parts",)
 
     def __init__(self, parts: Sequence[Transform], cache_size: int = 0) -> None:
         super().__init__(cache_size)
         self.parts = [part.with_cache(cache_size) for part in parts] if cache_size else parts
 
-    def _end(self, order: Sequence[Transform], near: str, far: str) -> Any:
-        """The constraint at the side of `order[0]`, over as many dimensions as any part needs."""
-        if not order:
-            return constraints.real
-        found, dims = getattr(order[0], near), getattr(order[-1], far).event_dim
-        for part in reversed(order):
-            here = getattr(part, near).event_dim
-            dims = max(dims + here - getattr(part, far).event_dim, here)
-        return constraints.independent(found, dims - found.event_dim) if dims > found.event_dim else found
-
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Any:
-        return self._end(self.parts, "domain", "codomain")
+        return _end(self, self.parts, "domain", "codomain")
 
     @constraints.dependent_property(is_discrete=False)
     def codomain(self) -> Any:
-        return self._end(self.parts[::-1], "codomain", "domain")
+        return _end(self, self.parts[::-1], "codomain", "domain")
 
     @lazy_property
     def bijective(self) -> bool:
@@ -223,6 +214,17 @@ class ComposeTransform(Transform):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(\n    " + ",\n    ".join([repr(each) for each in self.parts]) + "\n)"
+
+
+def _end(transform: ComposeTransform, order: Sequence[Transform], near: str, far: str) -> Any:
+    """The constraint at the side of `order[0]`, over as many dimensions as any part needs."""
+    if not order:
+        return constraints.real
+    found, dims = getattr(order[0], near), getattr(order[-1], far).event_dim
+    for part in reversed(order):
+        here = getattr(part, near).event_dim
+        dims = max(dims + here - getattr(part, far).event_dim, here)
+    return constraints.independent(found, dims - found.event_dim) if dims > found.event_dim else found
 
 
 identity_transform = ComposeTransform([])
@@ -293,15 +295,6 @@ class ReshapeTransform(Transform):
     def codomain(self) -> Any:
         return constraints.independent(constraints.real, len(self.out_shape))
 
-    @staticmethod
-    def _exchanged(shape: Any, old: Size, new: Size) -> Any:
-        cut = len(shape) - len(old)
-        if cut < 0:
-            raise ValueError(FEW)
-        if shape[cut:] != old:
-            raise ValueError(f"Shape mismatch: expected {shape[cut:]} but got {old}")
-        return shape[:cut] + new
-
     def _call(self, x: Tensor) -> Tensor:
         return x.reshape(x.shape[: x.dim() - len(self.in_shape)] + self.out_shape)
 
@@ -312,7 +305,16 @@ class ReshapeTransform(Transform):
         return torch.zeros(x.shape[: x.dim() - len(self.in_shape)], dtype=x.dtype)
 
     def forward_shape(self, shape: Any) -> Any:
-        return self._exchanged(shape, self.in_shape, self.out_shape)
+        return _exchanged(shape, self.in_shape, self.out_shape)
 
     def inverse_shape(self, shape: Any) -> Any:
-        return self._exchanged(shape, self.out_shape, self.in_shape)
+        return _exchanged(shape, self.out_shape, self.in_shape)
+
+
+def _exchanged(shape: Any, old: Size, new: Size) -> Any:
+    cut = len(shape) - len(old)
+    if cut < 0:
+        raise ValueError(FEW)
+    if shape[cut:] != old:
+        raise ValueError(f"Shape mismatch: expected {shape[cut:]} but got {old}")
+    return shape[:cut] + new

@@ -64,9 +64,6 @@ class _Half(TransformedDistribution):
     scale = property(attrgetter("base_dist.scale"))
     mode = property(lambda self: torch.zeros_like(self.scale))
 
-    def _of(self, base: Distribution, validate_args: bool | None) -> None:
-        TransformedDistribution.__init__(self, base, AbsTransform(), validate_args)
-
     @checked
     def log_prob(self, value: Tensor) -> Tensor:
         return torch.where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
@@ -82,11 +79,15 @@ class _Half(TransformedDistribution):
         return self.base_dist.entropy() - math.log(2)
 
 
+def _set_base(distribution: _Half, base: Distribution, validate_args: bool | None) -> None:
+    TransformedDistribution.__init__(distribution, base, AbsTransform(), validate_args)
+
+
 class HalfNormal(_Half):
     """The magnitudes of normal numbers. Counterpart of `torch.distributions.HalfNormal`."""
 
     def __init__(self, scale: Value, validate_args: bool | None = None) -> None:
-        self._of(Normal(0, scale, validate_args=False), validate_args)
+        _set_base(self, Normal(0, scale, validate_args=False), validate_args)
 
     mean = property(lambda self: self.scale * math.sqrt(2 / math.pi))
     variance = property(lambda self: self.scale**2 * (1 - 2 / math.pi))
@@ -96,7 +97,7 @@ class HalfCauchy(_Half):
     """The magnitudes of Cauchy's numbers. Counterpart of `torch.distributions.HalfCauchy`."""
 
     def __init__(self, scale: Value, validate_args: bool | None = None) -> None:
-        self._of(Cauchy(0, scale, validate_args=False), validate_args)
+        _set_base(self, Cauchy(0, scale, validate_args=False), validate_args)
 
     mean = property(lambda self: filled(self, math.inf, self.scale))
     variance = property(lambda self: self.base_dist.variance)
@@ -145,12 +146,12 @@ class Weibull(TransformedDistribution):
         steps = [PowerTransform(self.concentration.reciprocal()), AffineTransform(0, self.scale)]
         super().__init__(Exponential(torch.ones_like(self.scale), validate_args), steps, validate_args)
 
-    def _moment(self, n: int) -> Tensor:
+    def __moment__(self, n: int) -> Tensor:
         """The mean of the n-th powers, for a scale of 1."""
         return (1 + n / self.concentration).lgamma().exp()
 
-    mean = property(lambda self: self.scale * self._moment(1))
-    variance = property(lambda self: self.scale**2 * (self._moment(2) - self._moment(1) ** 2))
+    mean = property(lambda self: self.scale * self.__moment__(1))
+    variance = property(lambda self: self.scale**2 * (self.__moment__(2) - self.__moment__(1) ** 2))
 
     @property
     def mode(self) -> Tensor:
@@ -237,12 +238,12 @@ class Kumaraswamy(TransformedDistribution):
         steps = [PowerTransform(b.reciprocal()), AffineTransform(1.0, -1.0), PowerTransform(a.reciprocal())]
         super().__init__(Uniform(low, high, validate_args), steps, validate_args)
 
-    def _moment(self, n: int) -> Tensor:
+    def __moment__(self, n: int) -> Tensor:
         a, b = 1 + n / self.concentration1, self.concentration0
         return b * (a.lgamma() + b.lgamma() - (a + b).lgamma()).exp()
 
-    mean = property(lambda self: self._moment(1))
-    variance = property(lambda self: self._moment(2) - self.mean**2)
+    mean = property(lambda self: self.__moment__(1))
+    variance = property(lambda self: self.__moment__(2) - self.mean**2)
 
     @property
     def mode(self) -> Tensor:

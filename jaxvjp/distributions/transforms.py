@@ -51,34 +51,34 @@ __all__ = [
 
 
 class _Increasing(Transform):
-    """A function of each number, by `MAP`: forth, back, and the logarithm of the slope."""
+    """A function of each number, by `__map__`: forth, back, and the logarithm of the slope."""
 
     domain: Any = constraints.real
     codomain: Any = constraints.positive
     bijective, sign = True, 1
-    SETTINGS: tuple[str, ...] | None = ()
-    MAP: tuple[Any, Any, Any]
+    __settings__: tuple[str, ...] | None = ()
+    __map__: tuple[Any, Any, Any]
 
     def _call(self, x: Tensor) -> Tensor:
-        return self.MAP[0](x)
+        return self.__map__[0](x)
 
     def _inverse(self, y: Tensor) -> Tensor:
-        return self.MAP[1](y)
+        return self.__map__[1](y)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return self.MAP[2](x)
+        return self.__map__[2](x)
 
 
 class ExpTransform(_Increasing):
     """`y = exp(x)`."""
 
-    MAP = (lambda x: x.exp(), lambda y: y.log(), lambda x: x)
+    __map__ = (lambda x: x.exp(), lambda y: y.log(), lambda x: x)
 
 
 class SoftplusTransform(_Increasing):
     """`y = log(1 + exp(x))`."""
 
-    MAP = (F.softplus, lambda y: (-y).expm1().neg().log() + y, lambda x: -F.softplus(-x))
+    __map__ = (F.softplus, lambda y: (-y).expm1().neg().log() + y, lambda x: -F.softplus(-x))
 
 
 def _within(y: Tensor) -> Tensor:
@@ -95,22 +95,22 @@ class SigmoidTransform(_Increasing):
     """`y = 1 / (1 + exp(-x))`."""
 
     codomain = constraints.unit_interval
-    MAP = (lambda x: _within(x.sigmoid()), _logit, lambda x: -F.softplus(-x) - F.softplus(x))
+    __map__ = (lambda x: _within(x.sigmoid()), _logit, lambda x: -F.softplus(-x) - F.softplus(x))
 
 
 class TanhTransform(_Increasing):
     """`y = tanh(x)`."""
 
     codomain = constraints.interval(-1.0, 1.0)
-    MAP = (lambda x: x.tanh(), lambda y: y.atanh(), lambda x: 2.0 * (math.log(2.0) - x - F.softplus(-2.0 * x)))
+    __map__ = (lambda x: x.tanh(), lambda y: y.atanh(), lambda x: 2.0 * (math.log(2.0) - x - F.softplus(-2.0 * x)))
 
 
 class CumulativeDistributionTransform(_Increasing):
     """The probability, under a distribution, of less than `x`."""
 
-    codomain, SETTINGS = constraints.unit_interval, None
+    codomain, __settings__ = constraints.unit_interval, None
     domain = property(lambda self: self.distribution.support)
-    MAP = property(lambda self: (self.distribution.cdf, self.distribution.icdf, self.distribution.log_prob))
+    __map__ = property(lambda self: (self.distribution.cdf, self.distribution.icdf, self.distribution.log_prob))
 
     def __init__(self, distribution: Distribution, cache_size: int = 0) -> None:
         super().__init__(cache_size)
@@ -120,7 +120,7 @@ class CumulativeDistributionTransform(_Increasing):
 class AbsTransform(Transform):
     """`y = |x|`; its inverse is the positive one."""
 
-    domain, codomain, SETTINGS = constraints.real, constraints.positive, ()
+    domain, codomain, __settings__ = constraints.real, constraints.positive, ()
 
     def _call(self, x: Tensor) -> Tensor:
         return x.abs()
@@ -133,7 +133,7 @@ class PowerTransform(Transform):
     """`y = x ** exponent`."""
 
     domain = codomain = constraints.positive
-    bijective, SETTINGS = True, ("exponent",)
+    bijective, __settings__ = True, ("exponent",)
 
     def __init__(self, exponent: Value, cache_size: int = 0) -> None:
         super().__init__(cache_size)
@@ -159,7 +159,7 @@ class PowerTransform(Transform):
 class AffineTransform(Transform):
     """`y = loc + scale * x`."""
 
-    bijective, SETTINGS = True, ("loc", "scale")
+    bijective, __settings__ = True, ("loc", "scale")
 
     def __init__(self, loc: Value, scale: Value, event_dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(cache_size)
@@ -194,18 +194,18 @@ class AffineTransform(Transform):
 
 
 class _OfVectors(Transform):
-    domain, codomain, SETTINGS = constraints.real_vector, constraints.simplex, ()
-    LONGER = 0
+    domain, codomain, __settings__ = constraints.real_vector, constraints.simplex, ()
+    __more__ = 0
 
     def forward_shape(self, shape: Any) -> Any:
         if len(shape) < 1:
             raise ValueError(FEW)
-        return Size([*shape[:-1], shape[-1] + self.LONGER])
+        return Size([*shape[:-1], shape[-1] + self.__more__])
 
     def inverse_shape(self, shape: Any) -> Any:
         if len(shape) < 1:
             raise ValueError(FEW)
-        return Size([*shape[:-1], shape[-1] - self.LONGER])
+        return Size([*shape[:-1], shape[-1] - self.__more__])
 
 
 class SoftmaxTransform(_OfVectors):
@@ -221,30 +221,30 @@ class SoftmaxTransform(_OfVectors):
 class StickBreakingTransform(_OfVectors):
     """Each number says which part of the rest comes next; what is left is the last."""
 
-    bijective, LONGER = True, 1
-
-    @staticmethod
-    def _offset(count: int, like: Tensor) -> Tensor:
-        return torch.arange(count, 0, -1, dtype=like.dtype).log()
+    bijective, __more__ = True, 1
 
     def _call(self, x: Tensor) -> Tensor:
-        z = _within((x - self._offset(x.shape[-1], x)).sigmoid())
+        z = _within((x - _offset(x.shape[-1], x)).sigmoid())
         return F.pad(z, [0, 1], value=1) * F.pad((1 - z).cumprod(-1), [1, 0], value=1)
 
     def _inverse(self, y: Tensor) -> Tensor:
         parts = y[..., :-1]
         rest = (1 - parts.cumsum(-1)).clamp(min=torch.finfo(y.dtype).tiny)
-        return parts.log() - rest.log() + self._offset(parts.shape[-1], y)
+        return parts.log() - rest.log() + _offset(parts.shape[-1], y)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        x = x - self._offset(x.shape[-1], x)
+        x = x - _offset(x.shape[-1], x)
         return (-x + F.logsigmoid(x) + y[..., :-1].log()).sum(-1)
+
+
+def _offset(count: int, like: Tensor) -> Tensor:
+    return torch.arange(count, 0, -1, dtype=like.dtype).log()
 
 
 class LowerCholeskyTransform(Transform):
     """The lower triangle of a matrix, with the exponential of its diagonal."""
 
-    domain, codomain, SETTINGS = constraints.independent(constraints.real, 2), constraints.lower_cholesky, ()
+    domain, codomain, __settings__ = constraints.independent(constraints.real, 2), constraints.lower_cholesky, ()
 
     def _call(self, x: Tensor) -> Tensor:
         return x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed()
@@ -256,7 +256,7 @@ class LowerCholeskyTransform(Transform):
 class PositiveDefiniteTransform(Transform):
     """The product of such a triangle and its transpose."""
 
-    domain, codomain, SETTINGS = constraints.independent(constraints.real, 2), constraints.positive_definite, ()
+    domain, codomain, __settings__ = constraints.independent(constraints.real, 2), constraints.positive_definite, ()
 
     def _call(self, x: Tensor) -> Tensor:
         triangle = LowerCholeskyTransform()(x)
@@ -271,18 +271,13 @@ class CorrCholeskyTransform(Transform):
 
     domain, codomain, bijective = constraints.real_vector, constraints.corr_cholesky, True
 
-    @staticmethod
-    def _left(y: Tensor) -> Tensor:
-        """What is left of each row's squared length in front of each of its columns."""
-        return F.pad(1 - y.square().cumsum(-1)[..., :-1], [1, 0], value=1)
-
     def _call(self, x: Tensor) -> Tensor:
         x = vec_to_tril_matrix(_within_one(x.tanh()), -1)
         left = F.pad((1 - x.square()).sqrt().cumprod(-1)[..., :-1], [1, 0], value=1)
         return (x + torch.eye(x.shape[-1], dtype=x.dtype)) * left
 
     def _inverse(self, y: Tensor) -> Tensor:
-        return (tril_matrix_to_vec(y, -1) / tril_matrix_to_vec(self._left(y), -1).sqrt()).atanh()
+        return (tril_matrix_to_vec(y, -1) / tril_matrix_to_vec(_squares_left(y), -1).sqrt()).atanh()
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor, intermediates: Any = None) -> Tensor:
         rows = tril_matrix_to_vec(1 - y.square().cumsum(-1), -2).log().sum(-1) / 2
@@ -302,6 +297,11 @@ class CorrCholeskyTransform(Transform):
         if shape[-2] != shape[-1]:
             raise ValueError("Input is not square")
         return (*shape[:-2], shape[-1] * (shape[-1] - 1) // 2)
+
+
+def _squares_left(y: Tensor) -> Tensor:
+    """What is left of each row's squared length in front of each of its columns."""
+    return F.pad(1 - y.square().cumsum(-1)[..., :-1], [1, 0], value=1)
 
 
 def _within_one(x: Tensor) -> Tensor:

@@ -262,7 +262,7 @@ def _argument_names(step: FunctionStep, arguments: Sequence[Node]) -> list[str]:
     """The names of `forward`'s parameters that are differentiated."""
     function = step.ctx._forward_cls
     parameters = list(inspect.signature(function.forward).parameters.values())
-    if not function._separates_context():
+    if not function.__separates_context__():
         parameters = parameters[1:]
     plain = [each.name for each in parameters if each.kind is not each.VAR_POSITIONAL]
     places = [place for place, aval in enumerate(step.input_avals) if aval is not None]
@@ -273,7 +273,7 @@ def _argument_names(step: FunctionStep, arguments: Sequence[Node]) -> list[str]:
 
 
 def _gradient_names(step: FunctionStep) -> list[str]:
-    parameters = list(inspect.signature(step.ctx._forward_cls.backward_method()).parameters.values())[1:]
+    parameters = list(inspect.signature(step.ctx._forward_cls.__backward_method__()).parameters.values())[1:]
     return [each.name for each in parameters if each.kind is not each.VAR_POSITIONAL]
 
 

@@ -58,7 +58,7 @@ class Draws:
                 drawn = method(generator, count, float32, *given[1:]).astype(np.float64)
             else:
                 drawn = method(generator, count, *given)
-            self._note(drawn, EXPRESSIONS[name](*(given if name == "integers" else given[1:])))
+            self._note(drawn, EXPRESSIONS[name](*(given if name == "__integers__" else given[1:])))
             return drawn
 
         return noted
@@ -93,9 +93,9 @@ def _integers(low: int, high: int) -> str:
 
 
 EXPRESSIONS: dict[str, Callable[..., str]] = {
-    "uniform": _uniform,
-    "between": _uniform,
-    "normal": _normal,
-    "scattered_normal": _normal,
-    "integers": _integers,
+    "__uniform__": _uniform,
+    "__between__": _uniform,
+    "__normal__": _normal,
+    "__scattered_normal__": _normal,
+    "__integers__": _integers,
 }

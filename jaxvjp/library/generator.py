@@ -58,70 +58,67 @@ class Generator:
             raise ValueError("Overflow when unpacking long long")
         if staging().journal is not None:
             staging().journal.refuse("seeds random numbers, from where each call would go on: seed outside of it")
-        self._seed = seed & MOST
-        self._draws = np.random.RandomState(seed & 0xFFFFFFFF)
-        self._spare: float | None = None
+        self.__seed__ = seed & MOST
+        self.__draws__ = np.random.RandomState(seed & 0xFFFFFFFF)
+        self.__spare__: float | None = None
         return self
 
     def initial_seed(self) -> int:
-        return self._seed
+        return self.__seed__
 
-    def _bits32(self, count: int) -> Array:
+    def __bits32__(self, count: int) -> Array:
         if staging().journal is not None and not staging().journal.drawing:
             staging().journal.refuse("draws random numbers, which would be the same at each call")
         if transforming().pure:
             raise RuntimeError(IMPURE)
-        return self._draws.randint(0, 1 << 32, size=count, dtype=np.uint32)
+        return self.__draws__.randint(0, 1 << 32, size=count, dtype=np.uint32)
 
-    def _bits64(self, count: int) -> Array:
-        pairs = self._bits32(2 * count).astype(np.uint64).reshape(count, 2)
+    def __bits64__(self, count: int) -> Array:
+        pairs = self.__bits32__(2 * count).astype(np.uint64).reshape(count, 2)
         return (pairs[:, 0] << np.uint64(32)) | pairs[:, 1]
 
-    def _doubles(self, count: int) -> Array:
-        return (self._bits64(count) & np.uint64((1 << 53) - 1)) * 2.0**-53
+    def __doubles__(self, count: int) -> Array:
+        """`count` draws from [0, 1) of 53 bits, from which torch makes most other distributions."""
+        return (self.__bits64__(count) & np.uint64((1 << 53) - 1)) * 2.0**-53
 
-    def uniform(self, count: int, own: dtype) -> Array:
+    def __uniform__(self, count: int, own: dtype) -> Array:
         """`count` draws from [0, 1), bit for bit those of `torch.rand`."""
         if own.is_complex:
             part = float64 if own.itemsize == 16 else float32
-            return self.uniform(2 * count, part).view(own.numpy)
+            return self.__uniform__(2 * count, part).view(own.numpy)
         if own is float64:
-            return self._doubles(count)
-        drawn = (self._bits32(count) & np.uint32((1 << 24) - 1)).astype(np.float32)
+            return self.__doubles__(count)
+        drawn = (self.__bits32__(count) & np.uint32((1 << 24) - 1)).astype(np.float32)
         drawn *= np.float32(2.0**-24)
         if own.itemsize == 4:
             return drawn
         drawn = drawn.astype(own.numpy)
         return np.where(drawn == 1, np.zeros_like(drawn), drawn)  # a narrow dtype may round up to 1
 
-    def between(self, count: int, own: dtype, low: float, high: float) -> Array:
+    def __between__(self, count: int, own: dtype, low: float, high: float) -> Array:
         """`count` draws from `low` on, below `high`, as `uniform_` gives them."""
         if own is float64:
-            return _fused64(self._doubles(count), high - low, low)
-        drawn = _fused(self.uniform(count, float32), np.float32(high) - np.float32(low), np.float32(low))
+            return _fused64(self.__doubles__(count), high - low, low)
+        drawn = _fused(self.__uniform__(count, float32), np.float32(high) - np.float32(low), np.float32(low))
         narrow = drawn.astype(own.numpy)
         return np.where(narrow == own.numpy.type(high), own.numpy.type(low), narrow)
 
-    def doubles(self, count: int) -> Array:
-        """`count` draws from [0, 1) of 53 bits, from which torch makes most other distributions."""
-        return self._doubles(count)
-
-    def integers(self, count: int, low: int, high: int) -> Array:
+    def __integers__(self, count: int, low: int, high: int) -> Array:
         """`count` integers from `low` on, below `high`: remainders of 32-bit draws, or of 64-bit ones for a range of
         2**28 or more."""
         span = high - low
-        bits = self._bits32(count).astype(np.uint64) if span < 1 << 28 else self._bits64(count)
+        bits = self.__bits32__(count).astype(np.uint64) if span < 1 << 28 else self.__bits64__(count)
         return (bits if span == 1 << 64 else bits % np.uint64(span)).astype(np.int64) + np.int64(
             low if span < 1 << 64 else 0
         )
 
-    def remainders(self, count: int, span: int) -> Array:
+    def __remainders__(self, count: int, span: int) -> Array:
         """`count` draws below `span`, each of 32 bits."""
-        return (self._bits32(count) % np.uint64(span)).astype(np.int64)
+        return (self.__bits32__(count) % np.uint64(span)).astype(np.int64)
 
-    def permutation(self, count: int) -> Array:
+    def __permutation__(self, count: int) -> Array:
         """The numbers below `count`, shuffled: each is swapped with one after it, or stays."""
-        order, draws = np.arange(count), self._bits32(max(count - 1, 0))
+        order, draws = np.arange(count), self.__bits32__(max(count - 1, 0))
         place, first = 0, np.empty(count if count > FEW else 0, np.int64)
         while count - place > FEW:  # many swaps at once, up to the first that meets a place of one before it
             steps = np.arange(math.isqrt(count - place))
@@ -140,65 +137,66 @@ class Generator:
         order[place:] = rest
         return order
 
-    def normal(self, count: int, own: dtype, mean: float = 0.0, std: float = 1.0) -> Array:
+    def __normal__(self, count: int, own: dtype, mean: float = 0.0, std: float = 1.0) -> Array:
         """`count` draws from a normal distribution, as `torch.randn` and `normal_` give them.
 
         Of fewer than 16, and of float32, they are torch's bit for bit; the others are within 2 ulp.
         """
         if own.is_complex:
             part = float64 if own.itemsize == 16 else float32
-            return self.normal(2 * count, part, mean, std * math.sqrt(0.5)).view(own.numpy)
+            return self.__normal__(2 * count, part, mean, std * math.sqrt(0.5)).view(own.numpy)
         if count < CHUNK:
-            return np.array([self._one_normal() * std + mean for _ in range(count)], own.numpy)
+            return np.array([self.__one_normal__() * std + mean for _ in range(count)], own.numpy)
         narrow = own.itemsize < 4
         full = count - count % CHUNK
-        uniform = self.uniform(full if narrow else count, float32 if narrow else own)
+        uniform = self.__uniform__(full if narrow else count, float32 if narrow else own)
         drawn = np.empty(count, uniform.dtype)
         for start in range(0, full, BLOCK):
             block = slice(start, min(start + BLOCK, full))
             drawn[block] = _box_muller(uniform[block], mean, std)
         if full < count:  # torch overwrites the last 16 by fresh draws
-            drawn[-CHUNK:] = _box_muller(self.uniform(CHUNK, float32 if narrow else own), mean, std)
+            drawn[-CHUNK:] = _box_muller(self.__uniform__(CHUNK, float32 if narrow else own), mean, std)
         return drawn.astype(own.numpy)
 
-    def scattered_normal(self, count: int, own: dtype, mean: float = 0.0, std: float = 1.0) -> Array:
-        """As `normal`, where torch fills a tensor that is not contiguous: without the kernel for 16 at a time."""
+    def __scattered_normal__(self, count: int, own: dtype, mean: float = 0.0, std: float = 1.0) -> Array:
+        """As `__normal__`, where torch fills a tensor that is not contiguous: without the kernel for 16 at a time."""
         if own.is_complex or count < CHUNK:
-            return self.normal(count, own, mean, std)
-        return self.normals_one_by_one(count) * std + mean
+            return self.__normal__(count, own, mean, std)
+        return self.__normals_one_by_one__(count) * std + mean
 
-    def normals_one_by_one(self, count: int) -> Array:
+    def __normals_one_by_one__(self, count: int) -> Array:
         """`count` standard normal draws as torch makes them one by one for other distributions."""
-        return np.array([self._one_normal() for _ in range(count)])
+        return np.array([self.__one_normal__() for _ in range(count)])
 
-    def _one_normal(self) -> float:
-        if self._spare is not None:
-            drawn, self._spare = self._spare, None
+    def __one_normal__(self) -> float:
+        if self.__spare__ is not None:
+            drawn, self.__spare__ = self.__spare__, None
             return drawn
-        angle, distance = (float(each) for each in self._doubles(2))
+        angle, distance = (float(each) for each in self.__doubles__(2))
         radius = math.sqrt(-2.0 * math.log1p(-distance))
-        self._spare = radius * math.sin(2.0 * math.pi * angle)
+        self.__spare__ = radius * math.sin(2.0 * math.pi * angle)
         return radius * math.cos(2.0 * math.pi * angle)
 
-    def poisson(self, rates: Array) -> Array:
+    def __poisson__(self, rates: Array) -> Array:
         """A count for each rate, drawn from the Poisson distribution."""
-        return np.array([self._few(rate) if rate < 10 else self._many(rate) for rate in rates.tolist()], np.float64)
+        drawn = [self.__few__(rate) if rate < 10 else self.__many__(rate) for rate in rates.tolist()]
+        return np.array(drawn, np.float64)
 
-    def _few(self, rate: float) -> int:
+    def __few__(self, rate: float) -> int:
         """A Poisson draw for a small rate: one less than the number of uniform draws whose product reaches
         `exp(-rate)`."""
-        count, product = 0, float(self._doubles(1)[0]) if rate else 0.0
+        count, product = 0, float(self.__doubles__(1)[0]) if rate else 0.0
         while product > math.exp(-rate):
-            product *= float(self._doubles(1)[0])
+            product *= float(self.__doubles__(1)[0])
             count += 1
         return count
 
-    def _many(self, rate: float) -> int:
+    def __many__(self, rate: float) -> int:
         """A Poisson draw for a large rate, by the transformed rejection of W. Hörmann (1993)."""
         b = 0.931 + 2.53 * math.sqrt(rate)
         a = -0.059 + 0.02483 * b
         while True:
-            u, v = (float(each) for each in self._doubles(2))
+            u, v = (float(each) for each in self.__doubles__(2))
             u -= 0.5
             edge = 0.5 - abs(u)
             count = math.floor((2 * a / edge + b) * u + rate + 0.43)
@@ -210,24 +208,25 @@ class Generator:
             if hat <= -rate + count * math.log(rate) - math.lgamma(count + 1.0):
                 return count
 
-    def state(self) -> Array:
+    def __state__(self) -> Array:
         """The state that determines all later draws, as bytes."""
-        state: Any = self._draws.get_state(legacy=False)["state"]
+        state: Any = self.__draws__.get_state(legacy=False)["state"]
         key, position = state["key"], state["pos"]
-        spare = math.nan if self._spare is None else self._spare
-        parts: list[Array] = [np.asarray(key, np.uint32), np.array([position, self._seed & (1 << 64) - 1], np.uint64)]
+        spare = math.nan if self.__spare__ is None else self.__spare__
+        words = np.array([position, self.__seed__ & (1 << 64) - 1], np.uint64)
+        parts: list[Array] = [np.asarray(key, np.uint32), words]
         return np.frombuffer(b"".join([each.tobytes() for each in parts]) + np.float64(spare).tobytes(), np.uint8)
 
-    def restore(self, state: Array) -> None:
+    def __restore__(self, state: Array) -> None:
         """Sets the state."""
         data = np.asarray(state, np.uint8).tobytes()
         if len(data) != STATE_BYTES:
             raise RuntimeError("RNG state is wrong size")
         position, seed = np.frombuffer(data, np.uint64, 2, 624 * 4)
-        self._draws.set_state(("MT19937", np.frombuffer(data, np.uint32, 624), int(position), 0, 0.0))
-        self._seed = int(seed)
+        self.__draws__.set_state(("MT19937", np.frombuffer(data, np.uint32, 624), int(position), 0, 0.0))
+        self.__seed__ = int(seed)
         spare = float(np.frombuffer(data, np.float64, 1, 624 * 4 + 16)[0])
-        self._spare = None if math.isnan(spare) else spare
+        self.__spare__ = None if math.isnan(spare) else spare
 
 
 STATE_BYTES = 624 * 4 + 24
@@ -353,7 +352,7 @@ def _of_the_thread(name: str) -> Any:
     return property(read, write)
 
 
-for _name in ("_draws", "_seed", "_spare"):
+for _name in ("__draws__", "__seed__", "__spare__"):
     setattr(_DefaultGenerator, _name, _of_the_thread(_name))
 
 default_generator = _DefaultGenerator()

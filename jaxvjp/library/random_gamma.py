@@ -30,16 +30,16 @@ def _gamma(source: Generator, shape: np.floating) -> float:
     if shape < 1:
         if shape == 0:
             return 0.0
-        scale = (1 - float(source.doubles(1)[0])) ** float(kind(1) / shape)
+        scale = (1 - float(source.__doubles__(1)[0])) ** float(kind(1) / shape)
         shape = kind(shape + kind(1))
     d = float(kind(shape - kind(np.float32(1) / np.float32(3))))
     c = 1.0 / math.sqrt(9.0 * d)
     while True:
         y = 0.0
         while y <= 0:
-            x = float(source.normals_one_by_one(1)[0])
+            x = float(source.__normals_one_by_one__(1)[0])
             y = 1.0 + c * x
-        v, u = y**3, 1 - float(source.doubles(1)[0])
+        v, u = y**3, 1 - float(source.__doubles__(1)[0])
         if u < 1 - float(np.float32(0.0331)) * x**4 or math.log(u) < 0.5 * x * x + d * (1 - v + math.log(v)):
             return scale * d * v
 
@@ -110,7 +110,7 @@ def _binomial(source: Generator, n: float, p: float, own: Dtype) -> float:
     least = min(p, 1 - p)
 
     def uniform() -> float:
-        return float(own.numpy.type(source.doubles(1)[0]))
+        return float(own.numpy.type(source.__doubles__(1)[0]))
 
     found = _by_rejection(uniform, n, least) if n * least >= 10 else _by_gaps(uniform, n, least)
     return found if p <= 0.5 else n - found

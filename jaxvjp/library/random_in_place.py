@@ -92,7 +92,7 @@ def uniform_(source: Generator, count: int, own: Dtype, *bounds: float, **named:
             f"uniform_ expects to-from <= std::numeric_limits<{part.legacy}>::max(), but found to={high:g} and "
             f"from={low:g} which result in to-from to exceed the limit"
         )
-    drawn = source.between(count if part is own else 2 * count, part, low, high)
+    drawn = source.__between__(count if part is own else 2 * count, part, low, high)
     return drawn if part is own else drawn.view(own.numpy)
 
 
@@ -100,7 +100,7 @@ def _scattered_normals(source: Generator, count: int, own: Dtype, mean: float = 
     if std < 0 or own.is_complex:
         return _normals(source, count, own, mean, std)
     _floating("normal_kernel_cpu", own)
-    return source.scattered_normal(count, own, mean, std)
+    return source.__scattered_normal__(count, own, mean, std)
 
 
 def _normals(source: Generator, count: int, own: Dtype, mean: float = 0.0, std: float = 1.0) -> Array:
@@ -108,7 +108,7 @@ def _normals(source: Generator, count: int, own: Dtype, mean: float = 0.0, std: 
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     if not own.is_complex:
         _floating("normal_kernel_cpu", own)
-    return source.normal(count, own, mean, std)
+    return source.__normal__(count, own, mean, std)
 
 
 normal_ = _in_place("normal_", "Normal random numbers.", _scattered_normals)(_normals)
@@ -119,7 +119,7 @@ def exponential_(source: Generator, count: int, own: Dtype, lambd: float = 1.0) 
     _floating("exponential_cpu", own)
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
-    return -1.0 / lambd * np.log1p(-source.doubles(count))
+    return -1.0 / lambd * np.log1p(-source.__doubles__(count))
 
 
 @_in_place("cauchy_", "Random numbers from the Cauchy distribution.")
@@ -127,7 +127,7 @@ def cauchy_(source: Generator, count: int, own: Dtype, median: float = 0.0, sigm
     _floating("cauchy_cpu", own)
     if sigma <= 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
-    return median + sigma * np.tan(np.pi * (source.doubles(count) - 0.5))
+    return median + sigma * np.tan(np.pi * (source.__doubles__(count) - 0.5))
 
 
 @_in_place("geometric_", "How many tries a success takes whose probability is `p`.")
@@ -136,7 +136,7 @@ def geometric_(source: Generator, count: int, own: Dtype, p: float) -> Array:
         raise NotImplementedError("\"geometric_cpu\" not implemented for 'Bool'")
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
-    return np.ceil(np.log(source.doubles(count)) / math.log1p(-p))
+    return np.ceil(np.log(source.__doubles__(count)) / math.log1p(-p))
 
 
 @_in_place("log_normal_", "Numbers whose logarithms are normal.")
@@ -144,7 +144,7 @@ def log_normal_(source: Generator, count: int, own: Dtype, mean: float = 1.0, st
     _floating("log_normal_cpu", own)
     if std <= 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
-    return np.exp(source.normals_one_by_one(count) * std + mean)
+    return np.exp(source.__normals_one_by_one__(count) * std + mean)
 
 
 @_in_place("random_", "Integers from `from` on, below `to`; without them all that the dtype tells apart.")
@@ -156,13 +156,13 @@ def random_(source: Generator, count: int, own: Dtype, *bounds: int, **named: An
     if own.is_complex:
         raise NotImplementedError(f"\"random_kernel_cpu\" not implemented for '{own.legacy}'")
     if own.category == BOOL:
-        return source.integers(count, 0, 2)
+        return source.__integers__(count, 0, 2)
     if own.category == INTEGRAL:
         most = int(np.iinfo(own.numpy).max) + (own is not int64)
-        return source.integers(count, 0, 1 << 63) if own is int64 else source.remainders(count, most)
+        return source.__integers__(count, 0, 1 << 63) if own is int64 else source.__remainders__(count, most)
     if own.itemsize == 8:
-        return source.integers(count, 0, (1 << 53) + 1)
-    return source.integers(count, 0, (1 << DIGITS[own.name]) + 1)
+        return source.__integers__(count, 0, (1 << 53) + 1)
+    return source.__integers__(count, 0, (1 << DIGITS[own.name]) + 1)
 
 
 @public("method")

@@ -24,12 +24,12 @@ def seed() -> int:
 
 def _state(self: Generator) -> Tensor:
     """The state that determines all later draws, as bytes. Counterpart of `torch.Generator.get_state`."""
-    return tensor(self.state().copy(), dtype=uint8)
+    return tensor(self.__state__().copy(), dtype=uint8)
 
 
 def _set_state(self: Generator, new_state: Tensor) -> Generator:
     """Goes back to a state. Counterpart of `torch.Generator.set_state`."""
-    self.restore(np.asarray(new_state.__value__))
+    self.__restore__(np.asarray(new_state.__value__))
     return self
 
 
@@ -40,13 +40,13 @@ setattr(Generator, "set_state", _set_state)  # noqa: B010
 @public("function")
 def get_rng_state() -> Tensor:
     """The state of the default generator, as bytes; counterpart of `torch.get_rng_state`."""
-    return tensor(default_generator.state().copy(), dtype=uint8)
+    return tensor(default_generator.__state__().copy(), dtype=uint8)
 
 
 @public("function")
 def set_rng_state(new_state: Tensor) -> None:
     """Goes back to a state of the generator; counterpart of `torch.set_rng_state`."""
-    default_generator.restore(np.asarray(new_state.__value__))
+    default_generator.__restore__(np.asarray(new_state.__value__))
 
 
 @contextmanager
@@ -63,9 +63,9 @@ def fork_rng(
         devices, _caller, _devices_kw, device_type: accepted: one generator on the host draws for all devices.
         enabled: False for a block without effect.
     """
-    state = default_generator.state()
+    state = default_generator.__state__()
     try:
         yield
     finally:
         if enabled:
-            default_generator.restore(state)
+            default_generator.__restore__(state)

@@ -133,13 +133,13 @@ def _floats(
 IN_PLACE = {"rand": "uniform_", "randn": "normal_"}
 """The method that fills a tensor given as `out`, in the order of its memory."""
 rand = _floats(
-    "rand", "check_uniform_bounds", Generator.uniform, Generator.uniform, "Uniform random numbers from [0, 1)."
+    "rand", "check_uniform_bounds", Generator.__uniform__, Generator.__uniform__, "Uniform random numbers from [0, 1)."
 )
 randn = _floats(
     "randn",
     "normal_kernel_cpu",
-    Generator.normal,
-    Generator.scattered_normal,
+    Generator.__normal__,
+    Generator.__scattered_normal__,
     "Random numbers from the standard normal distribution.",
 )
 rand_like, randn_like = like(rand, random=True), like(randn, random=True)
@@ -248,7 +248,7 @@ def between(source: Generator, count: int, own: Dtype, low: int, high: int | Non
             low = after + (1 << (abs(low + 1).bit_length() - 1 - inward))
         if last >= high:
             high = last - (1 << ((high - 1).bit_length() - 1 - inward))
-    return source.integers(count, low, high)
+    return source.__integers__(count, low, high)
 
 
 @public("function")
@@ -280,7 +280,7 @@ def randperm(
 
     def made(shape: tuple[int, ...]) -> Tensor:
         source = generator or default_generator
-        shuffled = [source.permutation(n) for _ in range(math.prod(shape[:-1]))]
+        shuffled = [source.__permutation__(n) for _ in range(math.prod(shape[:-1]))]
         return new_leaf(np.array(shuffled, np.int64).reshape(shape), own, requires_grad, device)
 
     result = per_example((n,), drawn_anew(made), Batch.random_differs)
@@ -312,7 +312,9 @@ def normal(
             raise TypeError("normal() received an invalid combination of arguments - got (float, float)")
         own = taken("normal", dtype) or get_default_dtype()
         shape = sizes("normal", (size,))
-        return drawn_leaf(lambda source, n: source.normal(n, own, mean, std), shape, own, generator, out=out, **named)
+        return drawn_leaf(
+            lambda source, n: source.__normal__(n, own, mean, std), shape, own, generator, out=out, **named
+        )
     check: Any = broadcast
     shape = tensors[0].shape
     if len(tensors) > 1:
@@ -326,7 +328,7 @@ def normal(
         by_name = dict(zip([name for name, _ in named_tensors], given, strict=True))
         if "std" in by_name and np.min(np.asarray(by_name["std"].__value__).real, initial=0) < 0:
             raise RuntimeError("normal expects all elements of std >= 0.0")
-        drawn = drawn_leaf(lambda source, n: source.normal(n, own), tuple(given[0].shape), own, generator)
+        drawn = drawn_leaf(lambda source, n: source.__normal__(n, own), tuple(given[0].shape), own, generator)
         found: Tensor = drawn * by_name.get("std", std) + by_name.get("mean", mean)
         return found
 
@@ -371,7 +373,7 @@ def bernoulli(
             )
 
         def flips(source: Generator, count: int) -> Array:
-            return source.uniform(count, draws).astype(np.float64) < np.broadcast_to(chances.reshape(-1), count)
+            return source.__uniform__(count, draws).astype(np.float64) < np.broadcast_to(chances.reshape(-1), count)
 
         return drawn_leaf(flips, tuple(given.shape), own, generator)
 
@@ -400,7 +402,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
             raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
 
         def counts(source: Generator, count: int) -> Array:
-            return source.poisson(np.broadcast_to(rates, (count // max(len(rates), 1), len(rates))).reshape(-1))
+            return source.__poisson__(np.broadcast_to(rates, (count // max(len(rates), 1), len(rates))).reshape(-1))
 
         return drawn_leaf(counts, tuple(given.shape), given.dtype, generator, given.device)
 
@@ -410,7 +412,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
 def coins(p: float) -> Callable[[Generator, int], Array]:
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
-    return lambda source, count: source.doubles(count) < p
+    return lambda source, count: source.__doubles__(count) < p
 
 
 @public()
@@ -464,7 +466,7 @@ def _by_sums(source: Generator, rows: Array, count: int) -> Array:
     """Positions with replacement: those of uniform draws in the cumulative sums of the weights."""
     sums = np.cumsum(rows, -1, dtype=np.result_type(rows.dtype, np.float32))
     sums = sums / sums[:, -1:]
-    draws = source.doubles(len(rows) * count).reshape(len(rows), count)
+    draws = source.__doubles__(len(rows) * count).reshape(len(rows), count)
     found = [np.searchsorted(each, drawn) for each, drawn in zip(sums, draws, strict=True)]
     return np.array(found, np.int64).reshape(len(rows), count)
 
@@ -474,7 +476,7 @@ def _by_waiting(source: Generator, rows: Array, count: int, by_columns: bool) ->
 
     `by_columns`: the times are drawn column by column, as the weights lie in memory.
     """
-    drawn = source.doubles(rows.size)
+    drawn = source.__doubles__(rows.size)
     drawn = drawn.reshape(rows.T.shape).T if by_columns else drawn.reshape(rows.shape)
     waiting = -np.log1p(-drawn).astype(rows.dtype)
     return np.argsort(-(rows / waiting), axis=-1, kind="stable")[:, :count]

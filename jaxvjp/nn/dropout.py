@@ -54,7 +54,7 @@ def _drawn(shape: tuple[int, ...], draw: Callable[[int], Any], own: dtype, devic
 
 def kept_with(shape: tuple[int, ...], p: float, own: dtype, device: Any = None) -> Any:
     """Ones, and zeros with probability `p`."""
-    return _drawn(shape, lambda count: default_generator.doubles(count) < 1 - p, own, device)
+    return _drawn(shape, lambda count: default_generator.__doubles__(count) < 1 - p, own, device)
 
 
 def check_probability(p: float) -> None:
@@ -85,7 +85,7 @@ def _dropped(input: Tensor, shape: Shape, p: float, training: bool, inplace: boo
         raise RuntimeError(
             f"result type Float can't be cast to the desired output type {own.legacy}\nDrop out of floats: `x.float()`."
         )
-    scaled = _laid(input, shape, lambda count: _scaled(default_generator.doubles(count) < 1 - p, p, own), own)
+    scaled = _laid(input, shape, lambda count: _scaled(default_generator.__doubles__(count) < 1 - p, p, own), own)
     return _result(mul, inplace, input, scaled)
 
 
@@ -191,7 +191,7 @@ def _alpha_dropped(input: Tensor, shape: Shape, p: float, training: bool, inplac
     if p == 1:
         return _result(mul, inplace, input, _zeros(input.dtype))
     scale = 1 / math.sqrt((SELU_FLOOR**2 * p + 1) * (1 - p))
-    kept = _laid(input, shape, lambda count: default_generator.doubles(count) < 1 - p, input.dtype)
+    kept = _laid(input, shape, lambda count: default_generator.__doubles__(count) < 1 - p, input.dtype)
     shift = (kept - 1) * (SELU_FLOOR * scale) + SELU_FLOOR * scale * p
     return _result(add, inplace, _result(mul, inplace, input, kept * scale), shift)
 
@@ -262,7 +262,7 @@ def _rrelu(
         return result
     below = np.asarray(input.__value__) <= 0
     slopes = np.ones(below.shape)
-    slopes[below] = (generator or default_generator).doubles(int(below.sum())) * (upper - lower) + lower
+    slopes[below] = (generator or default_generator).__doubles__(int(below.sum())) * (upper - lower) + lower
     noise = wrap(node_of_value(slopes.astype(input.dtype.numpy), Aval(input.shape, input.dtype)))
     return _result(activation.rrelu_with_noise, inplace, input, noise)
 
@@ -307,7 +307,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
         )
     noise = _drawn(
         logits.shape,
-        lambda count: -np.log(-np.log1p(-default_generator.doubles(count)).astype(own.numpy)),
+        lambda count: -np.log(-np.log1p(-default_generator.__doubles__(count)).astype(own.numpy)),
         own,
         logits.device,
     )

@@ -26,9 +26,9 @@ Pair = tuple[float, float]
 class SGD(Elementwise):
     """Gradient descent, with momentum. Counterpart of `torch.optim.SGD`."""
 
-    COUNTS = ()
-    CHECKED = ("lr", "momentum", "weight_decay")
-    AS_REAL = False
+    __counts__ = ()
+    __checked__ = ("lr", "momentum", "weight_decay")
+    __as_real__ = False
 
     def __init__(
         self,
@@ -49,10 +49,10 @@ class SGD(Elementwise):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         super().__init__(params, settings)
 
-    def _begun(self, p: Tensor, grad: Tensor, group: Group) -> State:
+    def __initial_state__(self, p: Tensor, grad: Tensor, group: Group) -> State:
         return {}
 
-    def _rule(self, p: Tensor, grad: Tensor, state: State, group: Group, numbers: Any) -> None:
+    def __rule__(self, p: Tensor, grad: Tensor, state: State, group: Group, numbers: Any) -> None:
         lr, momentum = number_of(group["lr"]), group["momentum"]
         if momentum != 0:
             average = state.get("momentum_buffer")
@@ -103,14 +103,14 @@ class Adam(Elementwise):
         settings["betas"] = tuple(map(number_of, betas))
         super().__init__(params, settings)
 
-    def _kept(self, group: Group) -> list[str]:
+    def __averages__(self, group: Group) -> list[str]:
         return ["exp_avg", "exp_avg_sq", *["max_exp_avg_sq"] * group["amsgrad"]]
 
-    def _numbers(self, group: Group, *counts: Any) -> Any:
+    def __corrections__(self, group: Group, *counts: Any) -> Any:
         step, (beta1, beta2) = counts[0].double(), group["betas"]
         return number_of(group["lr"]) / (1 - beta1**step), (1 - beta2**step).sqrt()
 
-    def _rule(self, p: Tensor, grad: Tensor, state: State, group: Group, numbers: Any) -> None:
+    def __rule__(self, p: Tensor, grad: Tensor, state: State, group: Group, numbers: Any) -> None:
         (size, root), (beta1, beta2) = numbers, group["betas"]
         average, square = state["exp_avg"], state["exp_avg_sq"]
         average.lerp_(grad, 1 - beta1)
@@ -151,8 +151,8 @@ class AdamW(Adam):
 class NAdam(Elementwise):
     """Adam with Nesterov's momentum. Counterpart of `torch.optim.NAdam`."""
 
-    COUNTS = ("step", "mu_product")
-    CHECKED = ("lr", "eps", "weight_decay", "momentum_decay")
+    __counts__ = ("step", "mu_product")
+    __checked__ = ("lr", "eps", "weight_decay", "momentum_decay")
 
     def __init__(
         self,
@@ -171,11 +171,11 @@ class NAdam(Elementwise):
     ) -> None:
         super().__init__(params, settings_of(locals()))
 
-    def _begun(self, p: Tensor, grad: Tensor, group: Group) -> State:
+    def __initial_state__(self, p: Tensor, grad: Tensor, group: Group) -> State:
         averages = {name: zeros_like(p) for name in ("exp_avg", "exp_avg_sq")}
         return {"step": _count(p), "mu_product": _count(p, 1.0), **averages}
 
-    def _numbers(self, group: Group, *counts: Any) -> Any:
+    def __corrections__(self, group: Group, *counts: Any) -> Any:
         (step, product), (beta1, beta2) = counts, group["betas"]
         lr, decay = number_of(group["lr"]), group["momentum_decay"]
 
@@ -187,7 +187,7 @@ class NAdam(Elementwise):
         now, then, product = momentum(step), momentum(step + 1), product.double()
         return lr * (1 - now) / (1 - product), lr * then / (1 - product * then), 1 - beta2 ** step.double()
 
-    def _rule(self, p: Tensor, grad: Tensor, state: State, group: Group, numbers: Any) -> None:
+    def __rule__(self, p: Tensor, grad: Tensor, state: State, group: Group, numbers: Any) -> None:
         (size, further, correction), (beta1, beta2) = numbers, group["betas"]
         state["exp_avg"].lerp_(grad, 1 - beta1)
         average_of_squares(state["exp_avg_sq"], grad, beta2)
@@ -215,10 +215,10 @@ class RAdam(Elementwise):
     ) -> None:
         super().__init__(params, settings_of(locals()))
 
-    def _kept(self, group: Group) -> list[str]:
+    def __averages__(self, group: Group) -> list[str]:
         return ["exp_avg", "exp_avg_sq"]
 
-    def _numbers(self, group: Group, *counts: Any) -> Any:
+    def __corrections__(self, group: Group, *counts: Any) -> Any:
         step, (beta1, beta2) = counts[0].double(), group["betas"]
         correction = 1 - beta2**step
         end = 2 / (1 - beta2) - 1
@@ -226,7 +226,7 @@ class RAdam(Elementwise):
         rectified = ((length - 4) * (length - 2) * end / ((end - 4) * (end - 2) * length)).clamp(min=0).sqrt()
         return number_of(group["lr"]) / (1 - beta1**step), length > 5, rectified * correction.sqrt()
 
-    def _rule(self, p: Tensor, grad: Tensor, state: State, group: Group, numbers: Any) -> None:
+    def __rule__(self, p: Tensor, grad: Tensor, state: State, group: Group, numbers: Any) -> None:
         (size, known, factor), (beta1, beta2) = numbers, group["betas"]
         state["exp_avg"].lerp_(grad, 1 - beta1)
         average_of_squares(state["exp_avg_sq"], grad, beta2)
@@ -252,13 +252,13 @@ class Adamax(Elementwise):
     ) -> None:
         super().__init__(params, settings_of(locals()))
 
-    def _kept(self, group: Group) -> list[str]:
+    def __averages__(self, group: Group) -> list[str]:
         return ["exp_avg", "exp_inf"]
 
-    def _numbers(self, group: Group, *counts: Any) -> Any:
+    def __corrections__(self, group: Group, *counts: Any) -> Any:
         return number_of(group["lr"]) / (1 - group["betas"][0] ** counts[0].double())
 
-    def _rule(self, p: Tensor, grad: Tensor, state: State, group: Group, numbers: Any) -> None:
+    def __rule__(self, p: Tensor, grad: Tensor, state: State, group: Group, numbers: Any) -> None:
         beta1, beta2 = group["betas"]
         state["exp_avg"].lerp_(grad, 1 - beta1)
         largest = state["exp_inf"]
@@ -269,7 +269,7 @@ class Adamax(Elementwise):
 class Adagrad(Elementwise):
     """By the root of the sum of squared gradients. Counterpart of `torch.optim.Adagrad`."""
 
-    CHECKED = ("lr", "lr_decay", "weight_decay", "initial_accumulator_value", "eps")
+    __checked__ = ("lr", "lr_decay", "weight_decay", "initial_accumulator_value", "eps")
 
     def __init__(
         self,
@@ -288,17 +288,17 @@ class Adagrad(Elementwise):
         super().__init__(params, settings_of(locals()))
         for group in self.param_groups:
             for each in group["params"]:
-                self.state[each].update(self._begun(each, each, group))
+                self.state[each].update(self.__initial_state__(each, each, group))
 
-    def _begun(self, p: Tensor, grad: Tensor, group: Group) -> State:
+    def __initial_state__(self, p: Tensor, grad: Tensor, group: Group) -> State:
         start = self.defaults["initial_accumulator_value"]
         start = complex(start, start) if p.dtype.is_complex else start
         return {"step": _count(p), "sum": full_like(p.detach(), start)}
 
-    def _numbers(self, group: Group, *counts: Any) -> Any:
+    def __corrections__(self, group: Group, *counts: Any) -> Any:
         return number_of(group["lr"]) / (1 + (counts[0].double() - 1) * group["lr_decay"])
 
-    def _rule(self, p: Tensor, grad: Tensor, state: State, group: Group, numbers: Any) -> None:
+    def __rule__(self, p: Tensor, grad: Tensor, state: State, group: Group, numbers: Any) -> None:
         state["sum"].addcmul_(grad, grad)
         p.sub_(grad * numbers / (state["sum"].sqrt() + group["eps"]))
 
@@ -306,8 +306,8 @@ class Adagrad(Elementwise):
 class Adadelta(Elementwise):
     """By the ratio of mean squares of updates and gradients. Counterpart of `torch.optim.Adadelta`."""
 
-    CHECKED = ("lr", "rho", "eps", "weight_decay")
-    LOOKS_BACK = True
+    __checked__ = ("lr", "rho", "eps", "weight_decay")
+    __looks_back__ = True
 
     def __init__(
         self,
@@ -324,10 +324,10 @@ class Adadelta(Elementwise):
     ) -> None:
         super().__init__(params, settings_of(locals()))
 
-    def _kept(self, group: Group) -> list[str]:
+    def __averages__(self, group: Group) -> list[str]:
         return ["square_avg", "acc_delta"]
 
-    def _rule(self, p: Tensor, grad: Tensor, state: State, group: Group, numbers: Any) -> None:
+    def __rule__(self, p: Tensor, grad: Tensor, state: State, group: Group, numbers: Any) -> None:
         rho, eps = group["rho"], group["eps"]
         average_of_squares(state["square_avg"], grad, rho)
 
@@ -342,7 +342,7 @@ class Adadelta(Elementwise):
 class RMSprop(Elementwise):
     """By the root of the mean square of gradients. Counterpart of `torch.optim.RMSprop`."""
 
-    CHECKED = ("lr", "eps", "momentum", "weight_decay", "alpha")
+    __checked__ = ("lr", "eps", "momentum", "weight_decay", "alpha")
 
     def __init__(
         self,
@@ -360,10 +360,10 @@ class RMSprop(Elementwise):
     ) -> None:
         super().__init__(params, settings_of(locals()))
 
-    def _kept(self, group: Group) -> list[str]:
+    def __averages__(self, group: Group) -> list[str]:
         return ["square_avg", *["momentum_buffer"] * (group["momentum"] > 0), *["grad_avg"] * group["centered"]]
 
-    def _rule(self, p: Tensor, grad: Tensor, state: State, group: Group, numbers: Any) -> None:
+    def __rule__(self, p: Tensor, grad: Tensor, state: State, group: Group, numbers: Any) -> None:
         lr, alpha, square = number_of(group["lr"]), group["alpha"], state["square_avg"]
         average_of_squares(square, grad, alpha)
         if group["centered"]:
@@ -379,9 +379,9 @@ class RMSprop(Elementwise):
 class ASGD(Elementwise):
     """Gradient descent that averages its way. Counterpart of `torch.optim.ASGD`."""
 
-    COUNTS = ("step", "eta", "mu")
-    LOOKS_BACK = True
-    CHECKED = ("lr", "weight_decay")
+    __counts__ = ("step", "eta", "mu")
+    __looks_back__ = True
+    __checked__ = ("lr", "weight_decay")
 
     def __init__(
         self,
@@ -398,19 +398,19 @@ class ASGD(Elementwise):
     ) -> None:
         super().__init__(params, settings_of(locals()))
 
-    def _begun(self, p: Tensor, grad: Tensor, group: Group) -> State:
+    def __initial_state__(self, p: Tensor, grad: Tensor, group: Group) -> State:
         lr = group["lr"]
         eta = _count(p, lr) if not isinstance(lr, Tensor) else _count(p).copy_(number_of(lr.detach()))
         return {"step": _count(p), "eta": eta, "mu": _count(p, 1.0), "ax": zeros_like(p)}
 
-    def _numbers(self, group: Group, *counts: Any) -> Any:
+    def __corrections__(self, group: Group, *counts: Any) -> Any:
         (step, eta, mu), lr, power = counts, number_of(group["lr"]), group["alpha"]
         before = eta.double(), mu.clone()
         eta.copy_(lr / (1 + group["lambd"] * lr * step.double()) ** power)
         mu.copy_(1 / (step.double() - group["t0"]).clamp(min=1))
         return before
 
-    def _rule(self, p: Tensor, grad: Tensor, state: State, group: Group, numbers: Any) -> None:
+    def __rule__(self, p: Tensor, grad: Tensor, state: State, group: Group, numbers: Any) -> None:
         eta, mu = numbers
         p.mul_(1 - group["lambd"] * eta).sub_(grad * eta)
         average = state["ax"]
@@ -420,8 +420,8 @@ class ASGD(Elementwise):
 class Rprop(Elementwise):
     """By the signs of gradients only. Counterpart of `torch.optim.Rprop`."""
 
-    CHECKED = ("lr", "etas")
-    LOOKS_BACK = True
+    __checked__ = ("lr", "etas")
+    __looks_back__ = True
 
     def __init__(
         self,
@@ -437,12 +437,12 @@ class Rprop(Elementwise):
     ) -> None:
         super().__init__(params, settings_of(locals()))
 
-    def _begun(self, p: Tensor, grad: Tensor, group: Group) -> State:
+    def __initial_state__(self, p: Tensor, grad: Tensor, group: Group) -> State:
         lr = number_of(group["lr"])
         size = full_like(grad, complex(1, 1) if p.dtype.is_complex else 1.0, requires_grad=False) * lr
         return {"step": _count(p), "prev": zeros_like(p), "step_size": size}
 
-    def _rule(self, p: Tensor, grad: Tensor, state: State, group: Group, numbers: Any) -> None:
+    def __rule__(self, p: Tensor, grad: Tensor, state: State, group: Group, numbers: Any) -> None:
         (less, more), (least, most) = group["etas"], group["step_sizes"]
 
         def unless_turned() -> Tensor:
@@ -458,7 +458,7 @@ class Rprop(Elementwise):
 class Adafactor(Elementwise):
     """Adam that keeps, of a matrix of squares, only rows and columns. Counterpart of `torch.optim.Adafactor`."""
 
-    CHECKED = ()
+    __checked__ = ()
 
     def __init__(
         self,
@@ -485,10 +485,10 @@ class Adafactor(Elementwise):
                 raise ValueError(f"{sentence}: {value}")
         super().__init__(params, settings)
 
-    def _decays(self, group: Group) -> bool:
+    def __adds_decay__(self, group: Group) -> bool:
         return False
 
-    def _begun(self, p: Tensor, grad: Tensor, group: Group) -> State:
+    def __initial_state__(self, p: Tensor, grad: Tensor, group: Group) -> State:
         if p.dtype.is_complex:
             raise RuntimeError("Adafactor does not support complex parameters")
         if grad.ndim < 2:
@@ -496,12 +496,12 @@ class Adafactor(Elementwise):
         rows, columns = zeros_like(grad[..., :1]), zeros_like(grad[..., :1, :])
         return {"step": _count(p), "row_var": rows, "col_var": columns}
 
-    def _numbers(self, group: Group, *counts: Any) -> Any:
+    def __corrections__(self, group: Group, *counts: Any) -> Any:
         step, lr = counts[0].double(), number_of(group["lr"])
         rate = step**-0.5
         return counts[0], rate.minimum(lr) if isinstance(lr, Tensor) else rate.clamp(max=lr)
 
-    def _rule(self, p: Tensor, grad: Tensor, state: State, group: Group, numbers: Any) -> None:
+    def __rule__(self, p: Tensor, grad: Tensor, state: State, group: Group, numbers: Any) -> None:
         (step, rate), (least, size) = numbers, group["eps"]
         least = getattr(finfo(p.dtype), "eps") if least is None else least  # noqa: B009 - one of torch's, by name
         rate = rate * (p.norm(2).double() / p.numel() ** 0.5).clamp(min=size)
@@ -526,8 +526,8 @@ class Adafactor(Elementwise):
 class Muon(Elementwise):
     """Momentum, made orthogonal; for matrices. Counterpart of `torch.optim.Muon`."""
 
-    COUNTS = ()
-    CHECKED = ()
+    __counts__ = ()
+    __checked__ = ()
 
     def __init__(
         self,
@@ -555,15 +555,15 @@ class Muon(Elementwise):
                         f"Muon only supports 2D parameters whereas we found a parameter with size: {each.size()}"
                     )
 
-    def _decays(self, group: Group) -> bool:
+    def __adds_decay__(self, group: Group) -> bool:
         return False
 
-    def _begun(self, p: Tensor, grad: Tensor, group: Group) -> State:
+    def __initial_state__(self, p: Tensor, grad: Tensor, group: Group) -> State:
         if p.dtype.is_complex:
             raise RuntimeError("Muon does not support complex parameters")
         return {"momentum_buffer": zeros_like(grad)}
 
-    def _rule(self, p: Tensor, grad: Tensor, state: State, group: Group, numbers: Any) -> None:
+    def __rule__(self, p: Tensor, grad: Tensor, state: State, group: Group, numbers: Any) -> None:
         lr, momentum, (rows, columns) = number_of(group["lr"]), group["momentum"], p.shape
         average = state["momentum_buffer"].lerp_(grad, 1 - momentum)
         update = orthogonal(grad.lerp(average, momentum) if group["nesterov"] else average, group)

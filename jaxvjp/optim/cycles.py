@@ -15,6 +15,7 @@ from jaxvjp.optim.schedule import (
     _set_in_group,
     _values_of_groups,
     _without_functions,
+    present_rates,
 )
 from jaxvjp.types.user_code import warn_user
 
@@ -130,23 +131,27 @@ class _WithMomentum(LRScheduler):
 
     use_beta1: bool
 
-    def _begin_momentum(self, optimizer: Optimizer, base: Any, most: Any, begin: bool) -> tuple[list[Any], list[Any]]:
-        if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
-            raise ValueError(NO_MOMENTUM)
-        self.use_beta1 = "betas" in optimizer.defaults
-        bases = _one_for_each_group("base_momentum", optimizer, base)
-        mosts = _one_for_each_group("max_momentum", optimizer, most)
-        if begin:
-            for low, high, group in zip(bases, mosts, optimizer.param_groups, strict=True):
-                self._set_momentum(group, high)
-                group["max_momentum"], group["base_momentum"] = high, low
-        return bases, mosts
 
-    def _set_momentum(self, group: Group, momentum: Any) -> None:
-        if self.use_beta1:
-            group["betas"] = (momentum, *group["betas"][1:])
-        else:
-            group["momentum"] = momentum
+def _set_momentum(scheduler: Any, group: Group, momentum: Any) -> None:
+    if scheduler.use_beta1:
+        group["betas"] = (momentum, *group["betas"][1:])
+    else:
+        group["momentum"] = momentum
+
+
+def _begin_momentum(
+    scheduler: Any, optimizer: Optimizer, base: Any, most: Any, begin: bool
+) -> tuple[list[Any], list[Any]]:
+    if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
+        raise ValueError(NO_MOMENTUM)
+    scheduler.use_beta1 = "betas" in optimizer.defaults
+    bases = _one_for_each_group("base_momentum", optimizer, base)
+    mosts = _one_for_each_group("max_momentum", optimizer, most)
+    if begin:
+        for low, high, group in zip(bases, mosts, optimizer.param_groups, strict=True):
+            _set_momentum(scheduler, group, high)
+            group["max_momentum"], group["base_momentum"] = high, low
+    return bases, mosts
 
 
 class CyclicLR(_WithMomentum):
@@ -186,8 +191,8 @@ class CyclicLR(_WithMomentum):
             self.scale_mode = "iterations" if mode == "exp_range" else "cycle"
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
-            self.base_momentums, self.max_momentums = self._begin_momentum(
-                optimizer, base_momentum, max_momentum, last_epoch == -1
+            self.base_momentums, self.max_momentums = _begin_momentum(
+                self, optimizer, base_momentum, max_momentum, last_epoch == -1
             )
         super().__init__(optimizer, last_epoch)
         self.base_lrs = base_lrs
@@ -200,7 +205,7 @@ class CyclicLR(_WithMomentum):
         return scales.get(self.mode, 1.0)
 
     def get_lr(self) -> list[Any]:
-        self._present()
+        present_rates(self)
         cycle = math.floor(1 + self.last_epoch / self.total_size)
         x = 1.0 + self.last_epoch / self.total_size - cycle
         height = x / self.step_ratio if x <= self.step_ratio else (x - 1) / (self.step_ratio - 1)
@@ -209,7 +214,7 @@ class CyclicLR(_WithMomentum):
             for group, low, high in zip(
                 self.optimizer.param_groups, self.base_momentums, self.max_momentums, strict=True
             ):
-                self._set_momentum(group, high - (high - low) * height * scale)
+                _set_momentum(self, group, high - (high - low) * height * scale)
         return [low + (high - low) * height * scale for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
 
     def state_dict(self) -> dict[str, Any]:
@@ -278,7 +283,7 @@ class OneCycleLR(_WithMomentum):
                 group["min_lr"] = group["initial_lr"] / final_div_factor
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
-            self._begin_momentum(optimizer, base_momentum, max_momentum, last_epoch == -1)
+            _begin_momentum(self, optimizer, base_momentum, max_momentum, last_epoch == -1)
         super().__init__(optimizer, last_epoch)
 
     def _anneal_func(self, start: Any, end: Any, pct: float) -> Any:
@@ -287,7 +292,7 @@ class OneCycleLR(_WithMomentum):
         return (end - start) * pct + start
 
     def get_lr(self) -> list[Any]:
-        self._present()
+        present_rates(self)
         if self.last_epoch > self.total_steps:
             raise ValueError(
                 f"Tried to step {self.last_epoch} times. The specified number of total steps is {self.total_steps}"
@@ -303,5 +308,5 @@ class OneCycleLR(_WithMomentum):
             rates.append(self._anneal_func(group[phase["start_lr"]], group[phase["end_lr"]], pct))
             if self.cycle_momentum:
                 start_, end = group[phase["start_momentum"]], group[phase["end_momentum"]]
-                self._set_momentum(group, self._anneal_func(start_, end, pct))
+                _set_momentum(self, group, self._anneal_func(start_, end, pct))
         return rates

@@ -1,8 +1,8 @@
 """`Elementwise`: what is the same in all optimizers that update one parameter after the other.
 
-A subclass lists what it keeps and writes two methods: `_numbers`, what follows from the number of the step, and
-`_rule`, torch's formula for one parameter. State is in tensors, the number of the step too, so that a training step is
-one dispatch and a staged one runs without Python.
+A subclass lists what it keeps and writes two methods: `__corrections__`, what follows from the number of the step, and
+`__rule__`, torch's formula for one parameter. State is in tensors, the number of the step too, so that a training step
+is one dispatch and a staged one runs without Python.
 
 The corrections of a step (`1 - beta**step`) are computed once for all parameters that have taken as many steps. Whether
 they have is not read from the counts: counts that were written from one and the same number are `alike` until one of
@@ -49,17 +49,17 @@ class Elementwise(Optimizer):
     """An optimizer that updates one parameter after the other.
 
     Attributes:
-        COUNTS: what it keeps of each parameter that is one number; "step" is the first.
-        CHECKED: the settings that are checked, of those in `CHECKS`.
-        LOOKS_BACK: whether the update takes what was kept before the step. What is kept is then computed in a program
-            of its own after each step; no other would compute it, as no parameter follows from it.
-        AS_REAL: whether a complex parameter is updated as pairs of real numbers.
+        __counts__: what it keeps of each parameter that is one number; "step" is the first.
+        __checked__: the settings that are checked, of those in `CHECKS`.
+        __looks_back__: whether the update takes what was kept before the step. What is kept is then computed in a
+            program of its own after each step; no other would compute it, as no parameter follows from it.
+        __as_real__: whether a complex parameter is updated as pairs of real numbers.
     """
 
-    COUNTS: tuple[str, ...] = ("step",)
-    CHECKED: tuple[str, ...] = ("lr", "eps", "weight_decay")
-    LOOKS_BACK = False
-    AS_REAL = True
+    __counts__: tuple[str, ...] = ("step",)
+    __checked__: tuple[str, ...] = ("lr", "eps", "weight_decay")
+    __looks_back__ = False
+    __as_real__ = True
 
     def __init__(self, params: Iterable[Any], settings: dict[str, Any]) -> None:
         lr, capturable = settings["lr"], settings.get("capturable", True)
@@ -68,7 +68,7 @@ class Elementwise(Optimizer):
                 raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
             if lr.numel() != 1:
                 raise ValueError("Tensor lr must be 1-element")
-        for name in self.CHECKED:
+        for name in self.__checked__:
             allows, sentence = CHECKS[name]
             if not allows(settings[name]):
                 raise ValueError(sentence.format(settings[name]))
@@ -90,7 +90,7 @@ class Elementwise(Optimizer):
             known: dict[tuple[str, float], Any] = {}
             for each in group["params"]:
                 kept = self.state.get(each, {})
-                for name in set(self.COUNTS) & set(kept):
+                for name in set(self.__counts__) & set(kept):
                     if not isinstance(kept[name], Tensor):
                         kept[name] = _count(each, kept[name])
                     note_number(kept[name], known.setdefault((name, kept[name].item()), object()))
@@ -114,82 +114,86 @@ class Elementwise(Optimizer):
             for group in self.param_groups:
                 for each in group["params"]:
                     if each.grad is not None:
-                        self._update(each, each.grad, group, known)
-        if self.LOOKS_BACK:
+                        _update(self, each, each.grad, group, known)
+        if self.__looks_back__:
             updated = [each for group in self.param_groups for each in group["params"] if each.grad is not None]
             compute([kept for each in updated for kept in self.state[each].values()])
         return loss
 
-    def _update(self, parameter: Tensor, grad: Tensor, group: Group, known: dict[Any, Any]) -> None:
-        """Counts the step and applies the rule. `known` has what `_numbers` gave for other parameters."""
-        state = self.state.get(parameter, {})
-        if not state:
-            state.update(self._begun(parameter, grad, group))
-        if group.get("differentiable"):  # what is kept for the gradient of this step is not written by the next
-            state.update({name: each.clone() for name, each in state.items() if name not in self.COUNTS})
-        self._count(state, group, known)
-        self._apply_rule(parameter, grad, state, group, known)
-        if state:
-            self.state[parameter] = state
-
-    def _count(self, state: dict[str, Any], group: Group, known: dict[Any, Any]) -> None:
-        """Counts the step in the state of a parameter."""
-        if not self.COUNTS:
-            return
-        step = state["step"]
-        number = number_of_steps(step)
-        if number is not None:
-            count(step, number + 1)
-            note_number(step, (number + 1, step.dtype))
-            return
-        key = (id(group), number_shown(step))
-        if key in known:
-            first, token = known[key]
-            step.copy_(first)
-        else:
-            step.add_(1)
-            _, token = known[key] = step, object()
-        note_number(step, token)
-
-    def _apply_rule(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: Group, known: dict[Any, Any]) -> None:
+    def __apply_rule__(
+        self, p: Tensor, grad: Tensor, state: dict[str, Any], group: Group, known: dict[Any, Any]
+    ) -> None:
         """What follows after the step was counted: the settings that all rules have in common, and the rule."""
-        counts = [state[name] for name in self.COUNTS]
+        counts = [state[name] for name in self.__counts__]
         key = (id(group), *[number_shown(each) if place == 0 else id(each) for place, each in enumerate(counts)], "")
         if key not in known:
-            known[key] = self._numbers(group, *counts)
+            known[key] = self.__corrections__(group, *counts)
         numbers = known[key]
         if group.get("maximize"):
             grad = -grad
         kept = state
-        if self.AS_REAL and p.dtype.is_complex:
+        if self.__as_real__ and p.dtype.is_complex:
             p, grad = (view(each, AS_REAL) for each in (p, grad))
             kept = {name: view(each, AS_REAL) if each.dtype.is_complex else each for name, each in state.items()}
         decay = group.get("weight_decay", 0)
-        if self._decays(group) and (isinstance(decay, Tensor) or decay != 0):
+        if self.__adds_decay__(group) and (isinstance(decay, Tensor) or decay != 0):
             if group.get("decoupled_weight_decay"):
                 p.mul_(1 - number_of(group["lr"]) * decay)
             else:
                 grad = grad + p * decay if isinstance(decay, Tensor) else grad.add(p, alpha=decay)
-        self._rule(p, grad, kept, group, numbers)
+        self.__rule__(p, grad, kept, group, numbers)
 
-    def _begun(self, p: Tensor, grad: Tensor, group: Group) -> dict[str, Any]:
+    def __initial_state__(self, p: Tensor, grad: Tensor, group: Group) -> dict[str, Any]:
         """The state of a parameter before its first step."""
-        return {"step": _count(p)} | {name: zeros_like(p) for name in self._kept(group)}
+        return {"step": _count(p)} | {name: zeros_like(p) for name in self.__averages__(group)}
 
-    def _decays(self, group: Group) -> bool:
+    def __adds_decay__(self, group: Group) -> bool:
         """Whether `weight_decay` is as in most: the decayed parameter is added to its gradient."""
         return True
 
-    def _kept(self, group: Group) -> list[str]:
+    def __averages__(self, group: Group) -> list[str]:
         """The names of the averages that begin as zeros."""
         return []
 
-    def _numbers(self, group: Group, *counts: Any) -> Any:
+    def __corrections__(self, group: Group, *counts: Any) -> Any:
         """What the rule needs that follows from the counts, of which "step" has been counted and others are to be."""
         return None
 
-    def _rule(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: Group, numbers: Any) -> None:
+    def __rule__(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: Group, numbers: Any) -> None:
         raise NotImplementedError
+
+
+def _update(optimizer: Elementwise, parameter: Tensor, grad: Tensor, group: Group, known: dict[Any, Any]) -> None:
+    """Counts the step and applies the rule. `known` has what `__corrections__` gave for other parameters."""
+    state = optimizer.state.get(parameter, {})
+    if not state:
+        state.update(optimizer.__initial_state__(parameter, grad, group))
+    if group.get("differentiable"):  # what is kept for the gradient of this step is not written by the next
+        state.update({name: each.clone() for name, each in state.items() if name not in optimizer.__counts__})
+    _count_step(optimizer, state, group, known)
+    optimizer.__apply_rule__(parameter, grad, state, group, known)
+    if state:
+        optimizer.state[parameter] = state
+
+
+def _count_step(optimizer: Elementwise, state: dict[str, Any], group: Group, known: dict[Any, Any]) -> None:
+    """Counts the step in the state of a parameter."""
+    if not optimizer.__counts__:
+        return
+    step = state["step"]
+    number = number_of_steps(step)
+    if number is not None:
+        count(step, number + 1)
+        note_number(step, (number + 1, step.dtype))
+        return
+    key = (id(group), number_shown(step))
+    if key in known:
+        first, token = known[key]
+        step.copy_(first)
+    else:
+        step.add_(1)
+        _, token = known[key] = step, object()
+    note_number(step, token)
 
 
 def _count(p: Tensor, value: float = 0.0) -> Tensor:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from jaxvjp.optim.optimizer import Optimizer
-from jaxvjp.optim.schedule import LRScheduler, _without_functions
+from jaxvjp.optim.schedule import LRScheduler, _without_functions, present_rates, set_rates
 
 Factors = Callable[[int], float]
 
@@ -37,7 +37,7 @@ class LambdaLR(LRScheduler):
                 function.__dict__.update(kept)
 
     def get_lr(self) -> list[Any]:
-        self._present()
+        present_rates(self)
         return [base * each(self.last_epoch) for each, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
 
 
@@ -51,7 +51,7 @@ class MultiplicativeLR(LambdaLR):
         super().__init__(optimizer, lr_lambda, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        rates = self._present()
+        rates = present_rates(self)
         if self._is_initial:
             return rates
         return [rate * each(self.last_epoch) for each, rate in zip(self.lr_lambdas, rates, strict=True)]
@@ -61,20 +61,20 @@ class _ByFactor(LRScheduler):
     """A schedule whose next rates are the present ones times a factor, and whose rates at any epoch are the first ones
     times another."""
 
-    def _factor(self) -> float | None:
+    def __factor__(self) -> float | None:
         """The factor from the rates before; None leaves them."""
         raise NotImplementedError
 
-    def _closed(self) -> float:
+    def __closed_form__(self) -> float:
         """The factor from the first rates."""
         raise NotImplementedError
 
     def get_lr(self) -> list[Any]:
-        rates, factor = self._present(), self._factor()
+        rates, factor = present_rates(self), self.__factor__()
         return rates if factor is None else [rate * factor for rate in rates]
 
     def _get_closed_form_lr(self) -> list[Any]:
-        factor = self._closed()
+        factor = self.__closed_form__()
         return [base * factor for base in self.base_lrs]
 
 
@@ -86,10 +86,10 @@ class StepLR(_ByFactor):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def _factor(self) -> float | None:
+    def __factor__(self) -> float | None:
         return None if self.last_epoch == 0 or self.last_epoch % self.step_size else self.gamma
 
-    def _closed(self) -> float:
+    def __closed_form__(self) -> float:
         return float(self.gamma ** (self.last_epoch // self.step_size))
 
 
@@ -103,11 +103,11 @@ class MultiStepLR(_ByFactor):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def _factor(self) -> float | None:
+    def __factor__(self) -> float | None:
         times = self.milestones.get(self.last_epoch)
         return None if times is None else self.gamma**times
 
-    def _closed(self) -> float:
+    def __closed_form__(self) -> float:
         return float(self.gamma ** bisect_right(sorted(self.milestones.elements()), self.last_epoch))
 
 
@@ -123,12 +123,12 @@ class ConstantLR(_ByFactor):
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def _factor(self) -> float | None:
+    def __factor__(self) -> float | None:
         if self.last_epoch == 0:
             return self.factor
         return 1.0 / self.factor if self.last_epoch == self.total_iters else None
 
-    def _closed(self) -> float:
+    def __closed_form__(self) -> float:
         return self.factor + (self.last_epoch >= self.total_iters) * (1 - self.factor)
 
 
@@ -152,7 +152,7 @@ class LinearLR(_ByFactor):
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def _factor(self) -> float | None:
+    def __factor__(self) -> float | None:
         if self.last_epoch == 0:
             return self.start_factor
         if self._is_initial or self.last_epoch > self.total_iters:
@@ -160,7 +160,7 @@ class LinearLR(_ByFactor):
         rise = self.end_factor - self.start_factor
         return 1.0 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise)
 
-    def _closed(self) -> float:
+    def __closed_form__(self) -> float:
         rise = self.end_factor - self.start_factor
         return self.start_factor + rise * min(self.total_iters, self.last_epoch) / self.total_iters
 
@@ -172,10 +172,10 @@ class ExponentialLR(_ByFactor):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def _factor(self) -> float | None:
+    def __factor__(self) -> float | None:
         return None if self._is_initial else self.gamma
 
-    def _closed(self) -> float:
+    def __closed_form__(self) -> float:
         return float(self.gamma**self.last_epoch)
 
 
@@ -187,16 +187,17 @@ class PolynomialLR(_ByFactor):
         self.power = power
         super().__init__(optimizer, last_epoch)
 
-    def _left(self, epoch: int) -> float:
-        return 1.0 - epoch / self.total_iters
-
-    def _factor(self) -> float | None:
+    def __factor__(self) -> float | None:
         if self._is_initial or self.last_epoch > self.total_iters:
             return None
-        return float((self._left(self.last_epoch) / self._left(self.last_epoch - 1)) ** self.power)
+        return float((_part_left(self, self.last_epoch) / _part_left(self, self.last_epoch - 1)) ** self.power)
 
-    def _closed(self) -> float:
-        return float(self._left(min(self.total_iters, self.last_epoch)) ** self.power)
+    def __closed_form__(self) -> float:
+        return float(_part_left(self, min(self.total_iters, self.last_epoch)) ** self.power)
+
+
+def _part_left(scheduler: PolynomialLR, epoch: int) -> float:
+    return 1.0 - epoch / scheduler.total_iters
 
 
 class CosineAnnealingLR(LRScheduler):
@@ -207,11 +208,8 @@ class CosineAnnealingLR(LRScheduler):
         self.eta_min = eta_min
         super().__init__(optimizer, last_epoch)
 
-    def _cosine(self, epoch: int) -> float:
-        return 1 + math.cos(math.pi * epoch / self.T_max)
-
     def get_lr(self) -> list[Any]:
-        rates, least, epoch = self._present(), self.eta_min, self.last_epoch
+        rates, least, epoch = present_rates(self), self.eta_min, self.last_epoch
         if self._is_initial:
             return rates
         if self._step_count == 1 and epoch > 0:
@@ -219,12 +217,16 @@ class CosineAnnealingLR(LRScheduler):
         if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
             rise = (1 - math.cos(math.pi / self.T_max)) / 2
             return [rate + (base - least) * rise for base, rate in zip(self.base_lrs, rates, strict=True)]
-        factor = self._cosine(epoch) / self._cosine(epoch - 1)
+        factor = _cosine(self, epoch) / _cosine(self, epoch - 1)
         return [factor * (rate - least) + least for rate in rates]
 
     def _get_closed_form_lr(self) -> list[Any]:
-        cosine = self._cosine(self.last_epoch)
+        cosine = _cosine(self, self.last_epoch)
         return [self.eta_min + (base - self.eta_min) * cosine / 2 for base in self.base_lrs]
+
+
+def _cosine(scheduler: CosineAnnealingLR, epoch: int) -> float:
+    return 1 + math.cos(math.pi * epoch / scheduler.T_max)
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
@@ -247,7 +249,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        self._present()
+        present_rates(self)
         cosine = 1 + math.cos(math.pi * self.T_cur / self.T_i)
         return [self.eta_min + (base - self.eta_min) * cosine / 2 for base in self.base_lrs]
 
@@ -272,4 +274,4 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             self.T_cur = epoch - self.T_0 * (self.T_mult**cycle - 1) / (self.T_mult - 1)
             self.T_i = self.T_0 * self.T_mult**cycle
         self.last_epoch = math.floor(epoch)
-        self._set(self.get_lr)
+        set_rates(self, self.get_lr)

@@ -104,7 +104,7 @@ class LBFGS(Optimizer):
                             kept.pop(0)
                         kept.append(new)
                     diagonal = product / change.dot(change)
-                way = self._direction(state, grad, ways, changes, weights, diagonal, group["history_size"])
+                way = _direction(state, grad, ways, changes, weights, diagonal, group["history_size"])
             before = grad.clone() if before is None else before.copy_(grad)
             loss_before = loss
             size = min(1.0, 1.0 / grad.abs().sum()) * lr if state["n_iter"] == 1 else lr
@@ -144,26 +144,26 @@ class LBFGS(Optimizer):
         state.update(H_diag=diagonal, prev_flat_grad=before, prev_loss=loss_before)
         return first_loss
 
-    @staticmethod
-    def _direction(
-        state: dict[str, Any],
-        grad: Tensor,
-        ways: list[Any],
-        changes: list[Any],
-        weights: list[Any],
-        diagonal: Any,
-        history: int,
-    ) -> Tensor:
-        """Minus the gradient times the inverse Hessian that the last steps suggest."""
-        parts = state.setdefault("al", [None] * history)
-        rest: Tensor = -grad
-        for i in reversed(range(len(ways))):
-            parts[i] = changes[i].dot(rest) * weights[i]
-            rest = rest - ways[i] * parts[i]
-        way: Tensor = rest * diagonal
-        for i in range(len(ways)):
-            way = way + changes[i] * (parts[i] - ways[i].dot(way) * weights[i])
-        return way
+
+def _direction(
+    state: dict[str, Any],
+    grad: Tensor,
+    ways: list[Any],
+    changes: list[Any],
+    weights: list[Any],
+    diagonal: Any,
+    history: int,
+) -> Tensor:
+    """Minus the gradient times the inverse Hessian that the last steps suggest."""
+    parts = state.setdefault("al", [None] * history)
+    rest: Tensor = -grad
+    for i in reversed(range(len(ways))):
+        parts[i] = changes[i].dot(rest) * weights[i]
+        rest = rest - ways[i] * parts[i]
+    way: Tensor = rest * diagonal
+    for i in range(len(ways)):
+        way = way + changes[i] * (parts[i] - ways[i].dot(way) * weights[i])
+    return way
 
 
 def _alpha(size: Any) -> Any:

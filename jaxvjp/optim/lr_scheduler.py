@@ -50,23 +50,6 @@ class _OfSchedulers(LRScheduler):
 
     _schedulers: Sequence[LRScheduler]
 
-    def _check(self, schedulers: Sequence[Any], optimizer: Optimizer) -> None:
-        name = type(self).__name__
-        for number, each in enumerate(schedulers):
-            if not hasattr(each, "optimizer"):
-                raise TypeError(f"{name} at index {number} should have `optimizer` as its attribute.")
-            if isinstance(each, ReduceLROnPlateau):
-                raise ValueError(
-                    f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be "
-                    f"specified when calling `step`, but got one at index {number} in the given schedulers sequence."
-                )
-            if optimizer is not each.optimizer:
-                raise ValueError(
-                    f"{name} expects all schedulers to belong to the same optimizer, but got scheduler "
-                    f"{type(each).__name__} at index {number} has {each.optimizer}, which is different from "
-                    f"{type(optimizer).__name__}."
-                )
-
     def state_dict(self) -> dict[str, Any]:
         """All attributes but the optimizer; of the schedulers, theirs."""
         return super().state_dict() | {"_schedulers": [each.state_dict() for each in self._schedulers]}
@@ -78,6 +61,24 @@ class _OfSchedulers(LRScheduler):
             each.load_state_dict(kept)
 
 
+def _check_schedulers(scheduler: LRScheduler, schedulers: Sequence[Any], optimizer: Optimizer) -> None:
+    name = type(scheduler).__name__
+    for number, each in enumerate(schedulers):
+        if not hasattr(each, "optimizer"):
+            raise TypeError(f"{name} at index {number} should have `optimizer` as its attribute.")
+        if isinstance(each, ReduceLROnPlateau):
+            raise ValueError(
+                f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be "
+                f"specified when calling `step`, but got one at index {number} in the given schedulers sequence."
+            )
+        if optimizer is not each.optimizer:
+            raise ValueError(
+                f"{name} expects all schedulers to belong to the same optimizer, but got scheduler "
+                f"{type(each).__name__} at index {number} has {each.optimizer}, which is different from "
+                f"{type(optimizer).__name__}."
+            )
+
+
 class SequentialLR(_OfSchedulers):
     """One schedule after the other, the next from each of the `milestones` on."""
 
@@ -86,7 +87,7 @@ class SequentialLR(_OfSchedulers):
     ) -> None:
         if not schedulers:
             raise ValueError(f"{type(self).__name__} expects at least one scheduler, but got no scheduler.")
-        self._check(schedulers, optimizer)
+        _check_schedulers(self, schedulers, optimizer)
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(
                 "Sequential Schedulers expects number of schedulers provided to be one more than the number of "
@@ -134,7 +135,7 @@ class ChainedScheduler(_OfSchedulers):
                 f"{type(self).__name__} expects at least one scheduler to be chained, but got no scheduler."
             )
         optimizer = optimizer or schedulers[0].optimizer
-        self._check(schedulers, optimizer)
+        _check_schedulers(self, schedulers, optimizer)
         self._schedulers = schedulers
         self.optimizer = optimizer
         self._last_lr = _values_of_groups(optimizer, "lr")

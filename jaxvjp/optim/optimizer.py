@@ -131,40 +131,33 @@ class Optimizer:
         wrapper.hooked = True  # type: ignore[attr-defined]
         return wrapper
 
-    def _registered(self, kind: str, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        hooks: Hooks = getattr(self, f"_optimizer_{kind}_hooks")
-        handle = RemovableHandle(hooks, hook)
-        if prepend:
-            hooks.move_to_end(handle.id, last=False)
-        return handle
-
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Has `hook(optimizer, args, kwargs)` called before each step; it may return other args and kwargs."""
-        return self._registered("step_pre", hook)
+        return _register(self, "step_pre", hook)
 
     def register_step_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
         """Has `hook(optimizer, args, kwargs)` called after each step."""
-        return self._registered("step_post", hook)
+        return _register(self, "step_post", hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., None], prepend: bool = False) -> RemovableHandle:
         """Has `hook(optimizer)` called before `state_dict()`."""
-        return self._registered("state_dict_pre", hook, prepend)
+        return _register(self, "state_dict_pre", hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Has `hook(optimizer, state_dict)` called with what `state_dict()` gives; it may return another."""
-        return self._registered("state_dict_post", hook, prepend)
+        return _register(self, "state_dict_post", hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Has `hook(optimizer, state_dict)` called before `load_state_dict`; it may return another."""
-        return self._registered("load_state_dict_pre", hook, prepend)
+        return _register(self, "load_state_dict_pre", hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., None], prepend: bool = False) -> RemovableHandle:
         """Has `hook(optimizer)` called after `load_state_dict`."""
-        return self._registered("load_state_dict_post", hook, prepend)
+        return _register(self, "load_state_dict_post", hook, prepend)
 
     def state_dict(self) -> dict[str, Any]:
         """The state and the groups with a number in the place of each parameter, as `torch.save` takes them."""
-        for before in self._hooks("state_dict_pre"):
+        for before in _hooks(self, "state_dict_pre"):
             before(self)
         numbers: dict[int, int] = {}
         groups, count = [], 0
@@ -178,7 +171,7 @@ class Optimizer:
             )
         state = {numbers[id(key)] if isinstance(key, Tensor) else key: value for key, value in self.state.items()}
         made = {"state": state, "param_groups": groups}
-        for after in self._hooks("state_dict_post"):
+        for after in _hooks(self, "state_dict_post"):
             changed = after(self, made)
             made = made if changed is None else changed
         return made
@@ -186,7 +179,7 @@ class Optimizer:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Takes over what `state_dict()` gave. Tensors are cast to the dtype and device of their parameter."""
         state_dict = state_dict.copy()
-        for before in self._hooks("load_state_dict_pre"):
+        for before in _hooks(self, "load_state_dict_pre"):
             changed = before(self, state_dict)
             state_dict = state_dict if changed is None else changed
         groups, saved = self.param_groups, deepcopy(state_dict["param_groups"])
@@ -202,7 +195,7 @@ class Optimizer:
         state: defaultdict[Any, Any] = defaultdict(dict)
         for key, value in state_dict["state"].items():
             if key in parameters:
-                state[parameters[key]] = self._cast(parameters[key], value, key, state_dict["param_groups"])
+                state[parameters[key]] = _cast(self, parameters[key], value, key, state_dict["param_groups"])
             else:
                 state[key] = value
         for own, new in zip(groups, saved, strict=True):
@@ -210,22 +203,8 @@ class Optimizer:
             if "param_names" in own:
                 new.setdefault("param_names", own["param_names"])
         self.__setstate__({"state": state, "param_groups": saved})
-        for after in self._hooks("load_state_dict_post"):
+        for after in _hooks(self, "load_state_dict_post"):
             after(self)
-
-    def _hooks(self, kind: str) -> list[Callable[..., Any]]:
-        return list(getattr(self, f"_optimizer_{kind}_hooks").values())
-
-    def _cast(self, param: Any, value: Any, number: Hashable, groups: list[Group], key: Hashable = None) -> Any:
-        """A copy of something in a loaded state, its tensors cast as those of `param`."""
-        if isinstance(value, Tensor):
-            return self._process_value_according_to_param_policy(param, value, number, groups, key)
-        if isinstance(value, dict):
-            return {name: self._cast(param, each, number, groups, name) for name, each in value.items()}
-        if isinstance(value, Iterable):
-            made: Callable[..., Any] = type(value)
-            return made(self._cast(param, each, number, groups) for each in value)
-        return value
 
     @staticmethod
     def _process_value_according_to_param_policy(
@@ -299,3 +278,29 @@ class Optimizer:
         if not known.isdisjoint(param_group["params"]):
             raise ValueError("some parameters appear in more than one parameter group")
         self.param_groups.append(param_group)
+
+
+def _register(optimizer: Optimizer, kind: str, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+    hooks: Hooks = getattr(optimizer, f"_optimizer_{kind}_hooks")
+    handle = RemovableHandle(hooks, hook)
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
+
+
+def _hooks(optimizer: Optimizer, kind: str) -> list[Callable[..., Any]]:
+    return list(getattr(optimizer, f"_optimizer_{kind}_hooks").values())
+
+
+def _cast(
+    optimizer: Optimizer, param: Any, value: Any, number: Hashable, groups: list[Group], key: Hashable = None
+) -> Any:
+    """A copy of something in a loaded state, its tensors cast as those of `param`."""
+    if isinstance(value, Tensor):
+        return optimizer._process_value_according_to_param_policy(param, value, number, groups, key)
+    if isinstance(value, dict):
+        return {name: _cast(optimizer, param, each, number, groups, name) for name, each in value.items()}
+    if isinstance(value, Iterable):
+        made: Callable[..., Any] = type(value)
+        return made(_cast(optimizer, param, each, number, groups) for each in value)
+    return value

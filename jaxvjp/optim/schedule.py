@@ -130,25 +130,28 @@ class LRScheduler:
     def _update_lr(self, epoch: int | None = None) -> None:
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         closed = None if epoch is None else getattr(self, "_get_closed_form_lr", None)
-        self._set(closed or self.get_lr)
+        set_rates(self, closed or self.get_lr)
 
-    def _set(self, rates: Callable[[], list[Any]]) -> None:
-        self._get_lr_called_within_step = True
-        try:
-            values = rates()
-        finally:
-            self._get_lr_called_within_step = False
-        for group, value in zip(self.optimizer.param_groups, values, strict=True):
-            _set_in_group(group, "lr", value)
-        self._last_lr = _values_of_groups(self.optimizer, "lr")
 
-    def _present(self) -> list[Any]:
-        """The present rates, to begin `get_lr` with; warns the user who calls `get_lr` himself."""
-        if not self._get_lr_called_within_step:
-            warn_user(
-                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
-            )
-        return _values_of_groups(self.optimizer, "lr")
+def set_rates(scheduler: LRScheduler, rates: Callable[[], list[Any]]) -> None:
+    """Gives the groups the rates of `get_lr` or of the closed form."""
+    scheduler._get_lr_called_within_step = True
+    try:
+        values = rates()
+    finally:
+        scheduler._get_lr_called_within_step = False
+    for group, value in zip(scheduler.optimizer.param_groups, values, strict=True):
+        _set_in_group(group, "lr", value)
+    scheduler._last_lr = _values_of_groups(scheduler.optimizer, "lr")
+
+
+def present_rates(scheduler: LRScheduler) -> list[Any]:
+    """The present rates, to begin `get_lr` with; warns the user who calls `get_lr` himself."""
+    if not scheduler._get_lr_called_within_step:
+        warn_user(
+            "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
+        )
+    return _values_of_groups(scheduler.optimizer, "lr")
 
 
 class _LRScheduler(LRScheduler):

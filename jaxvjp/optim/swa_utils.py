@@ -12,7 +12,7 @@ from jaxvjp.autograd.modes import no_grad
 from jaxvjp.library.creation import tensor
 from jaxvjp.nn.modules.module import Module
 from jaxvjp.optim.optimizer import Optimizer
-from jaxvjp.optim.schedule import LRScheduler, _one_for_each_group
+from jaxvjp.optim.schedule import LRScheduler, _one_for_each_group, present_rates
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import int64
 
@@ -177,7 +177,7 @@ class SWALR(LRScheduler):
         return t if self._anneal_strategy == "linear" else (1 - math.cos(math.pi * t)) / 2
 
     def get_lr(self) -> list[Any]:
-        rates = self._present()
+        rates = present_rates(self)
         step = max(self._step_count - 1, 1 if self.anneal_epochs == 0 else 0)
         before, now = (self.anneal_func(max(0, min(1, each / max(1, self.anneal_epochs)))) for each in (step - 1, step))
         first = [

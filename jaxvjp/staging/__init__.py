@@ -296,5 +296,5 @@ def compile(
         return functools.partial(compile, fullgraph=fullgraph, disable=disable)
     if disable:
         return model
-    as_module = getattr(type(model), "_as_compiled", None)  # of an `nn.Module`
+    as_module = getattr(type(model), "__as_compiled__", None)  # of an `nn.Module`
     return Staged(model, fullgraph) if as_module is None else as_module(model, fullgraph)

@@ -127,7 +127,7 @@ def update_at_once(optimizer: Any) -> bool:
     step = _step_of(optimizer)
     if step is None:
         return False
-    known: dict[Any, Update | None] = optimizer.__dict__.setdefault("_updates", {})
+    known: dict[Any, Update | None] = optimizer.__dict__.setdefault("__updates__", {})
     if step.key not in known:
         if len(known) == REMEMBERED:
             return False
@@ -237,9 +237,9 @@ def _record(optimizer: Any, step: Step, rates: Sequence[float]) -> Update | None
         if part.which is not None:
             state["step"] = counted[part.which]
         begun = {*state}
-        if not begun and optimizer._begun(p, grad, groups[part.group]):
+        if not begun and optimizer.__initial_state__(p, grad, groups[part.group]):
             return None
-        optimizer._apply_rule(p, grad, state, groups[part.group], known)
+        optimizer.__apply_rule__(p, grad, state, groups[part.group], known)
         if {*state} != begun or grad.__node__.operation is not traced:
             return None
     if any(each.__node__.operation is not traced for each in counted):

@@ -23,7 +23,7 @@ class RemovableHandle:
     """
 
     def __init__(self, hooks: dict[int, Any], hook: Any, *marks: dict[int, bool]) -> None:
-        self._all = (hooks, *marks)
+        self.__dicts__ = (hooks, *marks)
         self.id = next(_numbers)
         hooks[self.id] = hook
         for each in marks:
@@ -31,12 +31,12 @@ class RemovableHandle:
 
     def remove(self) -> None:
         """Takes the hook out; a second call does nothing."""
-        for each in self._all:
+        for each in self.__dicts__:
             each.pop(self.id, None)
 
     def hooks_dict_ref(self) -> dict[int, Any]:
         """The dict that the hook is in, under torch's name for it."""
-        return self._all[0]
+        return self.__dicts__[0]
 
     def __enter__(self) -> RemovableHandle:
         return self

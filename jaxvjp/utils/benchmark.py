@@ -95,21 +95,21 @@ class Timer:
             setup()
         else:
             exec(setup, names)
-        self._run = stmt if callable(stmt) else _function(stmt, names)
-        self._timer = timeit.Timer(self._once, timer=timer)
-        self._title = ": ".join(each for each in (label or str(stmt), sub_label, description) if each)
+        self.__run__ = stmt if callable(stmt) else _function(stmt, names)
+        self._timer = timeit.Timer(self.__once__, timer=timer)
+        self.__title__ = ": ".join(each for each in (label or str(stmt), sub_label, description) if each)
 
-    def _once(self) -> None:
-        _read(self._run())
+    def __once__(self) -> None:
+        _read(self.__run__())
 
     def timeit(self, number: int = 1_000_000) -> Measurement:
         """Measures `number` runs at once, after a few that are not counted."""
         self._timer.timeit(max(int(number // 100), 2))
-        return Measurement(number, [self._timer.timeit(number)], self._title)
+        return Measurement(number, [self._timer.timeit(number)], self.__title__)
 
     def blocked_autorange(self, callback: Any = None, min_run_time: float = 0.2) -> Measurement:
         """Measures runs in blocks for at least `min_run_time` seconds."""
-        return self._measured(min_run_time, callback, lambda so_far: True)
+        return _measured(self, min_run_time, callback, lambda so_far: True)
 
     def adaptive_autorange(
         self, threshold: float = 0.1, *, min_run_time: float = 0.01, max_run_time: float = 10.0, callback: Any = None
@@ -120,17 +120,18 @@ class Timer:
             few = len(so_far.raw_times) < 4
             return sum(so_far.raw_times) >= max_run_time or not (few or so_far.iqr >= threshold * so_far.median)
 
-        return self._measured(min_run_time, callback, settled)
+        return _measured(self, min_run_time, callback, settled)
 
-    def _measured(self, min_run_time: float, callback: Any, enough: Callable[[Measurement], bool]) -> Measurement:
-        """Blocks of runs, for `min_run_time` and until there are enough."""
-        number, taken = self._timer.autorange(callback)
-        number = max(1, round(number * min(1.0, min_run_time / max(taken, 1e-9) / 10)))
-        found = Measurement(number, [], self._title)
-        gc.collect()
-        while sum(found.raw_times) < min_run_time or not enough(found):
-            found.raw_times.append(self._timer.timeit(number))
-        return found
+
+def _measured(timer: Timer, min_run_time: float, callback: Any, enough: Callable[[Measurement], bool]) -> Measurement:
+    """Blocks of runs, for `min_run_time` and until there are enough."""
+    number, taken = timer._timer.autorange(callback)
+    number = max(1, round(number * min(1.0, min_run_time / max(taken, 1e-9) / 10)))
+    found = Measurement(number, [], timer.__title__)
+    gc.collect()
+    while sum(found.raw_times) < min_run_time or not enough(found):
+        found.raw_times.append(timer._timer.timeit(number))
+    return found
 
 
 def _function(statement: str, names: dict[str, Any]) -> Callable[[], Any]:

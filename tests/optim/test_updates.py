@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("one_device")
 
 def at_once(optimizer):
     """Whether steps were made as one operation."""
-    return any(each is not None for each in getattr(optimizer, "_updates", {}).values())
+    return any(each is not None for each in getattr(optimizer, "__updates__", {}).values())
 
 
 def trained(torch, name, options):
@@ -42,7 +42,7 @@ def trained(torch, name, options):
 def test_it_is_what_the_rule_gives(name, options, monkeypatch):
     parameters, optimizer = trained(jaxvjp, name, options)
     assert at_once(optimizer)
-    assert len(optimizer._updates) <= 2  # of the step that makes the state it knows that it cannot be
+    assert len(optimizer.__updates__) <= 2  # of the step that makes the state it knows that it cannot be
     monkeypatch.setattr(elementwise, "update_at_once", lambda optimizer: False)
     expected, plain = trained(jaxvjp, name, options)
     assert not at_once(plain)
@@ -138,9 +138,9 @@ def test_a_copy_and_a_pickle_go_on():
 )
 def test_a_rate_that_is_used_otherwise_is_not_taken_for_a_number(formula):
     class Other(elementwise.Elementwise):
-        COUNTS = ()
+        __counts__ = ()
 
-        def _rule(self, p, grad, state, group, numbers):
+        def __rule__(self, p, grad, state, group, numbers):
             p.add_(grad, alpha=-float(formula(group["lr"])))
 
     x = jaxvjp.zeros(2, requires_grad=True)

@@ -44,38 +44,39 @@ class Block:
     it as it was in the block, and that only where this module is not compiled; so it is with torch's blocks.
     """
 
-    _state: Callable[[], Any] = staticmethod(grad_mode)
-    _settings: Mapping[str, Any]
-    _before: tuple[list[Any], ...] = ()
+    __state__: Callable[[], Any] = staticmethod(grad_mode)
+    __settings__: Mapping[str, Any]
+    __before__: tuple[list[Any], ...] = ()
 
     def __init__(self, **settings: Any) -> None:
-        self._settings = settings
+        self.__settings__ = settings
 
-    def _check(self) -> None:
+    def __check__(self) -> None:
         """Raises an error where the block may not be entered."""
 
     def __enter__(self) -> None:
-        self._check()
-        state = self._state()
-        before = [getattr(state, name) for name in self._settings]
+        self.__check__()
+        state = self.__state__()
+        before = [getattr(state, name) for name in self.__settings__]
         try:
-            self._set(self._settings.values())
-            self._before = (*self._before, before)
+            _set(self, self.__settings__.values())
+            self.__before__ = (*self.__before__, before)
         except BaseException:
-            self._set(before)
+            _set(self, before)
             raise
 
     def __exit__(self, *_: object) -> None:
-        before = self._before[-1]
+        before = self.__before__[-1]
         try:
-            self._set(before)
-            self._before = self._before[:-1]
+            _set(self, before)
+            self.__before__ = self.__before__[:-1]
         except BaseException:
-            self._set(before)
+            _set(self, before)
             raise
 
-    def _set(self, values: Iterable[Any]) -> None:
-        state = self._state()
-        for name, value in zip(self._settings, values, strict=True):
-            setattr(state, name, value)
-        count_change()
+
+def _set(block: Block, values: Iterable[Any]) -> None:
+    state = block.__state__()
+    for name, value in zip(block.__settings__, values, strict=True):
+        setattr(state, name, value)
+    count_change()

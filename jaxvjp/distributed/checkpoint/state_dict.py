@@ -46,7 +46,7 @@ class StateDictOptions:
     cpu_offload: bool = False
     strict: bool = True
 
-    def _given(self, each: Any) -> Any:
+    def __given__(self, each: Any) -> Any:
         if not isinstance(each, Tensor):
             return each
         whole = each.full_tensor() if self.full_state_dict and isinstance(each, DTensor) else each
@@ -58,7 +58,7 @@ def get_model_state_dict(model: Module, *, options: StateDictOptions | None = No
 
     Counterpart of `torch.distributed.checkpoint.state_dict.get_model_state_dict`.
     """
-    given = (options or StateDictOptions())._given
+    given = (options or StateDictOptions()).__given__
     return {name: given(each) for name, each in _inner(model).state_dict().items()}
 
 
@@ -72,7 +72,7 @@ def get_optimizer_state_dict(
 
     Counterpart of `torch.distributed.checkpoint.state_dict.get_optimizer_state_dict`.
     """
-    given = (options or StateDictOptions())._given
+    given = (options or StateDictOptions()).__given__
     state: dict[str, Any] = {}
     groups: list[dict[str, Any]] = []
     for each in _several(optimizers):

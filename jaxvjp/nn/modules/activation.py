@@ -8,7 +8,7 @@ from jaxvjp.types.user_code import warn_user
 
 
 class _Bounded(Layer):
-    def _settle(self) -> None:
+    def __finish_init__(self) -> None:
         for old, new in (("min_value", "min_val"), ("max_value", "max_val")):
             given = self.__dict__.pop(old)
             if given is not None:
@@ -19,13 +19,10 @@ class _Bounded(Layer):
             raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
 
 
-class _OverChannels(Layer):
-    """A softmax over channels."""
-
-    def _check(self, input: Tensor) -> Tensor:
-        if input.dim() not in (3, 4):
-            raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
-        return input
+def _checked_image(input: Tensor) -> Tensor:
+    if input.dim() not in (3, 4):
+        raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
+    return input
 
 
 define("activation", globals())

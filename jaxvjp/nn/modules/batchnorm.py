@@ -7,7 +7,7 @@ from typing import Any
 from jaxvjp.library.creation import ones, tensor, zeros
 from jaxvjp.nn import functional as F
 from jaxvjp.nn import init
-from jaxvjp.nn.modules.layer import Layer
+from jaxvjp.nn.modules.layer import Layer, register_empty
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import int64
 from jaxvjp.types.user_code import warn_user
@@ -16,11 +16,11 @@ UNDERNEATH = "a function of `nn.functional`, which writes the running statistics
 
 
 class _NormBase(Layer):
-    """What batch and instance norms share; `allowed` has the numbers of dimensions that the input may have."""
+    """What batch and instance norms share; `__input_dims__` has the numbers of dimensions that the input may have."""
 
     _version = 2
-    shown = "num_features! eps momentum affine bias track_running_stats"
-    allowed: tuple[int, ...] = ()
+    __printed__ = "num_features! eps momentum affine bias track_running_stats"
+    __input_dims__: tuple[int, ...] = ()
     weight: Tensor | None
     bias: Tensor | None
     running_mean: Tensor | None
@@ -43,7 +43,7 @@ class _NormBase(Layer):
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
         shape = (num_features,) if affine else None
-        self._allot(device, dtype, weight=shape, bias=shape if bias else None)
+        register_empty(self, device, dtype, weight=shape, bias=shape if bias else None)
         tracks = track_running_stats
         self.register_buffer("running_mean", zeros(num_features, device=device, dtype=dtype) if tracks else None)
         self.register_buffer("running_var", ones(num_features, device=device, dtype=dtype) if tracks else None)
@@ -64,8 +64,8 @@ class _NormBase(Layer):
             init.zeros_(self.bias)
 
     def _check_input_dim(self, input: Tensor) -> None:
-        if input.dim() not in self.allowed:
-            told = " or ".join(f"{each}D" for each in self.allowed)
+        if input.dim() not in self.__input_dims__:
+            told = " or ".join(f"{each}D" for each in self.__input_dims__)
             raise ValueError(f"expected {told} input (got {input.dim()}D input)")
 
     def _load_from_state_dict(
@@ -112,19 +112,19 @@ class _BatchNorm(_NormBase):
 class BatchNorm1d(_BatchNorm):
     """`F.batch_norm` of (batch, channels) or (batch, channels, length)."""
 
-    allowed = (2, 3)
+    __input_dims__ = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
     """`F.batch_norm` of (batch, channels, height, width)."""
 
-    allowed = (4,)
+    __input_dims__ = (4,)
 
 
 class BatchNorm3d(_BatchNorm):
     """`F.batch_norm` of (batch, channels, depth, height, width)."""
 
-    allowed = (5,)
+    __input_dims__ = (5,)
 
 
 class SyncBatchNorm(_BatchNorm):
@@ -192,7 +192,7 @@ class _InstanceNorm(_NormBase):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def _get_no_batch_dim(self) -> int:
-        return self.allowed[0]
+        return self.__input_dims__[0]
 
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
@@ -224,16 +224,16 @@ class _InstanceNorm(_NormBase):
 class InstanceNorm1d(_InstanceNorm):
     """`F.instance_norm` of (channels, length) or (batch, channels, length)."""
 
-    allowed = (2, 3)
+    __input_dims__ = (2, 3)
 
 
 class InstanceNorm2d(_InstanceNorm):
     """`F.instance_norm` of (channels, height, width), or of a batch of them."""
 
-    allowed = (3, 4)
+    __input_dims__ = (3, 4)
 
 
 class InstanceNorm3d(_InstanceNorm):
     """`F.instance_norm` of (channels, depth, height, width), or of a batch of them."""
 
-    allowed = (4, 5)
+    __input_dims__ = (4, 5)

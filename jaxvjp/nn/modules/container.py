@@ -31,24 +31,18 @@ class _Listed(Module):
     def __iter__(self) -> Iterator[Any]:
         return iter(self._modules.values())
 
-    def _names(self, index: Any) -> list[str]:
-        names = [*self._modules]
-        return names[index] if isinstance(index, slice) else [names[_position(len(names), index)]]
-
     def __getitem__(self, index: Any) -> Any:
-        names = self._names(index)
+        names = _names_at(self, index)
         if not isinstance(index, slice):
             return self._modules[names[0]]
-        return self._of(OrderedDict((name, self._modules[name]) for name in names))
-
-    def _of(self, modules: OrderedDict[str, Any]) -> Self:
-        return type(self)(modules)
+        taken = OrderedDict((name, self._modules[name]) for name in names)
+        return type(self)(taken.values() if isinstance(self, ModuleList) else taken)
 
     def __setitem__(self, index: Any, module: Module) -> None:
-        setattr(self, self._names(index)[0], module)
+        setattr(self, _names_at(self, index)[0], module)
 
     def __delitem__(self, index: Any) -> None:
-        for name in self._names(index):
+        for name in _names_at(self, index):
             delattr(self, name)
         self._modules = {str(number): each for number, each in enumerate(self)}
 
@@ -78,6 +72,11 @@ class _Listed(Module):
         taken = self[key]
         del self[key]
         return taken
+
+
+def _names_at(modules: _Listed, index: Any) -> list[str]:
+    names = [*modules._modules]
+    return names[index] if isinstance(index, slice) else [names[_position(len(names), index)]]
 
 
 class Sequential(_Listed):
@@ -112,33 +111,35 @@ class Sequential(_Listed):
         """Adds modules at the end."""
         return super().extend(sequential)
 
-    def _check_other(self, other: Any) -> None:
-        if not isinstance(other, Sequential):
-            raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
-
     def __add__(self, other: Any) -> Sequential:
-        self._check_other(other)
+        _check_other(self, other)
         return Sequential(*self, *other)
 
     def __iadd__(self, other: Any) -> Self:
-        self._check_other(other)
+        _check_other(self, other)
         return self.extend(other)
 
-    def _check_times(self, other: Any) -> None:
-        if not isinstance(other, int):
-            raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(other)}")
-        if other <= 0:
-            raise ValueError(f"Non-positive multiplication factor {other} for {type(self)}")
-
     def __mul__(self, other: Any) -> Sequential:
-        self._check_times(other)
+        _check_times(self, other)
         return Sequential(*[*self] * other)
 
     __rmul__ = __mul__
 
     def __imul__(self, other: Any) -> Self:
-        self._check_times(other)
+        _check_times(self, other)
         return self.extend([*self] * (other - 1))
+
+
+def _check_times(module: Sequential, other: Any) -> None:
+    if not isinstance(other, int):
+        raise TypeError(f"unsupported operand type(s) for *: {type(module)} and {type(other)}")
+    if other <= 0:
+        raise ValueError(f"Non-positive multiplication factor {other} for {type(module)}")
+
+
+def _check_other(module: Sequential, other: Any) -> None:
+    if not isinstance(other, Sequential):
+        raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
 
 
 class ModuleList(_Listed):
@@ -152,9 +153,6 @@ class ModuleList(_Listed):
         super().__init__()
         if modules is not None:
             self += modules
-
-    def _of(self, modules: OrderedDict[str, Any]) -> Self:
-        return type(self)([*modules.values()])
 
     def __iadd__(self, modules: Iterable[Any]) -> Self:
         return self.extend(modules)

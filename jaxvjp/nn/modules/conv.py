@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jaxvjp.nn import functional as F
-from jaxvjp.nn.modules.layer import Layer, Size
+from jaxvjp.nn.modules.layer import Layer, Size, register_empty
 from jaxvjp.nn.modules.linear import reset_scaled
 from jaxvjp.nn.modules.utils import _ntuple
 from jaxvjp.tensor.tensor import Tensor
@@ -15,29 +15,30 @@ UNDERNEATH = "a function of `nn.functional`; the parameters are drawn on the hos
 
 
 class _ConvNd(Layer):
-    shown = (
+    __printed__ = (
         "in_channels! out_channels! kernel_size stride padding? dilation? output_padding? groups? bias? padding_mode?"
     )
-    transposed = False
     weight: Tensor
     bias: Tensor | None
 
-    def _build(
+    def __init__(
         self,
         in_channels: int,
         out_channels: int,
         kernel_size: Size,
-        stride: Size,
-        padding: str | Size,
-        dilation: Size,
-        output_padding: Size,
-        groups: int,
-        bias: bool,
-        padding_mode: str,
-        device: Any,
-        dtype: Any,
+        stride: Size = 1,
+        padding: str | Size = 0,
+        dilation: Size = 1,
+        transposed: bool = False,
+        output_padding: Size = 0,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
-        each = _ntuple(self.dims)
+        super().__init__()
+        each = _ntuple(self.__spatial_dims__)
         if groups <= 0:
             raise ValueError("groups must be a positive integer")
         if in_channels % groups:
@@ -54,16 +55,12 @@ class _ConvNd(Layer):
         if padding_mode not in modes:
             raise ValueError(f"padding_mode must be one of {set(modes)}, but got padding_mode='{padding_mode}'")
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
+        self.transposed = transposed
         self.kernel_size, self.dilation, self.padding_mode = each(kernel_size), each(dilation), padding_mode
         self.padding = padding if isinstance(padding, str) else each(padding)
         self.output_padding = each(output_padding)
-        self._allot(device, dtype, weight=self._weight_shape(), bias=(out_channels,) if bias else None)
+        register_empty(self, device, dtype, weight=weight_shape(self), bias=(out_channels,) if bias else None)
         self.reset_parameters()
-
-    def _weight_shape(self) -> tuple[int, ...]:
-        into, out = self.in_channels, self.out_channels
-        ends = (into, out // self.groups) if self.transposed else (out, into // self.groups)
-        return (*ends, *self.kernel_size)
 
     def reset_parameters(self) -> None:
         reset_scaled(self.weight, self.bias)
@@ -72,11 +69,18 @@ class _ConvNd(Layer):
     def _reversed_padding_repeated_twice(self) -> list[int]:
         """The padding in the order of `F.pad`: the last dimension first, before and after."""
         if self.padding == "valid":
-            return [0, 0] * self.dims
+            return [0, 0] * len(self.kernel_size)
         if self.padding == "same":
             totals = [by * (size - 1) for by, size in zip(self.dilation, self.kernel_size, strict=True)]
             return [part for total in totals[::-1] for part in (total // 2, total - total // 2)]
         return [each for each in self.padding[::-1] for _ in range(2)]  # type: ignore[misc]
+
+
+def weight_shape(layer: _ConvNd) -> tuple[int, ...]:
+    """What the sizes of its kernel and channels make of it."""
+    into, out = layer.in_channels, layer.out_channels
+    ends = (into, out // layer.groups) if layer.transposed else (out, into // layer.groups)
+    return (*ends, *layer.kernel_size)
 
 
 class _Convolution(_ConvNd):
@@ -94,16 +98,15 @@ class _Convolution(_ConvNd):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__()
-        shape = (in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups)
-        self._build(*shape, bias, padding_mode, device, dtype)
+        shape = (in_channels, out_channels, kernel_size, stride, padding, dilation, False, 0, groups)
+        super().__init__(*shape, bias, padding_mode, device, dtype)
 
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         padding: Any = self.padding
         if self.padding_mode != "zeros":
             input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
             padding = 0
-        convolution = getattr(F, f"conv{self.dims}d")
+        convolution = getattr(F, f"conv{len(self.kernel_size)}d")
         result: Tensor = convolution(input, weight, bias, self.stride, padding, self.dilation, self.groups)
         return result
 
@@ -114,24 +117,22 @@ class _Convolution(_ConvNd):
 class Conv1d(_Convolution):
     """A convolution over (batch, channels, length)."""
 
-    dims = 1
+    __spatial_dims__ = 1
 
 
 class Conv2d(_Convolution):
     """A convolution over (batch, channels, height, width)."""
 
-    dims = 2
+    __spatial_dims__ = 2
 
 
 class Conv3d(_Convolution):
     """A convolution over (batch, channels, depth, height, width)."""
 
-    dims = 3
+    __spatial_dims__ = 3
 
 
 class _ConvTransposeNd(_ConvNd):
-    transposed = True
-
     def __init__(
         self,
         in_channels: int,
@@ -149,19 +150,19 @@ class _ConvTransposeNd(_ConvNd):
     ) -> None:
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
-        super().__init__()
-        shape = (in_channels, out_channels, kernel_size, stride, padding, dilation, output_padding, groups)
-        self._build(*shape, bias, padding_mode, device, dtype)
+        shape = (in_channels, out_channels, kernel_size, stride, padding, dilation, True, output_padding, groups)
+        super().__init__(*shape, bias, padding_mode, device, dtype)
 
     def _output_padding(self, input: Tensor, output_size: Sequence[int] | None) -> tuple[int, ...]:
         if output_size is None:
             return self.output_padding
-        before = input.dim() - self.dims
-        wanted = list(output_size)[before if len(output_size) == before + self.dims else 0 :]
-        if len(wanted) != self.dims:
+        dims = len(self.kernel_size)
+        before = input.dim() - dims
+        wanted = list(output_size)[before if len(output_size) == before + dims else 0 :]
+        if len(wanted) != dims:
             raise ValueError(
-                f"ConvTranspose{self.dims}D: for {input.dim()}D input, output_size must have {self.dims} or "
-                f"{before + self.dims} elements (got {len(wanted)})"
+                f"ConvTranspose{dims}D: for {input.dim()}D input, output_size must have {dims} or "
+                f"{before + dims} elements (got {len(wanted)})"
             )
         settings: Any = (self.stride, self.padding, self.dilation, self.kernel_size)
         least = [
@@ -178,7 +179,7 @@ class _ConvTransposeNd(_ConvNd):
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         further = self._output_padding(input, output_size)
-        convolution = getattr(F, f"conv_transpose{self.dims}d")
+        convolution = getattr(F, f"conv_transpose{len(self.kernel_size)}d")
         settings = (self.stride, self.padding, further, self.groups, self.dilation)
         result: Tensor = convolution(input, self.weight, self.bias, *settings)
         return result
@@ -187,16 +188,16 @@ class _ConvTransposeNd(_ConvNd):
 class ConvTranspose1d(_ConvTransposeNd):
     """A transposed convolution over (batch, channels, length)."""
 
-    dims = 1
+    __spatial_dims__ = 1
 
 
 class ConvTranspose2d(_ConvTransposeNd):
     """A transposed convolution over (batch, channels, height, width)."""
 
-    dims = 2
+    __spatial_dims__ = 2
 
 
 class ConvTranspose3d(_ConvTransposeNd):
     """A transposed convolution over (batch, channels, depth, height, width)."""
 
-    dims = 3
+    __spatial_dims__ = 3

@@ -6,7 +6,7 @@ from jaxvjp.nn.modules.layer import Layer, define
 
 
 class _Distance(Layer):
-    def _settle(self) -> None:
+    def __finish_init__(self) -> None:
         self.norm = self.__dict__.pop("p")
 
 

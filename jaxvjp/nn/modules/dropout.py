@@ -7,9 +7,9 @@ from jaxvjp.nn.modules.layer import Layer, define
 
 
 class _DropoutNd(Layer):
-    shown = "p inplace"
+    __printed__ = "p inplace"
 
-    def _settle(self) -> None:
+    def __finish_init__(self) -> None:
         check_probability(self.p)
 
 

@@ -111,6 +111,10 @@ def forget_global_hooks() -> None:
         marks.clear()
 
 
+def _forward_unimplemented(self: Any, *input: Any) -> None:
+    raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+
 class Hooked:
     """What has hooks, and calls them around `forward`: the part of `Module` about that."""
 
@@ -125,10 +129,7 @@ class Hooked:
     _forward_pre_hooks_with_kwargs: Marks
     _compiled_call_impl: Callable[..., Any] | None = None
 
-    def _forward(self, *input: Any) -> None:
-        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
-
-    forward: Callable[..., Any] = _forward
+    forward: Callable[..., Any] = _forward_unimplemented
 
     def register_forward_pre_hook(
         self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False
@@ -165,19 +166,14 @@ class Hooked:
     def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Calls `hook(module, grad_input, grad_output)` when `backward` has passed; a tuple that it returns replaces
         the gradients of the inputs."""
-        self._choose_backward(True)
+        _choose_backward_hooks(self, True)
         return put(self._backward_hooks, hook, prepend=prepend)
 
     def register_backward_hook(self, hook: Hook) -> RemovableHandle:
         """Calls `hook(module, grad_input, grad_output)` after the step that made the output; see
         `register_full_backward_hook`, which has the gradients of all inputs."""
-        self._choose_backward(False)
+        _choose_backward_hooks(self, False)
         return put(self._backward_hooks, hook)
-
-    def _choose_backward(self, full: bool) -> None:
-        if self._is_full_backward_hook is (not full):
-            raise RuntimeError(BOTH.format("on a single Module"))
-        self._is_full_backward_hook = full
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         own = self.__dict__  # read once, as each attribute of a class with `__getattr__` takes long
@@ -216,9 +212,9 @@ class Hooked:
             if sides is not None:
                 args = sides.at_inputs(args)
             result = self.forward(*args, **kwargs)
-            for number, hook in self._after():
+            for number, hook in _forward_hooks_of(self):
                 called.add(number)
-                new = self._tell(number, hook, args, kwargs, result)
+                new = _call_hook(self, number, hook, args, kwargs, result)
                 result = result if new is None else new
             if sides is not None:
                 result = sides.at_outputs(result)
@@ -226,11 +222,11 @@ class Hooked:
                 _at_last_step(self, others, args, result)
             return result
         except Exception:
-            for number, hook in self._after():
+            for number, hook in _forward_hooks_of(self):
                 own = number in self._forward_hooks_always_called
                 if number not in called and (own or number in _global_forward_hooks_always_called):
                     try:
-                        new = self._tell(number, hook, args, kwargs, result)
+                        new = _call_hook(self, number, hook, args, kwargs, result)
                         result = result if new is None else new
                     except Exception as silenced:
                         warn_user(
@@ -239,13 +235,21 @@ class Hooked:
                         )
             raise
 
-    def _after(self) -> list[tuple[int, Hook]]:
-        return [*_global_forward_hooks.items(), *self._forward_hooks.items()]
 
-    def _tell(self, number: int, hook: Hook, args: Any, kwargs: Any, result: Any) -> Any:
-        if number in self._forward_hooks_with_kwargs or number in _global_forward_hooks_with_kwargs:
-            return hook(self, args, kwargs, result)
-        return hook(self, args, result)
+def _choose_backward_hooks(module: Hooked, full: bool) -> None:
+    if module._is_full_backward_hook is (not full):
+        raise RuntimeError(BOTH.format("on a single Module"))
+    module._is_full_backward_hook = full
+
+
+def _call_hook(module: Hooked, number: int, hook: Hook, args: Any, kwargs: Any, result: Any) -> Any:
+    if number in module._forward_hooks_with_kwargs or number in _global_forward_hooks_with_kwargs:
+        return hook(module, args, kwargs, result)
+    return hook(module, args, result)
+
+
+def _forward_hooks_of(module: Hooked) -> list[tuple[int, Hook]]:
+    return [*_global_forward_hooks.items(), *module._forward_hooks.items()]
 
 
 class BackwardHookFunction(Function):

@@ -20,41 +20,43 @@ Size = int | tuple[int, ...]
 
 
 class Layer(Module):
-    """A module that is printed with the attributes named in `shown`.
+    """A module that is printed with the attributes named in `__printed__`.
 
     `name` gives `name=value`; `name!` the value alone; `name?` is left out where it has the constructor's default. A
     parameter, or what is made of one, is shown as whether there is one.
     """
 
-    shown = ""
-    dims = 0
+    __printed__ = ""
+    __spatial_dims__ = 0
     """How many dimensions it slides over, if its name tells."""
 
     def extra_repr(self) -> str:
-        return ", ".join(self._shown())
+        return ", ".join(_settings_shown(self))
 
-    def _shown(self) -> Iterator[str]:
-        for each in self.shown.split():
-            name, value = each.rstrip("?!"), getattr(self, each.rstrip("?!"))
-            if name in self._parameters or isinstance(value, Tensor):  # that of a parametrization is no parameter
-                value = value is not None
-            if each.endswith("!"):
-                yield str(value)
-            elif not each.endswith("?"):
-                yield f"{name}={value!r}"
-            else:
-                default = _default(type(self), name)
-                if value != default and value != (default,) * (len(value) if isinstance(value, tuple) else 0):
-                    yield f"{name}={value}"
-
-    def _allot(self, device: Any, dtype: Any, **shapes: Any) -> None:
-        """Registers parameters of these shapes, without values yet; None where the shape is None."""
-        for name, shape in shapes.items():
-            made = None if shape is None else Parameter(empty(shape, device=device, dtype=dtype))
-            self.register_parameter(name, made)
-
-    def _settle(self) -> None:
+    def __finish_init__(self) -> None:
         """Completes or checks the settings once the constructor has kept them."""
+
+
+def register_empty(layer: Layer, device: Any, dtype: Any, **shapes: Any) -> None:
+    """Registers parameters of these shapes, without values yet; None where the shape is None."""
+    for name, shape in shapes.items():
+        made = None if shape is None else Parameter(empty(shape, device=device, dtype=dtype))
+        layer.register_parameter(name, made)
+
+
+def _settings_shown(layer: Layer) -> Iterator[str]:
+    for each in layer.__printed__.split():
+        name, value = each.rstrip("?!"), getattr(layer, each.rstrip("?!"))
+        if name in layer._parameters or isinstance(value, Tensor):  # that of a parametrization is no parameter
+            value = value is not None
+        if each.endswith("!"):
+            yield str(value)
+        elif not each.endswith("?"):
+            yield f"{name}={value!r}"
+        else:
+            default = _default(type(layer), name)
+            if value != default and value != (default,) * (len(value) if isinstance(value, tuple) else 0):
+                yield f"{name}={value}"
 
 
 def _default(kind: type, name: str) -> Any:
@@ -87,15 +89,15 @@ def source(name: str, row: Row) -> str:
     lines = [
         f"class {name}({row.base}):",
         f"    '''`{call.replace('self.', '')}`.'''",
-        f"    shown = {row.shown!r}",
-        *([f"    dims = {name[-2]}"] if name[-2].isdigit() else []),
+        f"    __printed__ = {row.shown!r}",
+        *([f"    __spatial_dims__ = {name[-2]}"] if name[-2].isdigit() else []),
         f"    def __init__(self, {row.signature}) -> None:",
         "        super().__init__()",
         *[
             f"        self.register_buffer({each!r}, {each})" if "Tensor" in kind else f"        self.{each} = {each}"
             for each, kind in own.items()
         ],
-        "        self._settle()",
+        "        self.__finish_init__()",
         f"    def forward(self, {row.input}) -> Any:",
         f"        return {call}",
     ]

@@ -15,7 +15,16 @@ from jaxvjp.nn.modules.batchnorm import (
     InstanceNorm3d,
     _NormBase,
 )
-from jaxvjp.nn.modules.conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, _ConvNd
+from jaxvjp.nn.modules.conv import (
+    Conv1d,
+    Conv2d,
+    Conv3d,
+    ConvTranspose1d,
+    ConvTranspose2d,
+    ConvTranspose3d,
+    _ConvNd,
+    weight_shape,
+)
 from jaxvjp.nn.modules.lazy import LazyModuleMixin
 from jaxvjp.nn.modules.linear import Linear
 from jaxvjp.nn.uninitialized import UninitializedBuffer, UninitializedParameter
@@ -26,41 +35,43 @@ UNDERNEATH = "as the layer that it becomes"
 
 
 class _Lazy(LazyModuleMixin):
-    """What lazy layers share; `size` names the setting that the first input tells."""
+    """What lazy layers share; `__inferred__` names the setting that the first input tells."""
 
-    size = ""
-
-    def _defer(self, bias: bool, device: Any, dtype: Any) -> None:
-        self.weight: Any = UninitializedParameter(device=device, dtype=dtype)
-        if bias:
-            self.bias: Any = UninitializedParameter(device=device, dtype=dtype)
-
-    def _materialize(self, name: str, shape: tuple[int, ...]) -> None:
-        each = getattr(self, name)
-        if isinstance(each, UninitializedParameter | UninitializedBuffer):
-            each.materialize(shape)
+    __inferred__ = ""
 
     def reset_parameters(self) -> None:
-        if not self.has_uninitialized_params() and getattr(self, self.size) != 0:
+        if not self.has_uninitialized_params() and getattr(self, self.__inferred__) != 0:
             super().reset_parameters()  # type: ignore[misc]
+
+
+def _materialize(layer: Any, name: str, shape: tuple[int, ...]) -> None:
+    each = getattr(layer, name)
+    if isinstance(each, UninitializedParameter | UninitializedBuffer):
+        each.materialize(shape)
+
+
+def _defer(layer: Any, bias: bool, device: Any, dtype: Any) -> None:
+    layer.weight = UninitializedParameter(device=device, dtype=dtype)
+    if bias:
+        layer.bias = UninitializedParameter(device=device, dtype=dtype)
 
 
 class LazyLinear(_Lazy, Linear):
     """`Linear` that learns `in_features` from its first input."""
 
     cls_to_become = Linear
-    size = "in_features"
+    __inferred__ = "in_features"
 
     def __init__(self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
         super().__init__(0, 0, False)
         self.out_features = out_features
-        self._defer(bias, device, dtype)
+        _defer(self, bias, device, dtype)
 
     def initialize_parameters(self, input: Tensor) -> None:
         if self.has_uninitialized_params():
             self.in_features = input.shape[-1]
-            self._materialize("weight", (self.out_features, self.in_features))
-            self._materialize("bias", (self.out_features,))
+            _materialize(self, "weight", (self.out_features, self.in_features))
+            _materialize(self, "bias", (self.out_features,))
             self.reset_parameters()
         self.in_features = self.in_features or input.shape[-1]
 
@@ -68,7 +79,7 @@ class LazyLinear(_Lazy, Linear):
 class _LazyConv(_Lazy, _ConvNd):
     """A convolution that learns `in_channels` from its first input."""
 
-    size = "in_channels"
+    __inferred__ = "in_channels"
 
     def __init__(self, out_channels: int, kernel_size: Any, *args: Any, **kwargs: Any) -> None:
         # The positions of `groups` and `bias` differ between a convolution and a transposed one.
@@ -78,21 +89,22 @@ class _LazyConv(_Lazy, _ConvNd):
         bias = settings.get("bias", True)
         super().__init__(0, 0, kernel_size, **settings | {"bias": False})
         self.out_channels = out_channels
-        self._defer(bias, **own)
+        _defer(self, bias, **own)
 
     def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
         if not self.has_uninitialized_params():
             return
-        if input.dim() not in (self.dims + 1, self.dims + 2):
+        dims = len(self.kernel_size)
+        if input.dim() not in (dims + 1, dims + 2):
             raise RuntimeError(
-                f"Expected {self.dims + 1}D (unbatched) or {self.dims + 2}D (batched) input to {type(self).__name__}, "
+                f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {type(self).__name__}, "
                 f"but got input of size: {input.shape}"
             )
-        self.in_channels = input.shape[-self.dims - 1]
+        self.in_channels = input.shape[-dims - 1]
         if self.in_channels % self.groups:
             raise ValueError("in_channels must be divisible by groups")
-        self._materialize("weight", self._weight_shape())
-        self._materialize("bias", (self.out_channels,))
+        _materialize(self, "weight", weight_shape(self))
+        _materialize(self, "bias", (self.out_channels,))
         self.reset_parameters()
 
 
@@ -135,7 +147,7 @@ class LazyConvTranspose3d(_LazyConv, ConvTranspose3d):
 class _LazyNormBase(_Lazy, _NormBase):
     """A norm that learns `num_features` from its first input."""
 
-    size = "num_features"
+    __inferred__ = "num_features"
 
     def __init__(
         self,
@@ -152,7 +164,7 @@ class _LazyNormBase(_Lazy, _NormBase):
         self.affine, self.track_running_stats = affine, track_running_stats
         own: dict[str, Any] = {"device": device, "dtype": dtype}
         if self.affine:
-            self._defer(bias, **own)
+            _defer(self, bias, **own)
         if self.track_running_stats:
             self.running_mean = UninitializedBuffer(**own)
             self.running_var = UninitializedBuffer(**own)
@@ -162,7 +174,7 @@ class _LazyNormBase(_Lazy, _NormBase):
         if self.has_uninitialized_params():
             self.num_features = input.shape[1]
             for name in ("weight", "bias", "running_mean", "running_var"):
-                self._materialize(name, (self.num_features,))
+                _materialize(self, name, (self.num_features,))
             self.reset_parameters()
 
 

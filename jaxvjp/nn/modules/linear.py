@@ -7,7 +7,7 @@ from typing import Any
 
 from jaxvjp.nn import functional as F
 from jaxvjp.nn import init
-from jaxvjp.nn.modules.layer import Layer
+from jaxvjp.nn.modules.layer import Layer, register_empty
 from jaxvjp.nn.modules.loss import _WeightedLoss
 from jaxvjp.nn.modules.module import Module
 from jaxvjp.tensor.tensor import Tensor
@@ -37,7 +37,7 @@ class Identity(Module):
 class Linear(Layer):
     """`input @ weight.T + bias`."""
 
-    shown = "in_features out_features bias"
+    __printed__ = "in_features out_features bias"
     weight: Tensor
     bias: Tensor | None
 
@@ -46,7 +46,7 @@ class Linear(Layer):
     ) -> None:
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
-        self._allot(device, dtype, weight=(out_features, in_features), bias=(out_features,) if bias else None)
+        register_empty(self, device, dtype, weight=(out_features, in_features), bias=(out_features,) if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -63,7 +63,7 @@ class NonDynamicallyQuantizableLinear(Linear):
 class Bilinear(Layer):
     """`input1 @ weight[k] @ input2 + bias[k]`."""
 
-    shown = "in1_features in2_features out_features bias"
+    __printed__ = "in1_features in2_features out_features bias"
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class Bilinear(Layer):
         super().__init__()
         self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
         shape = (out_features, in1_features, in2_features)
-        self._allot(device, dtype, weight=shape, bias=(out_features,) if bias else None)
+        register_empty(self, device, dtype, weight=shape, bias=(out_features,) if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -94,12 +94,12 @@ class Bilinear(Layer):
 class PReLU(Layer):
     """`leaky_relu` with slopes that are learned."""
 
-    shown = "num_parameters"
+    __printed__ = "num_parameters"
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
         self.num_parameters, self.init = num_parameters, init
-        self._allot(device, dtype, weight=(num_parameters,))
+        register_empty(self, device, dtype, weight=(num_parameters,))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -144,13 +144,13 @@ class LinearCrossEntropyLoss(_WeightedLoss):
             own.weight.reshape((*classes, own.in_features)),
             target,
             linear_bias=None if own.bias is None else own.bias.reshape(classes),
-            **{name: getattr(self, name) for name in ("weight", *self.settings)},
+            **{name: getattr(self, name) for name in ("weight", *self.__settings__)},
         )
 
-    settings = ("reduction", "ignore_index", "label_smoothing", "options")
+    __settings__ = ("reduction", "ignore_index", "label_smoothing", "options")
 
     def extra_repr(self) -> str:
         shown: dict[str, Any] = {"in_features": self.linear.in_features, "num_classes": self.num_classes}
         shown |= {"out_features": self.out_features, "bias": self.linear.bias is not None}
-        shown |= {name: getattr(self, name) for name in self.settings}
+        shown |= {name: getattr(self, name) for name in self.__settings__}
         return ", ".join(f"{name}={value}" for name, value in shown.items())

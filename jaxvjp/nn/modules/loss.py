@@ -13,7 +13,7 @@ from jaxvjp.tensor.tensor import Tensor
 class _Loss(Layer):
     reduction: Any
 
-    def _settle(self) -> None:
+    def __finish_init__(self) -> None:
         chosen = [self.__dict__.pop(each, None) for each in LEGACY]
         if any(each is not None for each in chosen):
             self.reduction = chosen_reduction(*chosen, self.reduction)
@@ -24,14 +24,14 @@ class _WeightedLoss(_Loss):
 
 
 class _HuberLoss(_Loss):
-    def _settle(self) -> None:
+    def __finish_init__(self) -> None:
         if not isinstance(self.delta, float | int):
             raise TypeError(f"delta must be a float or int, got: {type(self.delta)}")
 
 
 class _MarginLoss(_WeightedLoss):
-    def _settle(self) -> None:
-        super()._settle()
+    def __finish_init__(self) -> None:
+        super().__finish_init__()
         if self.p not in (1, 2):
             raise ValueError("only p == 1 and p == 2 supported")
         if self.weight is not None and self.weight.dim() != 1:
@@ -41,8 +41,8 @@ class _MarginLoss(_WeightedLoss):
 
 
 class _TripletLoss(_Loss):
-    def _settle(self) -> None:
-        super()._settle()
+    def __finish_init__(self) -> None:
+        super().__finish_init__()
         if self.margin <= 0:
             name = type(self).__name__
             raise ValueError(f"{name}: expected margin to be greater than 0, got {self.margin} instead")

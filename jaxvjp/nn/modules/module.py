@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from textwrap import indent
-from typing import Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias, TypeVar
 
 from jaxvjp.autograd.modes import no_grad
 from jaxvjp.library.creation import empty_like
@@ -53,6 +53,7 @@ __all__ = [
     "register_module_parameter_registration_hook",
 ]
 
+M = TypeVar("M", bound="Module")
 Convert: TypeAlias = Callable[[Tensor], Tensor]
 Named: TypeAlias = Iterator[tuple[str, Tensor]]
 DICTS = {"parameter": "_parameters", "buffer": "_buffers", "module": "_modules"}
@@ -91,16 +92,9 @@ class Module(Hooked, Stateful):
                     f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given"
                 )
         self.__dict__.update(training=True, _parameters={}, _buffers={}, _modules={}, _is_full_backward_hook=None)
-        self._complete()
+        _complete(self)
         if self.call_super_init:
             super().__init__(*args, **kwargs)
-
-    def _complete(self) -> None:
-        """Gives it what it does not have yet of hooks."""
-        own = self.__dict__
-        own.setdefault("_non_persistent_buffers_set", set())
-        for name in HOOKS:
-            own.setdefault(name, OrderedDict())
 
     # Attributes.
 
@@ -139,21 +133,7 @@ class Module(Hooked, Stateful):
         elif kind == "module":
             self._modules[name] = registered("module", self, name, value)
         else:
-            self._assign_buffer(name, value)
-
-    def _assign_buffer(self, name: str, value: Tensor | None) -> None:
-        known = name not in self._non_persistent_buffers_set
-        persistent = value.persistent if isinstance(value, Buffer) else known  # type: ignore[attr-defined]
-        own = getattr(self.register_buffer, "__func__", None) is Module.register_buffer
-        if own or "persistent" in inspect.signature(self.register_buffer).parameters:
-            self.register_buffer(name, value, persistent)
-        elif not persistent:
-            raise RuntimeError(
-                "Registering a non-persistent buffer on a Module subclass that implements register_buffer() without "
-                "the persistent argument is not allowed."
-            )
-        else:
-            self.register_buffer(name, value)
+            _assign_buffer(self, name, value)
 
     def __delattr__(self, name: str) -> None:
         for kept in DICTS.values():
@@ -170,7 +150,7 @@ class Module(Hooked, Stateful):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self.__dict__.setdefault("_is_full_backward_hook", None)
-        self._complete()
+        _complete(self)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: each for name, each in self.__dict__.items() if name != "_compiled_call_impl"}
@@ -181,7 +161,7 @@ class Module(Hooked, Stateful):
         Args:
             persistent: whether it is part of `state_dict`.
         """
-        self._check_name("buffer", name)
+        _check_name(self, "buffer", name)
         if tensor is not None and not _is_tensor(tensor):
             raise TypeError(
                 f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
@@ -191,7 +171,7 @@ class Module(Hooked, Stateful):
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Gives it a parameter, which becomes an attribute; None for one that is left out."""
-        self._check_name("parameter", name)
+        _check_name(self, "parameter", name)
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
                 f"cannot assign '{typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
@@ -207,31 +187,18 @@ class Module(Hooked, Stateful):
         """Gives it another module, which becomes an attribute."""
         if not isinstance(module, Module | None):
             raise TypeError(f"{typename(module)} is not a Module subclass")
-        self._check_name("module", name)
+        _check_name(self, "module", name)
         self._modules[name] = registered("module", self, name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
         """The same as `add_module`."""
         self.add_module(name, module)
 
-    def _check_name(self, kind: str, name: str) -> None:
-        kept = self.__dict__.get(DICTS[kind])
-        if kept is None:
-            raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
-        if not isinstance(name, str):
-            raise TypeError(f"{kind} name should be a string. Got {typename(name)}")
-        if name not in kept and hasattr(self, name):
-            raise KeyError(f"attribute '{name}' already exists")
-        if "." in name:
-            raise KeyError(f'{kind} name can\'t contain "."' + f", got: {name}" * (kind == "module"))
-        if name == "":
-            raise KeyError(f'{kind} name can\'t be empty string ""')
-
     def get_submodule(self, target: str) -> Module:
         """The module with that dotted name, such as "layer.0"; "" is this one."""
         found = self
         for part in target.split(".") if target else ():
-            found = found._member(part)
+            found = _member(found, part)
             if not isinstance(found, Module):
                 raise AttributeError(f"`{part}` is not an nn.Module")
         return found
@@ -244,14 +211,14 @@ class Module(Hooked, Stateful):
             raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
         path, _, name = target.rpartition(".")
         parent = self.get_submodule(path)
-        if (strict or hasattr(parent, name)) and not isinstance(parent._member(name), Module):
+        if (strict or hasattr(parent, name)) and not isinstance(_member(parent, name), Module):
             raise AttributeError(f"`{name}` is not an nn.Module")
         setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
         """The parameter with that dotted name."""
         path, _, name = target.rpartition(".")
-        found = self.get_submodule(path)._member(name)
+        found = _member(self.get_submodule(path), name)
         if not isinstance(found, Parameter):
             raise AttributeError(f"`{name}` is not an nn.Parameter")
         return found
@@ -260,15 +227,10 @@ class Module(Hooked, Stateful):
         """The buffer with that dotted name."""
         path, _, name = target.rpartition(".")
         owner = self.get_submodule(path)
-        found: Tensor = owner._member(name)
+        found: Tensor = _member(owner, name)
         if name not in owner._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
         return found
-
-    def _member(self, name: str) -> Any:
-        if not hasattr(self, name):
-            raise AttributeError(f"{self._get_name()} has no attribute `{name}`")
-        return getattr(self, name)
 
     # Members.
 
@@ -433,24 +395,21 @@ class Module(Hooked, Stateful):
         """Has its tensors in memory that other processes can share, as `Tensor.share_memory_` does."""
         return self._apply(lambda each: each.share_memory_())  # type: ignore[attr-defined]
 
-    def _floating(self, name: str) -> Self:
-        return self._apply(lambda each: getattr(each, name)() if each.is_floating_point() else each)
-
     def float(self) -> Self:
         """Has its floating tensors in single precision."""
-        return self._floating("float")
+        return _floating(self, "float")
 
     def double(self) -> Self:
         """Has its floating tensors in double precision."""
-        return self._floating("double")
+        return _floating(self, "double")
 
     def half(self) -> Self:
         """Has its floating tensors in half precision."""
-        return self._floating("half")
+        return _floating(self, "half")
 
     def bfloat16(self) -> Self:
         """Has its floating tensors in bfloat16."""
-        return self._floating("bfloat16")
+        return _floating(self, "bfloat16")
 
     def train(self, mode: bool = True) -> Self:
         """Puts it and its modules into training mode, or out of it."""
@@ -484,7 +443,7 @@ class Module(Hooked, Stateful):
         """Has its calls compiled, as by `torch.compile`, whose arguments these are."""
         self._compiled_call_impl = compiled(self._call_impl, *args, **kwargs)
 
-    def _as_compiled(self, fullgraph: bool) -> Any:
+    def __as_compiled__(self, fullgraph: bool) -> Any:
         """What `torch.compile` makes of it."""
         return import_module("jaxvjp.nn.modules.compiled").OptimizedModule(self, fullgraph)  # it inherits from `Module`
 
@@ -503,6 +462,53 @@ class Module(Hooked, Stateful):
         if len(lines) == 1 and not self._modules:
             return f"{self._get_name()}({extra})"
         return tree(self._get_name(), lines + [f"({name}): {each!r}" for name, each in self._modules.items()])
+
+
+def _floating(module: M, name: str) -> M:
+    return module._apply(lambda each: getattr(each, name)() if each.is_floating_point() else each)
+
+
+def _member(module: Module, name: str) -> Any:
+    if not hasattr(module, name):
+        raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+    return getattr(module, name)
+
+
+def _check_name(module: Module, kind: str, name: str) -> None:
+    kept = module.__dict__.get(DICTS[kind])
+    if kept is None:
+        raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
+    if not isinstance(name, str):
+        raise TypeError(f"{kind} name should be a string. Got {typename(name)}")
+    if name not in kept and hasattr(module, name):
+        raise KeyError(f"attribute '{name}' already exists")
+    if "." in name:
+        raise KeyError(f'{kind} name can\'t contain "."' + f", got: {name}" * (kind == "module"))
+    if name == "":
+        raise KeyError(f'{kind} name can\'t be empty string ""')
+
+
+def _assign_buffer(module: Module, name: str, value: Tensor | None) -> None:
+    known = name not in module._non_persistent_buffers_set
+    persistent = value.persistent if isinstance(value, Buffer) else known  # type: ignore[attr-defined]
+    own = getattr(module.register_buffer, "__func__", None) is Module.register_buffer
+    if own or "persistent" in inspect.signature(module.register_buffer).parameters:
+        module.register_buffer(name, value, persistent)
+    elif not persistent:
+        raise RuntimeError(
+            "Registering a non-persistent buffer on a Module subclass that implements register_buffer() without "
+            "the persistent argument is not allowed."
+        )
+    else:
+        module.register_buffer(name, value)
+
+
+def _complete(module: Module) -> None:
+    """Gives it what it does not have yet of hooks."""
+    own = module.__dict__
+    own.setdefault("_non_persistent_buffers_set", set())
+    for name in HOOKS:
+        own.setdefault(name, OrderedDict())
 
 
 def tree(name: str, members: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from jaxvjp.nn import functional as F
 from jaxvjp.nn import init
-from jaxvjp.nn.modules.layer import Layer
+from jaxvjp.nn.modules.layer import Layer, register_empty
 from jaxvjp.tensor.tensor import Tensor
 
 UNDERNEATH = "a function of `nn.functional`"
@@ -28,7 +28,7 @@ class _Norm(Layer):
 class LayerNorm(_Norm):
     """`F.layer_norm` over the last dimensions, which `normalized_shape` tells."""
 
-    shown = "normalized_shape! eps elementwise_affine bias"
+    __printed__ = "normalized_shape! eps elementwise_affine bias"
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class LayerNorm(_Norm):
         )
         self.eps, self.elementwise_affine = eps, elementwise_affine
         shape = self.normalized_shape if elementwise_affine else None
-        self._allot(device, dtype, weight=shape, bias=shape if bias else None)
+        register_empty(self, device, dtype, weight=shape, bias=shape if bias else None)
         self.reset_parameters()
 
     def forward(self, input: Tensor) -> Tensor:
@@ -55,7 +55,7 @@ class LayerNorm(_Norm):
 class RMSNorm(_Norm):
     """`F.rms_norm` over the last dimensions, which `normalized_shape` tells."""
 
-    shown = "normalized_shape! eps elementwise_affine"
+    __printed__ = "normalized_shape! eps elementwise_affine"
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class RMSNorm(_Norm):
             tuple(normalized_shape) if isinstance(normalized_shape, Sequence) else (normalized_shape,)
         )
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        self._allot(device, dtype, weight=self.normalized_shape if elementwise_affine else None)
+        register_empty(self, device, dtype, weight=self.normalized_shape if elementwise_affine else None)
         self.reset_parameters()
 
     def forward(self, x: Tensor) -> Tensor:
@@ -80,7 +80,7 @@ class RMSNorm(_Norm):
 class GroupNorm(_Norm):
     """`F.group_norm` over groups of channels."""
 
-    shown = "num_groups! num_channels! eps affine bias"
+    __printed__ = "num_groups! num_channels! eps affine bias"
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class GroupNorm(_Norm):
             raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
         shape = (num_channels,) if affine else None
-        self._allot(device, dtype, weight=shape, bias=shape if bias else None)
+        register_empty(self, device, dtype, weight=shape, bias=shape if bias else None)
         self.reset_parameters()
 
     def forward(self, input: Tensor) -> Tensor:

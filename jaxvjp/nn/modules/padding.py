@@ -9,8 +9,8 @@ from jaxvjp.nn.modules.utils import _ntuple
 
 
 class _Pad(Layer):
-    def _settle(self) -> None:
-        self.padding: Any = _ntuple(2 * self.dims)(self.padding)
+    def __finish_init__(self) -> None:
+        self.padding: Any = _ntuple(2 * self.__spatial_dims__)(self.padding)
 
 
 define("padding", globals())

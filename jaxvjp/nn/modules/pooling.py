@@ -11,22 +11,22 @@ from jaxvjp.nn.modules.utils import _ntuple
 class _Pool(Layer):
     """Windows that by default do not overlap."""
 
-    def _settle(self) -> None:
+    def __finish_init__(self) -> None:
         self.stride: Any = self.kernel_size if self.stride is None else self.stride
 
 
 class _TuplePool(_Pool):
     """Its settings are kept as tuples."""
 
-    def _settle(self) -> None:
-        super()._settle()
+    def __finish_init__(self) -> None:
+        super().__finish_init__()
         for name in ("kernel_size", "stride", "padding"):
-            setattr(self, name, _ntuple(self.dims)(getattr(self, name)))
+            setattr(self, name, _ntuple(self.__spatial_dims__)(getattr(self, name)))
 
 
 class _FractionalMaxPool(Layer):
-    def _settle(self) -> None:
-        name, each = type(self).__name__, _ntuple(self.dims)
+    def __finish_init__(self) -> None:
+        name, each = type(self).__name__, _ntuple(self.__spatial_dims__)
         if self.output_size is None and self.output_ratio is None:
             raise ValueError(f"{name} requires specifying either an output size, or a pooling ratio")
         if self.output_size is not None and self.output_ratio is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from jaxvjp.library.creation import zeros
 from jaxvjp.nn import init, recurrence
-from jaxvjp.nn.modules.layer import Layer
+from jaxvjp.nn.modules.layer import Layer, register_empty
 from jaxvjp.nn.packed_sequences import PackedSequence
 from jaxvjp.ops.neural.recurrence import GATES
 from jaxvjp.tensor.published import published_at
@@ -20,7 +20,7 @@ UNDERNEATH = recurrence.UNDERNEATH
 class RNNBase(Layer):
     """Several layers of a recurrent network, in one direction or in both."""
 
-    shown = "input_size! hidden_size! proj_size? num_layers? bias? batch_first? dropout? bidirectional?"
+    __printed__ = "input_size! hidden_size! proj_size? num_layers? bias? batch_first? dropout? bidirectional?"
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class RNNBase(Layer):
                 shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)} if bias else {}
                 shapes |= {"weight_hr": (proj_size, hidden_size)} if proj_size else {}
                 named = {f"{name}_l{layer}{direction}": shape for name, shape in shapes.items()}
-                self._allot(device, dtype, **named)
+                register_empty(self, device, dtype, **named)
                 self._all_weights.append(list(named))
         self.reset_parameters()
 
@@ -106,12 +106,6 @@ class RNNBase(Layer):
                 f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}"
             )
 
-    def _state_sizes(self, batch: int) -> list[tuple[int, int, int]]:
-        """The shapes of the state."""
-        count = self.num_layers * (1 + self.bidirectional)
-        shapes = [(count, batch, self.proj_size or self.hidden_size)]
-        return [*shapes, (count, batch, self.hidden_size)] if self.mode == "LSTM" else shapes
-
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
         lstm = self.mode == "LSTM"
         packed = isinstance(input, PackedSequence)
@@ -124,11 +118,11 @@ class RNNBase(Layer):
         if alone:
             data = data.unsqueeze(0 if self.batch_first else 1)
         batch = int(sizes[0]) if sizes is not None else data.size(0 if self.batch_first else 1)
-        shapes = self._state_sizes(batch)
+        shapes = _state_shapes(self, batch)
         if hx is None:
             state = [zeros(*shape, dtype=data.dtype, device=data.device) for shape in shapes]
         else:
-            state = self._given(hx, packed, alone)
+            state = _initial_state(self, hx, packed, alone)
             if order is not None:
                 state = [each.index_select(1, order) for each in state]
         self.check_input(data, sizes)
@@ -152,18 +146,26 @@ class RNNBase(Layer):
             last = [each.squeeze(1) for each in last]
         return output, tuple(last) if lstm else last[0]
 
-    def _given(self, hx: Any, packed: bool, alone: bool) -> list[Tensor]:
-        """The user's state as a list, with a batch."""
-        lstm = self.mode == "LSTM"
-        state = list(hx) if lstm else [hx]
-        dims = [each.dim() for each in state]
-        if not packed and any(each != (2 if alone else 3) for each in dims):
-            kind, size = ("unbatched 2-D", 2) if alone else ("batched 3-D", 3)
-            if not lstm:
-                raise RuntimeError(f"For {kind} input, hx should also be {size}-D but got {dims[0]}-D tensor")
-            told = f"hx and cx should also be {size}-D but got ({dims[0]}-D, {dims[1]}-D) tensors"
-            raise RuntimeError(f"For {kind} input, {told}")
-        return [each.unsqueeze(1) for each in state] if alone else state
+
+def _initial_state(network: RNNBase, hx: Any, packed: bool, alone: bool) -> list[Tensor]:
+    """The user's state as a list, with a batch."""
+    lstm = network.mode == "LSTM"
+    state = list(hx) if lstm else [hx]
+    dims = [each.dim() for each in state]
+    if not packed and any(each != (2 if alone else 3) for each in dims):
+        kind, size = ("unbatched 2-D", 2) if alone else ("batched 3-D", 3)
+        if not lstm:
+            raise RuntimeError(f"For {kind} input, hx should also be {size}-D but got {dims[0]}-D tensor")
+        told = f"hx and cx should also be {size}-D but got ({dims[0]}-D, {dims[1]}-D) tensors"
+        raise RuntimeError(f"For {kind} input, {told}")
+    return [each.unsqueeze(1) for each in state] if alone else state
+
+
+def _state_shapes(network: RNNBase, batch: int) -> list[tuple[int, int, int]]:
+    """The shapes of the state."""
+    count = network.num_layers * (1 + network.bidirectional)
+    shapes = [(count, batch, network.proj_size or network.hidden_size)]
+    return [*shapes, (count, batch, network.hidden_size)] if network.mode == "LSTM" else shapes
 
 
 class RNN(RNNBase):
@@ -201,8 +203,8 @@ class GRU(RNNBase):
 class RNNCellBase(Layer):
     """One step of a recurrent network."""
 
-    shown = "input_size! hidden_size! bias?"
-    kind = ""
+    __printed__ = "input_size! hidden_size! bias?"
+    __cell__ = ""
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None
@@ -212,7 +214,7 @@ class RNNCellBase(Layer):
         rows = num_chunks * hidden_size
         own = (rows,) if bias else None
         weights = {"weight_ih": (rows, input_size), "weight_hh": (rows, hidden_size)}
-        self._allot(device, dtype, **weights, bias_ih=own, bias_hh=own)
+        register_empty(self, device, dtype, **weights, bias_ih=own, bias_hh=own)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -221,7 +223,7 @@ class RNNCellBase(Layer):
             init.uniform_(each, -bound, bound)
 
     def forward(self, input: Tensor, hx: Any = None) -> Any:
-        name, lstm = type(self).__name__, self.kind == "lstm"
+        name, lstm = type(self).__name__, self.__cell__ == "lstm"
         if input.dim() not in (1, 2):
             raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
         given = [] if hx is None else list(hx) if lstm else [hx]
@@ -246,7 +248,8 @@ class RNNCellBase(Layer):
         if not given:
             given = [zeros(input.size(0), self.hidden_size, dtype=input.dtype, device=input.device)] * (1 + lstm)
         weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
-        after = published_at("function", f"{self.kind}_cell")(input, tuple(given) if lstm else given[0], *weights)
+        step = published_at("function", f"{self.__cell__.format(self)}_cell")
+        after = step(input, tuple(given) if lstm else given[0], *weights)
         if not alone:
             return after
         return tuple(each.squeeze(0) for each in after) if lstm else after.squeeze(0)
@@ -255,7 +258,8 @@ class RNNCellBase(Layer):
 class RNNCell(RNNCellBase):
     """`tanh(W_ih x + b_ih + W_hh h + b_hh)`, or with `relu`."""
 
-    shown = "input_size! hidden_size! bias? nonlinearity?"
+    __printed__ = "input_size! hidden_size! bias? nonlinearity?"
+    __cell__ = "rnn_{0.nonlinearity}"
 
     def __init__(
         self,
@@ -272,14 +276,13 @@ class RNNCell(RNNCellBase):
     def forward(self, input: Tensor, hx: Any = None) -> Any:
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
-        self.kind = f"rnn_{self.nonlinearity}"
         return super().forward(input, hx)
 
 
 class LSTMCell(RNNCellBase):
     """One step of a long short-term memory; its state is a pair."""
 
-    kind = "lstm"
+    __cell__ = "lstm"
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
@@ -290,7 +293,7 @@ class LSTMCell(RNNCellBase):
 class GRUCell(RNNCellBase):
     """One step of a gated recurrent unit."""
 
-    kind = "gru"
+    __cell__ = "gru"
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None

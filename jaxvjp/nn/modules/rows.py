@@ -20,7 +20,7 @@ class Row(NamedTuple):
         call: what `forward` calls, a function of `nn.functional`, which gets the layer's input and all its settings by
             name; or the whole call, as an expression.
         signature: the parameters of the constructor, the layer's settings; a tensor becomes a buffer.
-        shown: as in `Layer`.
+        shown: `__printed__` of `Layer`.
         base: the class, in the file, that it derives from.
         input: the parameters of `forward`.
     """
@@ -73,7 +73,7 @@ ROWS["activation"] = {
     "SiLU": Row("silu", INPLACE, "inplace?"),
     "Sigmoid": Row("sigmoid"),
     "Softmax": Row("F.softmax(input, self.dim, _stacklevel=5)", "dim: int | None = None", "dim"),
-    "Softmax2d": Row("F.softmax(self._check(input), -3)", base="_OverChannels"),
+    "Softmax2d": Row("F.softmax(_checked_image(input), -3)"),
     "Softmin": Row("F.softmin(input, self.dim, _stacklevel=5)", "dim: int | None = None", "dim"),
     "Softplus": Row("softplus", "beta: float = 1.0, threshold: float = 20.0", "beta threshold"),
     "Softshrink": Row("softshrink", "lambd: float = 0.5", "lambd!"),

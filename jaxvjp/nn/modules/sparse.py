@@ -7,7 +7,7 @@ from typing import Any, Self
 from jaxvjp.autograd.modes import no_grad
 from jaxvjp.nn import functional as F
 from jaxvjp.nn import init
-from jaxvjp.nn.modules.layer import Layer
+from jaxvjp.nn.modules.layer import Layer, register_empty
 from jaxvjp.nn.parameter import Parameter
 from jaxvjp.tensor.tensor import Tensor
 
@@ -16,30 +16,6 @@ UNDERNEATH = "a function of `nn.functional`; the parameters are drawn on the hos
 
 class _Table(Layer):
     weight: Tensor
-
-    def _fill(
-        self,
-        num_embeddings: int,
-        embedding_dim: int,
-        padding_idx: int | None,
-        weight: Tensor | None,
-        freeze: bool,
-        device: Any,
-        dtype: Any,
-    ) -> None:
-        if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
-            word = "Padding_idx" if isinstance(self, Embedding) else "padding_idx"
-            raise AssertionError(f"{word} must be within num_embeddings")
-        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
-        self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
-        if weight is None:
-            self._allot(device, dtype, weight=(num_embeddings, embedding_dim))
-            self.weight.requires_grad_(not freeze)
-            self.reset_parameters()
-            return
-        if list(weight.shape) != [num_embeddings, embedding_dim]:
-            raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
-        self.weight = Parameter(weight, requires_grad=not freeze)
 
     def reset_parameters(self) -> None:
         init.normal_(self.weight)
@@ -52,26 +28,51 @@ class _Table(Layer):
         """A layer with these vectors; with `freeze` they are not trained. Further settings are the constructor's."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
-        names = cls._settings[: len(args)]
+        names = cls.__pretrained__.split()[: len(args)]
         kwargs |= dict(zip(names, args, strict=True))
-        if cls._may_freeze:
+        if cls.__freezable__:
             kwargs["_freeze"] = freeze
         made = cls(*embeddings.shape, _weight=embeddings, **kwargs)
         made.weight.requires_grad_(not freeze)
         return made
 
-    _settings: tuple[str, ...] = ()
+    __pretrained__ = ""
     """What `from_pretrained` takes by position after `freeze`."""
-    _may_freeze = False
+    __freezable__ = False
     """Whether the constructor takes `_freeze`, without which integers are no vectors."""
+
+
+def _make_table(
+    layer: _Table,
+    num_embeddings: int,
+    embedding_dim: int,
+    padding_idx: int | None,
+    weight: Tensor | None,
+    freeze: bool,
+    device: Any,
+    dtype: Any,
+) -> None:
+    if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
+        word = "Padding_idx" if isinstance(layer, Embedding) else "padding_idx"
+        raise AssertionError(f"{word} must be within num_embeddings")
+    layer.num_embeddings, layer.embedding_dim = num_embeddings, embedding_dim
+    layer.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
+    if weight is None:
+        register_empty(layer, device, dtype, weight=(num_embeddings, embedding_dim))
+        layer.weight.requires_grad_(not freeze)
+        layer.reset_parameters()
+        return
+    if list(weight.shape) != [num_embeddings, embedding_dim]:
+        raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
+    layer.weight = Parameter(weight, requires_grad=not freeze)
 
 
 class Embedding(_Table):
     """The rows of `weight` with the numbers in the input."""
 
-    shown = "num_embeddings! embedding_dim! padding_idx? max_norm? norm_type? scale_grad_by_freq? sparse?"
-    _may_freeze = True
-    _settings = ("padding_idx", "max_norm", "norm_type", "scale_grad_by_freq", "sparse")
+    __printed__ = "num_embeddings! embedding_dim! padding_idx? max_norm? norm_type? scale_grad_by_freq? sparse?"
+    __freezable__ = True
+    __pretrained__ = "padding_idx max_norm norm_type scale_grad_by_freq sparse"
 
     def __init__(
         self,
@@ -90,7 +91,7 @@ class Embedding(_Table):
         super().__init__()
         self.max_norm, self.norm_type = max_norm, norm_type
         self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
-        self._fill(num_embeddings, embedding_dim, padding_idx, _weight, _freeze, device, dtype)
+        _make_table(self, num_embeddings, embedding_dim, padding_idx, _weight, _freeze, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
         settings = (self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse)
@@ -100,8 +101,8 @@ class Embedding(_Table):
 class EmbeddingBag(_Table):
     """Sums, means or largest entries of the rows of `weight` with the numbers in each bag of the input."""
 
-    shown = "num_embeddings! embedding_dim! max_norm? norm_type? scale_grad_by_freq? mode padding_idx?"
-    _settings = ("max_norm", "norm_type", "scale_grad_by_freq", "mode", "sparse", "include_last_offset", "padding_idx")
+    __printed__ = "num_embeddings! embedding_dim! max_norm? norm_type? scale_grad_by_freq? mode padding_idx?"
+    __pretrained__ = "max_norm norm_type scale_grad_by_freq mode sparse include_last_offset padding_idx"
 
     def __init__(
         self,
@@ -121,7 +122,7 @@ class EmbeddingBag(_Table):
         super().__init__()
         self.max_norm, self.norm_type, self.scale_grad_by_freq = max_norm, norm_type, scale_grad_by_freq
         self.mode, self.sparse, self.include_last_offset = mode, sparse, include_last_offset
-        self._fill(num_embeddings, embedding_dim, padding_idx, _weight, False, device, dtype)
+        _make_table(self, num_embeddings, embedding_dim, padding_idx, _weight, False, device, dtype)
 
     def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
         return F.embedding_bag(

@@ -76,11 +76,6 @@ class Stateful:
         """Takes what `get_extra_state` gave; for a subclass to write."""
         raise RuntimeError(NEVER.format("set_extra_state"))
 
-    def _own_state(self) -> dict[str, Tensor]:
-        """Its parameters and persistent buffers, by name."""
-        lasting = {name: each for name, each in self._buffers.items() if name not in self._non_persistent_buffers_set}
-        return {name: each for name, each in (self._parameters | lasting).items() if each is not None}
-
     def _register_state_dict_hook(self, hook: Hook) -> RemovableHandle:
         if getattr(hook, "_from_public_api", False):
             raise RuntimeError(
@@ -99,7 +94,7 @@ class Stateful:
         return put(self._state_dict_pre_hooks, hook)
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-        for name, each in self._own_state().items():
+        for name, each in _own_state(self).items():
             destination[prefix + name] = each if keep_vars or is_lazy(each) else each.detach()
         if type(self).get_extra_state is not Stateful.get_extra_state:
             destination[prefix + EXTRA] = self.get_extra_state()
@@ -164,12 +159,12 @@ class Stateful:
     ) -> None:
         for hook in self._load_state_dict_pre_hooks.values():
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
-        own = self._own_state()
+        own = _own_state(self)
         assign = local_metadata.get("assign_to_params_buffers", False)
         for name, tensor in own.items():
             key = prefix + name
             if key in state_dict:
-                error_msgs += self._load(name, tensor, key, state_dict[key], assign)
+                error_msgs += _load_tensor(self, name, tensor, key, state_dict[key], assign)
             elif strict:
                 missing_keys.append(key)
         key = prefix + EXTRA
@@ -183,38 +178,6 @@ class Stateful:
                 first, dot, _ = each[len(prefix) :].partition(".")
                 if first not in (self._modules if dot else own):
                     unexpected_keys.append(each)
-
-    def _load(self, name: str, tensor: Tensor, key: str, given: Any, assign: bool) -> list[str]:
-        """Loads one tensor; what has gone wrong."""
-        if not is_tensor_like(given):
-            told = f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from'
-            return [f"{told} checkpoint but received {type(given)}"]
-        if not is_lazy(tensor):
-            if len(tensor.shape) == 0 and tuple(given.shape) == (1,):  # as torch saved numbers before 0.4
-                given = given[0]
-            if given.shape != tensor.shape:
-                told = f"copying a param with shape {given.shape} from checkpoint, the shape in current model is"
-                return [f"size mismatch for {key}: {told} {tensor.shape}."]
-        if getattr(tensor, "is_meta", False) and not getattr(given, "is_meta", False) and not assign:
-            warn_user(
-                f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current "
-                "model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary "
-                "to their corresponding key in the module instead of copying them in place?)",
-            )
-        try:
-            with no_grad():
-                if not assign:
-                    tensor.copy_(given)
-                elif isinstance(tensor, Parameter) and not isinstance(given, Parameter):
-                    setattr(self, name, Parameter(given, requires_grad=tensor.requires_grad))
-                else:
-                    setattr(self, name, given.requires_grad_(tensor.requires_grad))
-        except Exception as error:
-            return [
-                f'While copying the parameter named "{key}", whose dimensions in the model are {tensor.size()} and '
-                f"whose dimensions in the checkpoint are {given.size()}, an exception occurred : {error.args}."
-            ]
-        return []
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
         """Writes a `state_dict` into its parameters and buffers; a named tuple of `missing_keys`, `unexpected_keys`.
@@ -244,6 +207,45 @@ class Stateful:
             told = "\n\t".join(errors)
             raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{told}")
         return keys
+
+
+def _load_tensor(module: Stateful, name: str, tensor: Tensor, key: str, given: Any, assign: bool) -> list[str]:
+    """Loads one tensor; what has gone wrong."""
+    if not is_tensor_like(given):
+        told = f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from'
+        return [f"{told} checkpoint but received {type(given)}"]
+    if not is_lazy(tensor):
+        if len(tensor.shape) == 0 and tuple(given.shape) == (1,):  # as torch saved numbers before 0.4
+            given = given[0]
+        if given.shape != tensor.shape:
+            told = f"copying a param with shape {given.shape} from checkpoint, the shape in current model is"
+            return [f"size mismatch for {key}: {told} {tensor.shape}."]
+    if getattr(tensor, "is_meta", False) and not getattr(given, "is_meta", False) and not assign:
+        warn_user(
+            f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current "
+            "model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary "
+            "to their corresponding key in the module instead of copying them in place?)",
+        )
+    try:
+        with no_grad():
+            if not assign:
+                tensor.copy_(given)
+            elif isinstance(tensor, Parameter) and not isinstance(given, Parameter):
+                setattr(module, name, Parameter(given, requires_grad=tensor.requires_grad))
+            else:
+                setattr(module, name, given.requires_grad_(tensor.requires_grad))
+    except Exception as error:
+        return [
+            f'While copying the parameter named "{key}", whose dimensions in the model are {tensor.size()} and '
+            f"whose dimensions in the checkpoint are {given.size()}, an exception occurred : {error.args}."
+        ]
+    return []
+
+
+def _own_state(module: Stateful) -> dict[str, Tensor]:
+    """Its parameters and persistent buffers, by name."""
+    lasting = {name: each for name, each in module._buffers.items() if name not in module._non_persistent_buffers_set}
+    return {name: each for name, each in (module._parameters | lasting).items() if each is not None}
 
 
 def _load(

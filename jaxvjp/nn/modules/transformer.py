@@ -101,40 +101,6 @@ class MultiheadAttention(Module):
             if each is not None:
                 init.xavier_normal_(each)
 
-    def _is_fast(self, query: Tensor, key: Tensor, value: Tensor) -> bool:
-        """Whether torch takes its kernel for inference here; `attend_fast` says what differs."""
-        return (
-            not self.training
-            and query is key is value
-            and query.dim() == 3
-            and self.has_kernel()
-            and self.bias_k is None
-            and not self.add_zero_attn
-            and query.dtype is self.in_proj_weight.dtype
-            and for_inference(query, *self.parameters())
-        )
-
-    def has_kernel(self) -> bool:
-        """Whether torch's kernels for inference know such an attention."""
-        return (
-            self.batch_first and self.in_proj_bias is not None and self._qkv_same_embed_dim and not self.num_heads % 2
-        )
-
-    def attend_fast(
-        self, x: Tensor, padding: Mask, mask: Mask, need_weights: bool = False, average: bool = True
-    ) -> tuple[Tensor, Tensor | None]:
-        """What torch's kernel for inference gives: it does not know of `is_causal`, takes each number but 0 in a mask
-        for True, and gives NaN where a query may attend to nothing."""
-        x = x.transpose(1, 0)
-        output, weights = F.multi_head_attention_forward(
-            *(x, x, x, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias, None, None, False, 0.0),
-            *(self.out_proj.weight, self.out_proj.bias, False),
-            key_padding_mask=None if padding is None else padding.bool(),
-            attn_mask=None if mask is None else mask.bool(),
-            average_attn_weights=average,
-        )
-        return output.transpose(1, 0), weights if need_weights else None
-
     def forward(
         self,
         query: Tensor,
@@ -146,10 +112,10 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        if self._is_fast(query, key, value):
+        if _takes_kernel(self, query, key, value):
             padding, mask = matched_masks(query, key_padding_mask=key_padding_mask, attn_mask=attn_mask)
             if all(each is None or each.dtype is bool_ for each in (key_padding_mask, attn_mask)):
-                return self.attend_fast(query, padding, mask, need_weights, average_attn_weights)
+                return _attend_by_kernel(self, query, padding, mask, need_weights, average_attn_weights)
         turned = self.batch_first and query.dim() == 3
         if turned:
             query, key, value = (each.transpose(1, 0) for each in (query, key, value))
@@ -181,10 +147,55 @@ class MultiheadAttention(Module):
         return (output.transpose(1, 0) if turned else output), weights
 
 
+def _takes_kernel(attention: MultiheadAttention, query: Tensor, key: Tensor, value: Tensor) -> bool:
+    """Whether torch takes its kernel for inference here; `_attend_by_kernel` says what differs."""
+    return (
+        not attention.training
+        and query is key is value
+        and query.dim() == 3
+        and _has_kernel(attention)
+        and attention.bias_k is None
+        and not attention.add_zero_attn
+        and query.dtype is attention.in_proj_weight.dtype
+        and for_inference(query, *attention.parameters())
+    )
+
+
+def _has_kernel(attention: MultiheadAttention) -> bool:
+    """Whether torch's kernels for inference know such an attention."""
+    return (
+        attention.batch_first
+        and attention.in_proj_bias is not None
+        and attention._qkv_same_embed_dim
+        and not attention.num_heads % 2
+    )
+
+
+def _attend_by_kernel(
+    attention: MultiheadAttention,
+    x: Tensor,
+    padding: Mask,
+    mask: Mask,
+    need_weights: bool = False,
+    average: bool = True,
+) -> tuple[Tensor, Tensor | None]:
+    """What torch's kernel for inference gives: it does not know of `is_causal`, takes each number but 0 in a mask
+    for True, and gives NaN where a query may attend to nothing."""
+    x = x.transpose(1, 0)
+    output, weights = F.multi_head_attention_forward(
+        *(x, x, x, attention.embed_dim, attention.num_heads, attention.in_proj_weight, attention.in_proj_bias),
+        *(None, None, False, 0.0, attention.out_proj.weight, attention.out_proj.bias, False),
+        key_padding_mask=None if padding is None else padding.bool(),
+        attn_mask=None if mask is None else mask.bool(),
+        average_attn_weights=average,
+    )
+    return output.transpose(1, 0), weights if need_weights else None
+
+
 class _Block(Module):
     """What layers of encoders and decoders share: each part adds to its input, normalized before or after."""
 
-    attentions: tuple[str, ...] = ("self_attn",)
+    __attentions__: tuple[str, ...] = ("self_attn",)
 
     def __init__(
         self,
@@ -202,14 +213,14 @@ class _Block(Module):
     ) -> None:
         super().__init__()
         own: dict[str, Any] = {"device": device, "dtype": dtype}
-        for name in self.attentions:
+        for name in self.__attentions__:
             made = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **own)
             setattr(self, name, made)
         self.linear1 = Linear(d_model, dim_feedforward, bias, **own)
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, bias, **own)
         self.norm_first = norm_first
-        numbers = range(1, len(self.attentions) + 2)
+        numbers = range(1, len(self.__attentions__) + 2)
         for number in numbers:
             setattr(self, f"norm{number}", LayerNorm(d_model, layer_norm_eps, bias=bias, **own))
         for number in numbers:
@@ -227,15 +238,22 @@ class _Block(Module):
         if isinstance(self.__dict__.get("activation"), str):
             self.activation = getattr(F, self.__dict__["activation"])
 
-    def _added(self, x: Tensor, number: int, block: Callable[[Tensor], Tensor]) -> Tensor:
-        """`x` plus the block's result, which is normalized before or after."""
-        norm, dropout = getattr(self, f"norm{number}"), getattr(self, f"dropout{number}")
-        result: Tensor = x + dropout(block(norm(x))) if self.norm_first else norm(x + dropout(block(x)))
+    def _sa_block(self, x: Tensor, attn_mask: Mask, key_padding_mask: Mask, is_causal: bool = False) -> Tensor:
+        attended = self.self_attn(x, x, x, key_padding_mask, False, attn_mask, is_causal=is_causal)[0]
+        result: Tensor = self.dropout1(attended)
         return result
 
-    def _fed(self, x: Tensor) -> Tensor:
-        result: Tensor = self.linear2(self.dropout(self.activation(self.linear1(x))))
+    def _ff_block(self, x: Tensor) -> Tensor:
+        last = getattr(self, f"dropout{len(self.__attentions__) + 1}")
+        result: Tensor = last(self.linear2(self.dropout(self.activation(self.linear1(x)))))
         return result
+
+
+def _residual(layer: _Block, x: Tensor, number: int, block: Callable[[Tensor], Tensor]) -> Tensor:
+    """`x` plus the block's result, which is normalized before or after."""
+    norm = getattr(layer, f"norm{number}")
+    result: Tensor = x + block(norm(x)) if layer.norm_first else norm(x + block(x))
+    return result
 
 
 class TransformerEncoderLayer(_Block):
@@ -245,34 +263,36 @@ class TransformerEncoderLayer(_Block):
         self, src: Tensor, src_mask: Mask = None, src_key_padding_mask: Mask = None, is_causal: bool = False
     ) -> Tensor:
         padding, mask = matched_masks(src, src_key_padding_mask=src_key_padding_mask, src_mask=src_mask)
-        if self._is_fast(src):
-            x = self._added(src, 1, lambda x: self.self_attn.attend_fast(x, padding, mask)[0])
+        if _layer_takes_kernel(self, src):
+            x = _residual(self, src, 1, lambda x: _attend_by_kernel(self.self_attn, x, padding, mask)[0])
         else:
             if not self.training:  # as in torch, where `self_attn` then takes no kernel for inference
                 padding, mask = added_mask(padding, src), added_mask(mask, src)
-            x = self._added(src, 1, lambda x: self.self_attn(x, x, x, padding, False, mask, is_causal=is_causal)[0])
-        return self._added(x, 2, self._fed)
+            x = _residual(self, src, 1, lambda x: self._sa_block(x, mask, padding, is_causal))
+        return _residual(self, x, 2, self._ff_block)
 
-    def _is_fast(self, src: Tensor) -> bool:
-        """Whether torch takes its kernel for inference here, whose attention is `attend_fast`."""
-        return (
-            not self.training
-            and src.dim() == 3
-            and self.has_kernel()
-            and not any(each._forward_hooks or each._forward_pre_hooks for each in self.modules())
-            and for_inference(src, *self.parameters())
-        )
 
-    def has_kernel(self) -> bool:
-        """Whether torch's kernels for inference know such a layer."""
-        known = self.activation in (F.relu, F.gelu) or isinstance(self.activation, ReLU | GELU)
-        return known and self.norm1.eps == self.norm2.eps and self.self_attn.has_kernel()
+def _layer_takes_kernel(layer: TransformerEncoderLayer, src: Tensor) -> bool:
+    """Whether torch takes its kernel for inference here, whose attention is `_attend_by_kernel`."""
+    return (
+        not layer.training
+        and src.dim() == 3
+        and _layer_has_kernel(layer)
+        and not any(each._forward_hooks or each._forward_pre_hooks for each in layer.modules())
+        and for_inference(src, *layer.parameters())
+    )
+
+
+def _layer_has_kernel(layer: TransformerEncoderLayer) -> bool:
+    """Whether torch's kernels for inference know such a layer."""
+    known = layer.activation in (F.relu, F.gelu) or isinstance(layer.activation, ReLU | GELU)
+    return known and layer.norm1.eps == layer.norm2.eps and _has_kernel(layer.self_attn)
 
 
 class TransformerDecoderLayer(_Block):
     """Self-attention, attention to the encoder's result, and a network of two layers."""
 
-    attentions = ("self_attn", "multihead_attn")
+    __attentions__ = ("self_attn", "multihead_attn")
 
     def forward(
         self,
@@ -285,11 +305,18 @@ class TransformerDecoderLayer(_Block):
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        own = {"attn_mask": tgt_mask, "key_padding_mask": tgt_key_padding_mask, "is_causal": tgt_is_causal}
-        other = {"attn_mask": memory_mask, "key_padding_mask": memory_key_padding_mask, "is_causal": memory_is_causal}
-        x = self._added(tgt, 1, lambda x: self.self_attn(x, x, x, need_weights=False, **own)[0])
-        x = self._added(x, 2, lambda x: self.multihead_attn(x, memory, memory, need_weights=False, **other)[0])
-        return self._added(x, 3, self._fed)
+        own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
+        other = (memory, memory_mask, memory_key_padding_mask, memory_is_causal)
+        x = _residual(self, tgt, 1, lambda x: self._sa_block(x, *own))
+        x = _residual(self, x, 2, lambda x: self._mha_block(x, *other))
+        return _residual(self, x, 3, self._ff_block)
+
+    def _mha_block(
+        self, x: Tensor, mem: Tensor, attn_mask: Mask, key_padding_mask: Mask, is_causal: bool = False
+    ) -> Tensor:
+        attended = self.multihead_attn(x, mem, mem, key_padding_mask, False, attn_mask, is_causal=is_causal)[0]
+        result: Tensor = self.dropout2(attended)
+        return result
 
 
 def _get_clones(module: Module, count: int) -> ModuleList:
@@ -304,8 +331,9 @@ class _Stack(Module):
         self.num_layers = num_layers
         self.norm = norm
 
-    def _normed(self, x: Tensor) -> Tensor:
-        return x if self.norm is None else self.norm(x)
+
+def _normed(stack: _Stack, x: Tensor) -> Tensor:
+    return x if stack.norm is None else stack.norm(x)
 
 
 def _no_nesting(layer: Module) -> str:
@@ -323,7 +351,7 @@ def _no_nesting(layer: Module) -> str:
         (attention.in_proj_bias is None, "self_attn was passed bias=False"),
         (attention.num_heads % 2, "self_attn.num_heads is odd"),
         (layer.norm1.eps != layer.norm2.eps, "norm1.eps was not equal to encoder_layer.norm2.eps"),
-        (not layer.has_kernel(), "activation_relu_or_gelu was not True"),
+        (not _layer_has_kernel(layer), "activation_relu_or_gelu was not True"),
     ):
         if wrong:
             return f"encoder_layer.{why}"
@@ -359,30 +387,32 @@ class TransformerEncoder(_Stack):
     ) -> Tensor:
         padding, mask = matched_masks(src, src_key_padding_mask=src_key_padding_mask, mask=mask)
         zeroed = None
-        if padding is not None and mask is None and self._nests(src):
-            padding, zeroed = self._nested(src, padding.bool())
+        if padding is not None and mask is None and _makes_nested(self, src):
+            padding, zeroed = _left_out(self, src, padding.bool())
         x = src
         for layer in self.layers:
             x = layer(x, src_mask=mask, src_key_padding_mask=padding, is_causal=is_causal is True)
-        return self._normed(x if zeroed is None else x.masked_fill(zeroed.unsqueeze(-1), 0.0))
+        return _normed(self, x if zeroed is None else x.masked_fill(zeroed.unsqueeze(-1), 0.0))
 
-    def _nests(self, src: Tensor) -> bool:
-        """Whether torch leaves out what is padded: for inference it then has a nested tensor, of unequal lengths."""
-        first = self.layers[0]
-        used = self.use_nested_tensor and not first.training and src.dim() == 3
-        return used and for_inference(src, *first.parameters())
 
-    def _nested(self, src: Tensor, padding: Tensor) -> tuple[Tensor, Tensor]:
-        """Which keys torch leaves out, and where its result has zeros: where the sequences, that begin at the left,
-        have ended. With `mask_check` there are none if one does not begin there; without, only its length counts."""
-        if padding.dim() != 2:
-            raise RuntimeError("Padding mask should be 2D")
-        if padding.shape != src.shape[:2]:
-            raise RuntimeError("Mask size should match input size")
-        if self.mask_check:
-            return padding, padding & (padding[:, 1:] >= padding[:, :-1]).all()
-        beyond = padding.new_ones(src.shape[1], dtype=int64).cumsum(0) > padding.logical_not().sum(1, keepdim=True)
-        return beyond, beyond
+def _left_out(encoder: TransformerEncoder, src: Tensor, padding: Tensor) -> tuple[Tensor, Tensor]:
+    """Which keys torch leaves out, and where its result has zeros: where the sequences, that begin at the left,
+    have ended. With `mask_check` there are none if one does not begin there; without, only its length counts."""
+    if padding.dim() != 2:
+        raise RuntimeError("Padding mask should be 2D")
+    if padding.shape != src.shape[:2]:
+        raise RuntimeError("Mask size should match input size")
+    if encoder.mask_check:
+        return padding, padding & (padding[:, 1:] >= padding[:, :-1]).all()
+    beyond = padding.new_ones(src.shape[1], dtype=int64).cumsum(0) > padding.logical_not().sum(1, keepdim=True)
+    return beyond, beyond
+
+
+def _makes_nested(encoder: TransformerEncoder, src: Tensor) -> bool:
+    """Whether torch leaves out what is padded: for inference it then has a nested tensor, of unequal lengths."""
+    first = encoder.layers[0]
+    used = encoder.use_nested_tensor and not first.training and src.dim() == 3
+    return used and for_inference(src, *first.parameters())
 
 
 class TransformerDecoder(_Stack):
@@ -405,7 +435,7 @@ class TransformerDecoder(_Stack):
         masks = (tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
         for layer in self.layers:
             tgt = layer(tgt, memory, *masks, tgt_is_causal=tgt_is_causal is True, memory_is_causal=memory_is_causal)
-        return self._normed(tgt)
+        return _normed(self, tgt)
 
 
 class Transformer(Module):

@@ -10,7 +10,7 @@ from jaxvjp.nn.modules.layer import Layer, define
 class _Upsample(Layer):
     scale_factor: Any
 
-    def _settle(self) -> None:
+    def __finish_init__(self) -> None:
         self.name = type(self).__name__
         given = self.scale_factor
         self.scale_factor = tuple(map(float, given)) if isinstance(given, tuple) else float(given) if given else None
@@ -23,15 +23,15 @@ class _Upsample(Layer):
 class _Fixed2d(_Upsample):
     """Upsampling whose mode its name tells."""
 
-    def _settle(self) -> None:
-        super()._settle()
+    def __finish_init__(self) -> None:
+        super().__finish_init__()
         bilinear = "Bilinear" in self.name
         self.mode, self.align_corners = ("bilinear", True) if bilinear else ("nearest", None)
         self.recompute_scale_factor = None
 
 
 class _Unflatten(Layer):
-    def _settle(self) -> None:
+    def __finish_init__(self) -> None:
         given: Any = self.unflattened_size
         if not isinstance(given, tuple | list):
             raise TypeError(f"unflattened_size must be a tuple of ints, but found type {type(given).__name__}")

@@ -19,7 +19,7 @@ UNDERNEATH = "operations on the parameter, recorded at each call of the module"
 class BasePruningMethod(ABC):
     """A way to prune; a subclass writes `compute_mask(t, default_mask)` and says its `PRUNING_TYPE`."""
 
-    PRUNING_TYPE = "unstructured"
+    PRUNING_TYPE: str
     _tensor_name: str
 
     def __call__(self, module: Any, inputs: Any) -> None:
@@ -163,6 +163,8 @@ class PruningContainer(BasePruningMethod):
 class Identity(BasePruningMethod):
     """Prunes nothing, but gives the module the mask."""
 
+    PRUNING_TYPE = "unstructured"
+
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """The mask as it is."""
         return default_mask
@@ -175,7 +177,7 @@ class _OfAmount(BasePruningMethod):
         _validate_pruning_amount_init(amount)
         self.amount, self.dim = amount, dim
 
-    def count(self, size: int) -> int:
+    def __count__(self, size: int) -> int:
         """How many of `size` that is."""
         count = _compute_nparams_toprune(self.amount, size)
         _validate_pruning_amount(count, size)
@@ -183,25 +185,27 @@ class _OfAmount(BasePruningMethod):
 
 
 class _Unstructured(_OfAmount):
+    PRUNING_TYPE = "unstructured"
+
     def __init__(self, amount: Any) -> None:
         super().__init__(amount)
 
-    def scores(self, t: Tensor) -> Tensor:
+    def __scores__(self, t: Tensor) -> Tensor:
         """What the least of is pruned."""
         raise NotImplementedError
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """The mask without the numbers with the least scores."""
-        count, mask = self.count(t.numel()), default_mask.clone()
+        count, mask = self.__count__(t.numel()), default_mask.clone()
         if count:
-            mask.view(-1)[self.scores(t).reshape(-1).topk(k=count, largest=False).indices] = 0
+            mask.view(-1)[self.__scores__(t).reshape(-1).topk(k=count, largest=False).indices] = 0
         return mask
 
 
 class RandomUnstructured(_Unstructured):
     """Prunes numbers at random."""
 
-    def scores(self, t: Tensor) -> Tensor:
+    def __scores__(self, t: Tensor) -> Tensor:
         """Random numbers."""
         return -rand_like(t)
 
@@ -209,7 +213,7 @@ class RandomUnstructured(_Unstructured):
 class L1Unstructured(_Unstructured):
     """Prunes the numbers with the least magnitude."""
 
-    def scores(self, t: Tensor) -> Tensor:
+    def __scores__(self, t: Tensor) -> Tensor:
         """The magnitudes."""
         return t.abs()
 
@@ -217,7 +221,7 @@ class L1Unstructured(_Unstructured):
 class _Structured(_OfAmount):
     PRUNING_TYPE = "structured"
 
-    def kept(self, t: Tensor, size: int, count: int) -> Tensor:
+    def __kept__(self, t: Tensor, size: int, count: int) -> Tensor:
         """Which places along the dimension are kept."""
         raise NotImplementedError
 
@@ -226,12 +230,12 @@ class _Structured(_OfAmount):
         _validate_structured_pruning(t)
         _validate_pruning_dim(t, self.dim)
         size = t.shape[self.dim]
-        count = self.count(size)
+        count = self.__count__(size)
         if not count:
             return default_mask
         mask = zeros_like(t)
         at: list[Any] = [slice(None)] * t.ndim
-        at[self.dim] = self.kept(t, size, count)
+        at[self.dim] = self.__kept__(t, size, count)
         mask[tuple(at)] = 1
         mask *= default_mask.to(dtype=mask.dtype)
         return mask
@@ -240,7 +244,7 @@ class _Structured(_OfAmount):
 class RandomStructured(_Structured):
     """Prunes places along a dimension at random."""
 
-    def kept(self, t: Tensor, size: int, count: int) -> Tensor:
+    def __kept__(self, t: Tensor, size: int, count: int) -> Tensor:
         """Those with the greater random numbers."""
         numbers = rand(size)
         above: Tensor = numbers > numbers.kthvalue(k=count).values
@@ -254,7 +258,7 @@ class LnStructured(_Structured):
         super().__init__(amount, dim)
         self.n = n
 
-    def kept(self, t: Tensor, size: int, count: int) -> Tensor:
+    def __kept__(self, t: Tensor, size: int, count: int) -> Tensor:
         """Those with the greater norms."""
         indices: Tensor = _compute_norm(t, self.n, self.dim).topk(k=size - count, largest=True).indices
         return indices

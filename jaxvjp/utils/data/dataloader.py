@@ -100,8 +100,8 @@ class DataLoader(Generic[T_co]):
     """
 
     _iterator: Any = None
-    _made = False
-    _length_told: int | None = None
+    __initialized = False
+    _IterableDataset_len_called: int | None = None
 
     def __init__(
         self,
@@ -179,10 +179,10 @@ class DataLoader(Generic[T_co]):
         self.generator = generator
         self.collate_fn = collate_fn or (default_convert if batch_sampler is None else default_collate)
         self.persistent_workers = persistent_workers
-        self._made = True
+        self.__initialized = True
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if self._made and name in FIXED:
+        if self.__initialized and name in FIXED:
             raise ValueError(f"{name} attribute should not be set after {type(self).__name__} is initialized")
         super().__setattr__(name, value)
 
@@ -204,7 +204,7 @@ class DataLoader(Generic[T_co]):
     def __len__(self) -> int:
         if not isinstance(self.dataset, IterableDataset):
             return len(self._index_sampler)
-        length = self._length_told = len(self.dataset)  # type: ignore[arg-type]
+        length = self._IterableDataset_len_called = len(self.dataset)  # type: ignore[arg-type]
         if self.batch_size is None:
             return length
         return length // self.batch_size if self.drop_last else math.ceil(length / self.batch_size)
@@ -256,7 +256,7 @@ class _Batches:
                 self._workers.stop()
             raise
         self._given += 1
-        told = self._loader._length_told
+        told = self._loader._IterableDataset_len_called
         if isinstance(self._loader.dataset, IterableDataset) and told is not None and self._given > told:
             warn_user(
                 f"Length of IterableDataset {self._loader.dataset} was reported to be {told}"

@@ -162,18 +162,19 @@ class ChainDataset(IterableDataset[Any]):
     def __init__(self, datasets: Iterable[Dataset[Any]]) -> None:
         self.datasets = datasets
 
-    def _checked(self) -> Iterator[Any]:
-        for each in self.datasets:
-            if not isinstance(each, IterableDataset):
-                raise AssertionError("ChainDataset only supports IterableDataset")
-            yield each
-
     def __iter__(self) -> Iterator[Any]:
-        for each in self._checked():
+        for each in _iterable_datasets(self):
             yield from each
 
     def __len__(self) -> int:
-        return sum(len(each) for each in self._checked())
+        return sum(len(each) for each in _iterable_datasets(self))
+
+
+def _iterable_datasets(chain: ChainDataset) -> Iterator[Any]:
+    for each in chain.datasets:
+        if not isinstance(each, IterableDataset):
+            raise AssertionError("ChainDataset only supports IterableDataset")
+        yield each
 
 
 class Subset(Dataset[T_co]):
