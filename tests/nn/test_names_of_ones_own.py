@@ -18,7 +18,7 @@ import jaxvjp
 ROOTS = ("nn.Module", "optim.Optimizer", "optim.lr_scheduler.LRScheduler", "distributions.Distribution")
 """Classes that nearly all classes of a namespace derive from."""
 CLASSES = {
-    "": "Generator Size autocast device enable_grad inference_mode no_grad set_grad_enabled",
+    "": "Tensor Generator Size autocast device enable_grad inference_mode no_grad set_grad_enabled",
     **dict.fromkeys(["nn", "nn.modules.lazy", "nn.utils.prune", "nn.utils.parametrize", "optim"]),
     **dict.fromkeys(["optim.lr_scheduler", "optim.swa_utils", "distributions", "distributions.constraints"]),
     **dict.fromkeys(["distributions.constraint_registry", "autograd", "autograd.function", "amp", "quasirandom"]),
@@ -26,11 +26,12 @@ CLASSES = {
     "autograd.graph": "allow_mutation_on_saved_tensors disable_saved_tensors_hooks save_on_cpu saved_tensors_hooks",
 }
 """Namespaces, with the names of their classes; None for all that torch has there."""
-NOT_YET = ("Tensor",)
-"""Classes of `torch` that have other names still, as have those that derive from them; their place is in `CLASSES`."""
 ALSO = {
     "_opt_called": "torch's, of an optimizer with a scheduler",
     "_cached_x_y": "torch's, of a transform with a cache",
+    **dict.fromkeys(["value", "explain", "jax", "jaxpr", "lowered", "to_torch"], "a tensor's way to JAX"),
+    **dict.fromkeys(["device_mesh", "full_tensor", "placements", "redistribute", "to_local"], "a DTensor's, in torch"),
+    "volatile": "torch's, which its tensors do not list",
 }
 """Other names that jaxvjp has, and why."""
 WEIGHT = "torch.nn.Parameter(torch.ones(2, 2))"
@@ -38,7 +39,7 @@ SGD = f"optim.SGD([{WEIGHT}], lr=0.1, momentum=0.9)"
 ONES, NORMAL = "torch.ones(2)", "dist.Normal(torch.zeros(2), torch.ones(2))"
 ROWS = "data.TensorDataset(torch.ones(6, 2))"
 MADE = [
-    "nn.Module()",
+    *("torch.ones(2)", "nn.Parameter(torch.ones(2))", "nn.Buffer(torch.ones(2))", "nn.Module()"),
     *{row.partition("(")[0]: f"nn.{row}" for row, _ in LAYERS}.values(),
     *(f"nn.LazyConv{kind}{dims}d(4, 2)" for kind in ("", "Transpose") for dims in (1, 2, 3)),
     *(f"nn.Lazy{kind}Norm{dims}d()" for kind in ("Batch", "Instance") for dims in (1, 2, 3)),
@@ -115,8 +116,7 @@ def classes_in(torch, space):
     module, listed = module_of(torch, space), CLASSES[space]
     names = [each for each in dir(module) if not each.startswith("_")] if listed is None else listed.split()
     found = {each: getattr(module, each, None) for each in names}
-    later = tuple([getattr(torch, each) for each in NOT_YET])
-    return {name: each for name, each in found.items() if isclass(each) and not issubclass(each, later)}
+    return {name: each for name, each in found.items() if isclass(each)}
 
 
 def of_class(torch, kind):
