@@ -10,14 +10,14 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from operator import index
-from typing import Any, overload
+from typing import Any, get_overloads, overload
 
 import ml_dtypes
 import numpy as np
 
 from jaxvjp.core.record.modes import staging
 from jaxvjp.core.record.record import record
-from jaxvjp.library.factories import drawn_by, laid, like, new_leaf, nothing, sizes
+from jaxvjp.library.factories import drawn_by, laid, like, new_leaf, nothing, show_signature, sizes
 from jaxvjp.library.generator import Generator, default_generator
 from jaxvjp.ops.identity import unaffected
 from jaxvjp.ops.layouts import preserve_format
@@ -125,6 +125,7 @@ def _floats(
         filled: Tensor = getattr(out, IN_PLACE[name])(generator=generator)
         return filled
 
+    show_signature(create, create, create)
     create.__name__ = create.__qualname__ = name
     create.__doc__ = f"{summary}\n\nFor one seed the numbers are torch's. Counterpart of `torch.{name}`."
     return public("function", name)(create)
@@ -146,19 +147,9 @@ rand_like, randn_like = like(rand, random=True), like(randn, random=True)
 
 
 @overload
-def randint(
-    high: int, size: Sequence[int], *, generator: Generator | None = None, dtype: Dtype | None = None, **named: Any
-) -> Tensor: ...
+def randint(high: int, size: Sequence[int], *, dtype: Dtype | None = None, **named: Any) -> Tensor: ...
 @overload
-def randint(
-    low: int,
-    high: int,
-    size: Sequence[int],
-    *,
-    generator: Generator | None = None,
-    dtype: Dtype | None = None,
-    **named: Any,
-) -> Tensor: ...
+def randint(low: int, high: int, size: Sequence[int], *, dtype: Dtype | None = None, **named: Any) -> Tensor: ...
 @public("function")
 def randint(*bounds: Any, generator: Generator | None = None, dtype: Dtype | None = None, **named: Any) -> Tensor:
     """Random integers from `low` (0) on, below `high`: `randint(low, high, size)`. Counterpart of `torch.randint`."""
@@ -171,6 +162,10 @@ def randint(*bounds: Any, generator: Generator | None = None, dtype: Dtype | Non
     )
 
 
+@overload
+def randint_like(input: Tensor, high: int, *, dtype: Dtype | None = None, **named: Any) -> Tensor: ...
+@overload
+def randint_like(input: Tensor, low: int, high: int, *, dtype: Dtype | None = None, **named: Any) -> Tensor: ...
 @public("function")
 def randint_like(input: Tensor, *bounds: Any, dtype: Dtype | None = None, **named: Any) -> Tensor:
     """As `randint(low, high)`, with the shape and dtype of `input`. Counterpart of `torch.randint_like`."""
@@ -209,6 +204,10 @@ def _integers(
         return between(source, count, own, low, high)
 
     return drawn_leaf(draw, shape, own, generator, device, requires_grad, out, strides)
+
+
+for _form in [*get_overloads(randint), *get_overloads(randint_like)]:
+    show_signature(_form, _form, _integers, "low", "high", "shape", "own", "strides")
 
 
 DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
@@ -333,6 +332,9 @@ def normal(
     drawn = drawn_from(draw, *[each.expand(shape) for each in tensors])
     result: Tensor = constant(drawn.detach(), tensors, "normal")
     return result if out is None else write_out(out, result)
+
+
+show_signature(normal, normal, drawn_leaf, "draw", "shape", "own", "strides")
 
 
 def constant(drawn: Tensor, parameters: Sequence[Tensor], name: str) -> Tensor:
