@@ -533,9 +533,9 @@ def empty(size: builtins.int | Sequence[builtins.int], *, out: Tensor | None = N
 def empty(*size: builtins.int, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
 def empty_like(input: Tensor, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, memory_format: memory_format | None = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """As `empty`, with the shape, dtype and device of `input`, unless told otherwise."""
-def empty_permuted(size: Sequence[builtins.int], physical_layout: Sequence[builtins.int], *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None, **named: Any) -> Tensor:
+def empty_permuted(size: Sequence[builtins.int], physical_layout: Sequence[builtins.int], *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """As `empty`, with the dimensions in memory in the order of `physical_layout`."""
-def empty_strided(size: Sequence[builtins.int], stride: Sequence[builtins.int], *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None, **named: Any) -> Tensor:
+def empty_strided(size: Sequence[builtins.int], stride: Sequence[builtins.int], *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """As `empty`, with these strides. Counterpart of `torch.empty_strided`."""
 def eq(input: Tensor, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """Whether the elements are equal."""
@@ -997,7 +997,7 @@ def nonzero_static(input: Tensor, *, size: builtins.int, fill_value: builtins.in
     """`size` rows of `nonzero`, too few being filled up with `fill_value`. Counterpart of `torch.nonzero_static`."""
 def norm(input: Tensor, p: Any = 'fro', dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, out: Tensor | None = None, dtype: dtype | None = None) -> Tensor:
     """The norm over `dim` (all dimensions by default): Euclidean, of order `p`, or "nuc", of singular values."""
-def normal(mean: Any = 0.0, std: Any = 1.0, size: Sequence[builtins.int] | None = None, *, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | None = None, **named: Any) -> Tensor:
+def normal(mean: Any = 0.0, std: Any = 1.0, size: Sequence[builtins.int] | None = None, *, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Normal random numbers: `normal(mean, std)` of tensors, elementwise, or `normal(0.0, 1.0, (2, 3))`."""
 def not_equal(input: Tensor, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """Whether the elements differ."""
@@ -1072,12 +1072,15 @@ def rand(*size: builtins.int, generator: Generator | None = None, out: Tensor | 
 def rand_like(input: Tensor, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, memory_format: memory_format | None = None, generator: Generator | None = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """As `rand`, with the shape, dtype and device of `input`, unless told otherwise."""
 @overload
-def randint(high: builtins.int, size: Sequence[builtins.int], *, generator: Generator | None = None, dtype: dtype | None = None, **named: Any) -> Tensor:
+def randint(high: builtins.int, size: Sequence[builtins.int], *, dtype: dtype | None = None, generator: Generator | None = None, out: Tensor | None = None, layout: Any = None, device: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """Random integers from `low` (0) on, below `high`: `randint(low, high, size)`. Counterpart of `torch.randint`."""
 @overload
-def randint(low: builtins.int, high: builtins.int, size: Sequence[builtins.int], *, generator: Generator | None = None, dtype: dtype | None = None, **named: Any) -> Tensor: ...
-def randint_like(input: Tensor, *bounds: Any, dtype: dtype | None = None, **named: Any) -> Tensor:
+def randint(low: builtins.int, high: builtins.int, size: Sequence[builtins.int], *, dtype: dtype | None = None, generator: Generator | None = None, out: Tensor | None = None, layout: Any = None, device: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
+@overload
+def randint_like(input: Tensor, high: builtins.int, *, dtype: dtype | None = None, generator: Generator | None = None, out: Tensor | None = None, layout: Any = None, device: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """As `randint(low, high)`, with the shape and dtype of `input`. Counterpart of `torch.randint_like`."""
+@overload
+def randint_like(input: Tensor, low: builtins.int, high: builtins.int, *, dtype: dtype | None = None, generator: Generator | None = None, out: Tensor | None = None, layout: Any = None, device: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
 @overload
 def randn(size: builtins.int | Sequence[builtins.int], *, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """Random numbers from the standard normal distribution."""

@@ -249,5 +249,4 @@ def _method(
         backward(self, gradient, retain_graph, create_graph, inputs=inputs, broadcast=broadcast)
 
 
-_method.__qualname__ = "Tensor.backward"
 Tensor.backward = _method  # type: ignore[method-assign, assignment]

@@ -157,9 +157,8 @@ def randint(*bounds: Any, generator: Generator | None = None, dtype: Dtype | Non
     names = ("high", "size") if alone else None
     given = dict(zip(names or ("low", "high", "size"), bounds, strict=False)) | named
     low, high, size = given.pop("low", 0), given.pop("high"), given.pop("size")
-    return _integers(
-        int(low), int(high), sizes("randint", (size,)), generator, taken("randint", dtype) or int64, **given
-    )
+    own = taken("randint", dtype) or int64
+    return _integers(int(low), int(high), sizes("randint", (size,)), own, generator=generator, **given)
 
 
 @overload
@@ -178,7 +177,6 @@ def randint_like(input: Tensor, *bounds: Any, dtype: Dtype | None = None, **name
         low,
         high,
         tuple(input.shape),
-        given.pop("generator", None),
         taken("randint_like", dtype) or input.dtype,
         **given,
         **drawn_by(input, form),
@@ -190,8 +188,9 @@ def _integers(
     low: int,
     high: int,
     shape: tuple[int, ...],
-    generator: Generator | None,
     own: Dtype,
+    *,
+    generator: Generator | None = None,
     out: Tensor | None = None,
     layout: Any = None,
     device: Any = None,
@@ -295,7 +294,10 @@ def normal(
     generator: Generator | None = None,
     out: Tensor | None = None,
     dtype: Dtype | None = None,
-    **named: Any,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Tensor:
     """Normal random numbers: `normal(mean, std)` of tensors, elementwise, or `normal(0.0, 1.0, (2, 3))`.
 
@@ -311,7 +313,9 @@ def normal(
             raise TypeError("normal() received an invalid combination of arguments - got (float, float)")
         own = taken("normal", dtype) or get_default_dtype()
         shape = sizes("normal", (size,))
-        return drawn_leaf(lambda source, n: source.normal(n, own, mean, std), shape, own, generator, out=out, **named)
+        return drawn_leaf(
+            lambda source, n: source.normal(n, own, mean, std), shape, own, generator, device, requires_grad, out
+        )
     check: Any = broadcast
     shape = tensors[0].shape
     if len(tensors) > 1:
@@ -332,9 +336,6 @@ def normal(
     drawn = drawn_from(draw, *[each.expand(shape) for each in tensors])
     result: Tensor = constant(drawn.detach(), tensors, "normal")
     return result if out is None else write_out(out, result)
-
-
-show_signature(normal, normal, drawn_leaf, "draw", "shape", "own", "strides")
 
 
 def constant(drawn: Tensor, parameters: Sequence[Tensor], name: str) -> Tensor:

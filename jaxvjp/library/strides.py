@@ -29,7 +29,7 @@ from jaxvjp.ops.layouts import (
 from jaxvjp.ops.op import Aval, Op
 from jaxvjp.ops.reduction import expandable, sum_to
 from jaxvjp.ops.strided import strided
-from jaxvjp.ops.view import function_view, squeeze, t, transpose, unsqueeze
+from jaxvjp.ops.view import function_view, placed, squeeze, t, transpose, unsqueeze
 from jaxvjp.tensor.apply import apply
 from jaxvjp.tensor.batches import Batch
 from jaxvjp.tensor.duals import DualStep
@@ -146,7 +146,7 @@ def as_strided_scatter(
             f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
             f"{list(step.static[0])}"
         )
-    node = step.write(input.differentiable_contents(input.node), src.node)
+    node = step.put(input.differentiable_contents(input.node), src.node, placed)
     for own in input.path:
         node = own.read(node)
     return wrap(node)

@@ -40,7 +40,6 @@ torch.randint_like(x, 1, 3, foo=1)
 torch.hann_window(3, foo=1)
 torch.kaiser_window(3, foo=1)
 torch.bernoulli(x, foo=1)
-x.backward(foo=1)
 torch.tril_indices(2, 2, foo=1)
 x.new_zeros(2, foo=1)
 x.new_ones((2,), foo=1)
@@ -97,8 +96,9 @@ def test_refused(call):
         "torch.randint(high=3, size=(2,), generator=torch.Generator().manual_seed(3), device='cpu')",
         "torch.randint(low=1, high=3, size=(2,), dtype=torch.int32, generator=torch.Generator().manual_seed(3))",
         "torch.randint_like(torch.ones(2), low=1, high=2, dtype=torch.int32, requires_grad=False)",
-        "torch.zeros(size=(2, 1)), torch.ones(2).new_zeros(size=(1,)), torch.ones(2).new_tensor(data=[1], device='cpu')",
-        "torch.normal(0.0, 0.0, size=(2,), device='cpu', requires_grad=True)",
+        "torch.zeros(size=(2, 1)), torch.ones(2).new_zeros(size=(1,))",
+        "torch.ones(2).new_tensor(data=[1], device='cpu', requires_grad=True)",
+        "torch.normal(0.0, 0.0, size=(2,), device='cpu', requires_grad=True, layout=torch.strided, pin_memory=False)",
         "torch.ones(2).uniform_(**{'from': 1.0, 'to': 1.0}), torch.ones(2).random_(1, to=2)",
     ],
 )
