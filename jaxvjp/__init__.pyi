@@ -481,6 +481,8 @@ def det(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The determinant of each square matrix."""
 def detach(input: Tensor) -> Tensor:
     """The same values, through which no gradient flows: `input.detach()`. Counterpart of `torch.detach`."""
+def detach_(input: Tensor) -> Tensor:
+    """Cuts `input` off from its graph and makes it a leaf; RuntimeError for a view. Counterpart of `torch.detach_`."""
 def diag(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """The matrix with a vector on a diagonal; of a matrix the diagonal."""
 def diag_embed(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
@@ -526,6 +528,8 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     """The sum of products that `equation`, such as `"ij,jk->ik"`, describes in Einstein's notation."""
 def embedding(weight: Tensor, indices: Tensor, padding_idx: builtins.int = -1, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor:
     """`nn.functional.embedding` with its arguments in another order. Counterpart of `torch.embedding`."""
+def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: builtins.float, norm_type: builtins.float) -> Tensor:
+    """Scales those rows of `input` that `indices` names down to the norm `max_norm`, in place."""
 @overload
 def empty(size: builtins.int | Sequence[builtins.int], *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """Memory that nobody has filled yet; here zeros, in torch what was there."""
@@ -1237,7 +1241,7 @@ def slice_copy(input: Tensor, dim: builtins.int = 0, start: builtins.int | None 
     """A copy of `x[start:end:step]` of one dimension."""
 def slice_scatter(input: Tensor, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | None = None) -> Tensor:
     """`input` with a slice of one dimension replaced by `src`."""
-def slogdet(input: Tensor, *, out: tuple[Tensor, ...] | None = None) -> return_types.linalg_slogdet:
+def slogdet(input: Tensor, *, out: tuple[Tensor, ...] | None = None) -> return_types.slogdet:
     """The sign of the determinant, of a complex one its phase, and the logarithm of its magnitude."""
 def softmax(input: Tensor, dim: builtins.int, dtype: dtype | None = None, *, out: Tensor | None = None) -> Tensor:
     """`exp(input)`, scaled to a sum of 1 over `dim`."""

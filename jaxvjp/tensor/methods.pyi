@@ -1193,7 +1193,7 @@ class Methods(Stored):
         """In place: The hyperbolic sine."""
     def slice_scatter(self, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1) -> Tensor:
         """`input` with a slice of one dimension replaced by `src`."""
-    def slogdet(self) -> return_types.linalg_slogdet:
+    def slogdet(self) -> return_types.slogdet:
         """The sign of the determinant, of a complex one its phase, and the logarithm of its magnitude."""
     def softmax(self, dim: builtins.int, dtype: dtype | None = None) -> Tensor:
         """`exp(input)`, scaled to a sum of 1 over `dim`."""
