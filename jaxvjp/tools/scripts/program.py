@@ -1,13 +1,15 @@
 """Runs a script's file as the main program; errors of jaxvjp that it catches have torch's text.
 
-jaxvjp's errors have torch's sentence as their first line, and then advice. A script that prints a caught error would
-print the advice, too. So `except` moves it to the exception's notes, which a traceback still shows.
+Most of jaxvjp's errors have torch's sentence as their first line, and then advice. A script that prints a caught error
+would print the advice, too. So `except` moves it to the exception's notes, which a traceback still shows. Where torch's
+own text has several lines, all stay.
 """
 
 from __future__ import annotations
 
 import ast
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +21,10 @@ from typing import Any
 SPAWNED = "jaxvjp.tools.scripts.spawned"
 SCRIPT = "JAXVJP_SCRIPT"
 """The environment variable by which `spawned` finds the script."""
+OF_TORCH = re.compile(
+    r"\s|[\w.()]+:|(unparametrized|returned) \w+:|Original Traceback|This typically happens|WeightsUnpickler error"
+)
+"""How second lines begin that are torch's; advice is a sentence of its own."""
 
 
 @contextmanager
@@ -78,7 +84,7 @@ def says_as_torch(error: BaseException) -> None:
         return  # raised by the user or by JAX
     if error.args and isinstance(error.args[0], str):
         sentence, _, advice = error.args[0].partition("\n")
-        if sentence and advice:
+        if sentence and advice and not sentence.endswith(":") and not OF_TORCH.match(advice):
             error.args = (sentence, *error.args[1:])
             error.add_note(advice)
 
