@@ -8,6 +8,7 @@ own text has several lines, all stay.
 from __future__ import annotations
 
 import ast
+import logging
 import os
 import re
 import sys
@@ -25,6 +26,16 @@ OF_TORCH = re.compile(
     r"\s|[\w.()]+:|(unparametrized|returned) \w+:|Original Traceback|This typically happens|WeightsUnpickler error"
 )
 """How second lines begin that are torch's; advice is a sentence of its own."""
+
+
+def quiet_jax() -> None:
+    """Has JAX log warnings only, unless somebody chose another level: a script that logs all means its own lines.
+
+    For processes that were started to run a script: this lasts until they end, where JAX still logs.
+    """
+    for each in map(logging.getLogger, ("jax", "jaxlib")):
+        if each.level == logging.NOTSET:
+            each.setLevel(logging.WARNING)
 
 
 @contextmanager
@@ -48,6 +59,7 @@ def started_as(script: Path, arguments: Sequence[str] = ()) -> Iterator[None]:
 
 def run_as_main(path: str) -> dict[str, Any]:
     """Runs the file as `python path` does, in a module named `__main__`; returns what it defined."""
+    quiet_jax()
     code = _compiled(path)
     module, before = ModuleType("__main__"), sys.modules["__main__"]
     # By the name in `__spec__` a process that the script starts finds its main module, which runs the script on jaxvjp.
