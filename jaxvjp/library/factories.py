@@ -93,7 +93,7 @@ def sizes(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     return tuple(int(each) for each in size)
 
 
-def show_signature(front: Any, outer: Callable[..., Tensor], inner: Callable[..., Any], *without: str) -> None:
+def show_signature(front: Any, outer: Callable[..., Any], inner: Callable[..., Any], *without: str) -> None:
     """Sets the signature of `front`: the parameters of `outer`, and those of `inner`, to which `outer` passes the
     rest. It takes no others."""
     own = inspect.signature(outer, eval_str=True)
