@@ -481,6 +481,8 @@ def det(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The determinant of each square matrix."""
 def detach(input: Tensor) -> Tensor:
     """The same values, through which no gradient flows: `input.detach()`. Counterpart of `torch.detach`."""
+def detach_(input: Tensor) -> Tensor:
+    """Cuts `input` off from its graph and makes it a leaf; RuntimeError for a view. Counterpart of `torch.detach_`."""
 def diag(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """The matrix with a vector on a diagonal; of a matrix the diagonal."""
 def diag_embed(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
@@ -526,6 +528,8 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     """The sum of products that `equation`, such as `"ij,jk->ik"`, describes in Einstein's notation."""
 def embedding(weight: Tensor, indices: Tensor, padding_idx: builtins.int = -1, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor:
     """`nn.functional.embedding` with its arguments in another order. Counterpart of `torch.embedding`."""
+def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: builtins.float, norm_type: builtins.float) -> Tensor:
+    """Scales those rows of `input` that `indices` names down to the norm `max_norm`, in place."""
 @overload
 def empty(size: builtins.int | Sequence[builtins.int], *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """Memory that nobody has filled yet; here zeros, in torch what was there."""
@@ -533,9 +537,9 @@ def empty(size: builtins.int | Sequence[builtins.int], *, out: Tensor | None = N
 def empty(*size: builtins.int, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
 def empty_like(input: Tensor, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, memory_format: memory_format | None = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """As `empty`, with the shape, dtype and device of `input`, unless told otherwise."""
-def empty_permuted(size: Sequence[builtins.int], physical_layout: Sequence[builtins.int], *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None, **named: Any) -> Tensor:
+def empty_permuted(size: Sequence[builtins.int], physical_layout: Sequence[builtins.int], *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """As `empty`, with the dimensions in memory in the order of `physical_layout`."""
-def empty_strided(size: Sequence[builtins.int], stride: Sequence[builtins.int], *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None, **named: Any) -> Tensor:
+def empty_strided(size: Sequence[builtins.int], stride: Sequence[builtins.int], *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """As `empty`, with these strides. Counterpart of `torch.empty_strided`."""
 def eq(input: Tensor, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """Whether the elements are equal."""
@@ -997,7 +1001,7 @@ def nonzero_static(input: Tensor, *, size: builtins.int, fill_value: builtins.in
     """`size` rows of `nonzero`, too few being filled up with `fill_value`. Counterpart of `torch.nonzero_static`."""
 def norm(input: Tensor, p: Any = 'fro', dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, out: Tensor | None = None, dtype: dtype | None = None) -> Tensor:
     """The norm over `dim` (all dimensions by default): Euclidean, of order `p`, or "nuc", of singular values."""
-def normal(mean: Any = 0.0, std: Any = 1.0, size: Sequence[builtins.int] | None = None, *, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | None = None, **named: Any) -> Tensor:
+def normal(mean: Any = 0.0, std: Any = 1.0, size: Sequence[builtins.int] | None = None, *, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """Normal random numbers: `normal(mean, std)` of tensors, elementwise, or `normal(0.0, 1.0, (2, 3))`."""
 def not_equal(input: Tensor, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """Whether the elements differ."""
@@ -1072,12 +1076,15 @@ def rand(*size: builtins.int, generator: Generator | None = None, out: Tensor | 
 def rand_like(input: Tensor, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, memory_format: memory_format | None = None, generator: Generator | None = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """As `rand`, with the shape, dtype and device of `input`, unless told otherwise."""
 @overload
-def randint(high: builtins.int, size: Sequence[builtins.int], *, generator: Generator | None = None, dtype: dtype | None = None, **named: Any) -> Tensor:
+def randint(high: builtins.int, size: Sequence[builtins.int], *, dtype: dtype | None = None, generator: Generator | None = None, out: Tensor | None = None, layout: Any = None, device: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """Random integers from `low` (0) on, below `high`: `randint(low, high, size)`. Counterpart of `torch.randint`."""
 @overload
-def randint(low: builtins.int, high: builtins.int, size: Sequence[builtins.int], *, generator: Generator | None = None, dtype: dtype | None = None, **named: Any) -> Tensor: ...
-def randint_like(input: Tensor, *bounds: Any, dtype: dtype | None = None, **named: Any) -> Tensor:
+def randint(low: builtins.int, high: builtins.int, size: Sequence[builtins.int], *, dtype: dtype | None = None, generator: Generator | None = None, out: Tensor | None = None, layout: Any = None, device: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
+@overload
+def randint_like(input: Tensor, high: builtins.int, *, dtype: dtype | None = None, generator: Generator | None = None, out: Tensor | None = None, layout: Any = None, device: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """As `randint(low, high)`, with the shape and dtype of `input`. Counterpart of `torch.randint_like`."""
+@overload
+def randint_like(input: Tensor, low: builtins.int, high: builtins.int, *, dtype: dtype | None = None, generator: Generator | None = None, out: Tensor | None = None, layout: Any = None, device: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
 @overload
 def randn(size: builtins.int | Sequence[builtins.int], *, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """Random numbers from the standard normal distribution."""
@@ -1234,7 +1241,7 @@ def slice_copy(input: Tensor, dim: builtins.int = 0, start: builtins.int | None 
     """A copy of `x[start:end:step]` of one dimension."""
 def slice_scatter(input: Tensor, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | None = None) -> Tensor:
     """`input` with a slice of one dimension replaced by `src`."""
-def slogdet(input: Tensor, *, out: tuple[Tensor, ...] | None = None) -> return_types.linalg_slogdet:
+def slogdet(input: Tensor, *, out: tuple[Tensor, ...] | None = None) -> return_types.slogdet:
     """The sign of the determinant, of a complex one its phase, and the logarithm of its magnitude."""
 def softmax(input: Tensor, dim: builtins.int, dtype: dtype | None = None, *, out: Tensor | None = None) -> Tensor:
     """`exp(input)`, scaled to a sum of 1 over `dim`."""

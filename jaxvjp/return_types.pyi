@@ -95,6 +95,9 @@ class nanmedian(NamedTuple):
 class qr(NamedTuple):
     Q: Tensor
     R: Tensor
+class slogdet(NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
 class sort(NamedTuple):
     values: Tensor
     indices: Tensor

@@ -268,7 +268,7 @@ class Explanation:
 
 def _run_here(program: Program, wanted: list[str]) -> list[dict[str, Any]]:
     """What `run_apart` gives, in this process."""
-    spaces = [executed(program, source) for source in (program.source, staged(program.source))]
+    spaces = [executed(program, form) for form in (str, staged)]
     values = [{each: eval(each, space) for each in wanted} for space in spaces]
     return [{each: None if x is None else np.asarray(x) for each, x in found.items()} for found in values]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import inspect
 import keyword
 import linecache
 import unicodedata
@@ -174,12 +175,14 @@ def within_builtin(where: UserLine) -> bool:
 
 
 def variables_of(frame: Any) -> dict[str, Any]:
-    """The local variables of a frame, and the global ones that its code uses."""
-    variables = {**frame.f_locals}
-    if frame.f_code.co_name != "<module>":
-        used = frame.f_code.co_names
-        variables.update({name: frame.f_globals[name] for name in used if name in frame.f_globals})
-    return variables
+    """The local variables of a frame, and the global ones that its code uses; of code outside of functions all.
+
+    There `f_locals` is not asked for: CPython 3.12 then makes None of the variables of a comprehension that is traced.
+    """
+    if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+        return {**frame.f_globals}
+    used = {name: frame.f_globals[name] for name in frame.f_code.co_names if name in frame.f_globals}
+    return {**frame.f_locals, **used}
 
 
 def names_in(variables: Mapping[str, Any]) -> dict[Tensor, str]:

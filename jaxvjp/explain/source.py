@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
@@ -78,12 +78,12 @@ def write(story: Story, style: str = "vjp", exact: bool = True) -> Program:
         return Writer(story, style, wide_types=True, exact=exact).program()
 
 
-def executed(program: Program, source: str | None = None) -> dict[str, Any]:
-    """Runs a program, or another form of its `source`, in a fresh namespace and returns its variables."""
+def executed(program: Program, form: Callable[[str], str] = str) -> dict[str, Any]:
+    """Runs a program, or another `form` of its text, in a fresh namespace and returns its variables."""
     namespace: dict[str, Any] = {"__name__": "explained", **program.handed_over}
-    lines = ["" if each in (WIDE_TYPES, EXACT_PRODUCTS) else each for each in (source or program.source).splitlines()]
+    lines = ["" if each in (WIDE_TYPES, EXACT_PRODUCTS) else each for each in program.source.splitlines()]
     with configured(program):
-        exec(compile("\n".join(lines), "<explained>", "exec"), namespace)
+        exec(compile(form("\n".join(lines)), "<explained>", "exec"), namespace)
     return namespace
 
 

@@ -33,7 +33,7 @@ def functional_call(
         strict: RuntimeError if the module has tensors that are not named, or has none of a name.
 
     Raises:
-        AttributeError: there is no attribute of that name.
+        AttributeError: a name begins with that of an object that is not there: a last name alone is new for the call.
         KeyError: a name is empty.
         TypeError: that attribute is no tensor, or what is to replace it is none.
         ValueError: a name stands in several of the dicts.
@@ -54,7 +54,7 @@ def functional_call(
             raise TypeError(f"{each!r} is not an instance of torch.Tensor\nIt is given for {name!r}.")
     places = {name: _place(module, name) for name in replaced}
     if tie_weights:
-        given = {id(kept[last]): replaced[name] for name, (kept, last) in places.items()}
+        given = {id(kept[last]): replaced[name] for name, (kept, last) in places.items() if last in kept}
         for name, tensor in own.items():
             if name not in replaced and id(tensor) in given:
                 places[name] = _place(module, name)
@@ -70,14 +70,17 @@ def functional_call(
             f"Error(s) in reparametrizing for {type(module).__name__}:\n\tMissing key(s): "
             f"{', '.join(map(repr, missing))}."
         )
-    before = {name: kept[last] for name, (kept, last) in places.items()}
+    before = {name: kept[last] for name, (kept, last) in places.items() if last in kept}
     try:
         for name, (kept, last) in places.items():
             kept[last] = replaced[name]
         return module(*(args if isinstance(args, tuple) else () if args is None else (args,)), **(kwargs or {}))
     finally:
         for name, (kept, last) in places.items():
-            kept[last] = before[name]
+            if name in before:
+                kept[last] = before[name]
+            else:
+                kept.pop(last, None)
 
 
 def _one_dict(dicts: Any) -> dict[str, Tensor]:
@@ -97,18 +100,16 @@ def _one_dict(dicts: Any) -> dict[str, Tensor]:
 
 
 def _place(module: Any, name: str) -> tuple[dict[str, Any], str]:
-    """The dict in which an object keeps the tensor `name`, and the tensor's name there."""
+    """The dict in which an object keeps the tensor `name`, or will for the time of the call, and its name there."""
     *path, last = name.split(".")
     for part in path:
         if not hasattr(module, part):
             raise AttributeError(f"{type(module).__name__} has no attribute `{part}`")
         module = getattr(module, part)
     own = vars(module)
-    kept = next((each for each in (own.get("_parameters", {}), own.get("_buffers", {}), own) if last in each), None)
-    if kept is None:
-        raise AttributeError(f"{type(module).__name__} has no attribute `{last}`")
-    if not isinstance(kept[last], Tensor):
-        raise TypeError(f"{name}: {kept[last]!r} is not an instance of jaxvjp.Tensor")
+    kept = next((each for each in (own.get("_parameters", {}), own.get("_buffers", {})) if last in each), own)
+    if hasattr(module, last) and not isinstance(held := kept.get(last, getattr(module, last)), Tensor):
+        raise TypeError(f"attribute `{last}`: {held!r} is not an instance of torch.Tensor")
     return kept, last
 
 

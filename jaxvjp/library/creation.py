@@ -113,10 +113,7 @@ def _from_shape(name: str, fill: Callable[[tuple[int, ...], Any], Any], summary:
     def make(*size: int | Sequence[int], dtype: Dtype | None = None, **named: Any) -> tuple[Any, Dtype]:
         own = dtype or get_default_dtype()
         chosen = named.pop("fill", fill)
-        size = size or (named.pop("size"),)
-        if named:
-            raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(named))}'")
-        return chosen(sizes(name, size), own.numpy), own
+        return chosen(sizes(name, size or (named["size"],)), own.numpy), own
 
     make.__name__, make.__doc__ = name, summary
     return factory(make)
@@ -174,6 +171,9 @@ for _create in (ones, zeros, empty, full):
 def new_tensor(self: Tensor, data: Any, *, dtype: Dtype | None = None, **named: Any) -> Tensor:
     """A leaf with a copy of `data`, with the dtype of this tensor. Counterpart of `torch.Tensor.new_tensor`."""
     return tensor(data, dtype=dtype or self.dtype, **{"device": self.device, **named})
+
+
+show_signature(new_tensor, new_tensor, tensor)
 
 
 def empty_strided(size: Sequence[int], stride: Sequence[int], **named: Any) -> Tensor:

@@ -93,13 +93,14 @@ def sizes(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     return tuple(int(each) for each in size)
 
 
-def show_signature(front: Any, outer: Callable[..., Tensor], inner: Callable[..., Any], *without: str) -> None:
+def show_signature(front: Any, outer: Callable[..., Any], inner: Callable[..., Any], *without: str) -> None:
     """Sets the signature of `front`: the parameters of `outer`, and those of `inner`, to which `outer` passes the
-    rest."""
+    rest. It takes no others."""
     own = inspect.signature(outer, eval_str=True)
     known = [each for each in own.parameters.values() if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
     names = {*without, *[each.name for each in known]}
-    further = [each for each in inspect.signature(inner, eval_str=True).parameters.values() if each.name not in names]
+    inside = [each for each in inspect.signature(inner, eval_str=True).parameters.values() if each.name not in names]
+    further = [each for each in inside if each.kind is not each.VAR_KEYWORD]
     front.__signature__ = own.replace(parameters=sorted([*known, *further], key=lambda each: each.kind))
 
 

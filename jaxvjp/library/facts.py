@@ -47,6 +47,12 @@ for _name, _words in REMOVED.items():
 
 
 @public("function")
+def detach_(input: Tensor) -> Tensor:
+    """Cuts `input` off from its graph and makes it a leaf; RuntimeError for a view. Counterpart of `torch.detach_`."""
+    return input.detach_()
+
+
+@public("function")
 def is_inference(input: Tensor) -> bool:
     """Whether it was made in inference mode. Counterpart of `torch.is_inference`."""
     return input.is_inference()

@@ -9,7 +9,7 @@ from typing import Any
 from jaxvjp.ops import products
 from jaxvjp.ops.complex import view_as_real
 from jaxvjp.ops.contractions import einsum as einsum_row
-from jaxvjp.ops.contractions import spelt_out, subscripts
+from jaxvjp.ops.contractions import einsum_alone, spelt_out, subscripts
 from jaxvjp.ops.decompositions import linalg_lu_factor_ex
 from jaxvjp.ops.rearrangement import constant_pad_nd
 from jaxvjp.ops.solving import lstsq as lstsq_row
@@ -57,7 +57,8 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         seen = _as_view(operands[0], equation)
         if seen is not None:
             return seen
-    result: Tensor = apply(einsum_row, (tuple(operands),), (equation,))
+    row = einsum_row if len(operands) > 1 else einsum_alone
+    result: Tensor = apply(row, (tuple(operands),), (equation,))
     return result
 
 

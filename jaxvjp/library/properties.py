@@ -15,7 +15,7 @@ from jaxvjp.core.record.promotion import common_dtype
 from jaxvjp.library.factories import new_leaf
 from jaxvjp.ops.arguments import axes
 from jaxvjp.ops.logic import eq, isclose
-from jaxvjp.ops.statistics import slopes
+from jaxvjp.ops.statistics import slopes, slopes_at
 from jaxvjp.tensor.apply import apply
 from jaxvjp.tensor.conversion import converted_to
 from jaxvjp.tensor.published import public
@@ -265,6 +265,8 @@ def gradient(
     numbers = [each for each in given if not isinstance(each, Tensor)]
     exact = tuple(each if isinstance(each, complex) else float(each) for each in numbers)
     found: tuple[Tensor, ...] = apply(
-        slopes, (input, coordinates), (("dims", tuple(dims)), ("spacing", exact), edge_order)
+        slopes_at if coordinates else slopes,
+        (input, coordinates),
+        (("dims", tuple(dims)), ("spacing", exact), edge_order),
     )
     return found

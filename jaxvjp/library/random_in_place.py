@@ -74,6 +74,16 @@ def _in_place(
     return declare
 
 
+def _bounds(name: str, names: tuple[str, ...], bounds: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+    """By `names` the bounds, those by place and those by name: `from` is none that a parameter may have in Python."""
+    if len(bounds) > 2:
+        raise TypeError(f"{name}() takes from 0 to 2 positional arguments but {len(bounds)} were given")
+    for each in named:
+        if each not in ("from", "to"):
+            raise TypeError(f"{name}() got an unexpected keyword argument '{each}'\nIt takes from, to, generator.")
+    return dict(zip(names, bounds, strict=False)) | named
+
+
 def _floating(name: str, own: Dtype) -> None:
     if not own.is_floating_point:
         raise NotImplementedError(f"\"{name}\" not implemented for '{own.legacy}'")
@@ -83,7 +93,7 @@ def _floating(name: str, own: Dtype) -> None:
 def uniform_(source: Generator, count: int, own: Dtype, *bounds: float, **named: float) -> Array:
     part = float64 if own is complex128 else float32 if own.is_complex else own
     _floating("check_uniform_bounds", part)
-    given = {"from": 0.0, "to": 1.0, **dict(zip(("from", "to"), bounds, strict=False)), **named}
+    given = {"from": 0.0, "to": 1.0, **_bounds("uniform_", ("from", "to"), bounds, named)}
     low, high = given["from"], given["to"]
     if low > high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
@@ -149,8 +159,8 @@ def log_normal_(source: Generator, count: int, own: Dtype, mean: float = 1.0, st
 
 @_in_place("random_", "Integers from `from` on, below `to`; without them all that the dtype tells apart.")
 def random_(source: Generator, count: int, own: Dtype, *bounds: int, **named: Any) -> Array:
-    names = ("to",) if len(bounds) == 1 else ("from", "to")
-    given = dict(zip(names, bounds, strict=False)) | named
+    names = ("to",) if len(bounds) == 1 and "to" not in named else ("from", "to")
+    given = _bounds("random_", names, bounds, named)
     if given.get("to") is not None or given.get("from") is not None:
         return between(source, count, own, given.get("from", 0), given.get("to"))
     if own.is_complex:

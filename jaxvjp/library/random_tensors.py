@@ -10,14 +10,14 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from operator import index
-from typing import Any, overload
+from typing import Any, get_overloads, overload
 
 import ml_dtypes
 import numpy as np
 
 from jaxvjp.core.record.modes import staging
 from jaxvjp.core.record.record import record
-from jaxvjp.library.factories import drawn_by, laid, like, new_leaf, nothing, sizes
+from jaxvjp.library.factories import drawn_by, laid, like, new_leaf, nothing, show_signature, sizes
 from jaxvjp.library.generator import Generator, default_generator
 from jaxvjp.ops.identity import unaffected
 from jaxvjp.ops.layouts import preserve_format
@@ -125,6 +125,7 @@ def _floats(
         filled: Tensor = getattr(out, IN_PLACE[name])(generator=generator)
         return filled
 
+    show_signature(create, create, create)
     create.__name__ = create.__qualname__ = name
     create.__doc__ = f"{summary}\n\nFor one seed the numbers are torch's. Counterpart of `torch.{name}`."
     return public("function", name)(create)
@@ -146,19 +147,9 @@ rand_like, randn_like = like(rand, random=True), like(randn, random=True)
 
 
 @overload
-def randint(
-    high: int, size: Sequence[int], *, generator: Generator | None = None, dtype: Dtype | None = None, **named: Any
-) -> Tensor: ...
+def randint(high: int, size: Sequence[int], *, dtype: Dtype | None = None, **named: Any) -> Tensor: ...
 @overload
-def randint(
-    low: int,
-    high: int,
-    size: Sequence[int],
-    *,
-    generator: Generator | None = None,
-    dtype: Dtype | None = None,
-    **named: Any,
-) -> Tensor: ...
+def randint(low: int, high: int, size: Sequence[int], *, dtype: Dtype | None = None, **named: Any) -> Tensor: ...
 @public("function")
 def randint(*bounds: Any, generator: Generator | None = None, dtype: Dtype | None = None, **named: Any) -> Tensor:
     """Random integers from `low` (0) on, below `high`: `randint(low, high, size)`. Counterpart of `torch.randint`."""
@@ -166,11 +157,14 @@ def randint(*bounds: Any, generator: Generator | None = None, dtype: Dtype | Non
     names = ("high", "size") if alone else None
     given = dict(zip(names or ("low", "high", "size"), bounds, strict=False)) | named
     low, high, size = given.pop("low", 0), given.pop("high"), given.pop("size")
-    return _integers(
-        int(low), int(high), sizes("randint", (size,)), generator, taken("randint", dtype) or int64, **given
-    )
+    own = taken("randint", dtype) or int64
+    return _integers(int(low), int(high), sizes("randint", (size,)), own, generator=generator, **given)
 
 
+@overload
+def randint_like(input: Tensor, high: int, *, dtype: Dtype | None = None, **named: Any) -> Tensor: ...
+@overload
+def randint_like(input: Tensor, low: int, high: int, *, dtype: Dtype | None = None, **named: Any) -> Tensor: ...
 @public("function")
 def randint_like(input: Tensor, *bounds: Any, dtype: Dtype | None = None, **named: Any) -> Tensor:
     """As `randint(low, high)`, with the shape and dtype of `input`. Counterpart of `torch.randint_like`."""
@@ -183,7 +177,6 @@ def randint_like(input: Tensor, *bounds: Any, dtype: Dtype | None = None, **name
         low,
         high,
         tuple(input.shape),
-        given.pop("generator", None),
         taken("randint_like", dtype) or input.dtype,
         **given,
         **drawn_by(input, form),
@@ -195,8 +188,9 @@ def _integers(
     low: int,
     high: int,
     shape: tuple[int, ...],
-    generator: Generator | None,
     own: Dtype,
+    *,
+    generator: Generator | None = None,
     out: Tensor | None = None,
     layout: Any = None,
     device: Any = None,
@@ -209,6 +203,10 @@ def _integers(
         return between(source, count, own, low, high)
 
     return drawn_leaf(draw, shape, own, generator, device, requires_grad, out, strides)
+
+
+for _form in [*get_overloads(randint), *get_overloads(randint_like)]:
+    show_signature(_form, _form, _integers, "low", "high", "shape", "own", "strides")
 
 
 DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
@@ -296,7 +294,10 @@ def normal(
     generator: Generator | None = None,
     out: Tensor | None = None,
     dtype: Dtype | None = None,
-    **named: Any,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Tensor:
     """Normal random numbers: `normal(mean, std)` of tensors, elementwise, or `normal(0.0, 1.0, (2, 3))`.
 
@@ -313,7 +314,7 @@ def normal(
         own = taken("normal", dtype) or get_default_dtype()
         shape = sizes("normal", (size,))
         return drawn_leaf(
-            lambda source, n: source.__normal__(n, own, mean, std), shape, own, generator, out=out, **named
+            lambda source, n: source.__normal__(n, own, mean, std), shape, own, generator, device, requires_grad, out
         )
     check: Any = broadcast
     shape = tensors[0].shape

@@ -29,7 +29,7 @@ from jaxvjp.ops.layouts import (
 from jaxvjp.ops.op import Aval, Op
 from jaxvjp.ops.reduction import expandable, sum_to
 from jaxvjp.ops.strided import strided
-from jaxvjp.ops.view import function_view, squeeze, t, transpose, unsqueeze
+from jaxvjp.ops.view import function_view, placed, squeeze, t, transpose, unsqueeze
 from jaxvjp.tensor.apply import apply
 from jaxvjp.tensor.batches import Batch
 from jaxvjp.tensor.duals import DualStep
@@ -146,7 +146,7 @@ def as_strided_scatter(
             f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
             f"{list(step.static[0])}"
         )
-    node = step.write(input.__differentiable_contents__(input.__node__), src.__node__)
+    node = step.put(input.__differentiable_contents__(input.__node__), src.__node__, placed)
     for own in input.__view_path__:
         node = own.read(node)
     return wrap(node)

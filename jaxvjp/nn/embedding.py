@@ -91,6 +91,16 @@ def _check_rows(name: str, weight: Tensor, numbers: Tensor, briefly: bool = Fals
     inspect(numbers.__node__, check)
 
 
+@public("function")
+def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
+    """Scales those rows of `input` that `indices` names down to the norm `max_norm`, in place.
+
+    Counterpart of `torch.embedding_renorm_`.
+    """
+    _renormalize(input, indices, max_norm, norm_type)
+    return input
+
+
 def _renormalize(weight: Tensor, numbers: Tensor, max_norm: float, norm_type: float) -> None:
     with tracking(False), Tangents(False):
         apply_in_place(tables.renormalized, weight, (numbers,), (float(max_norm), float(norm_type)))

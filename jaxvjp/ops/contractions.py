@@ -178,6 +178,10 @@ def einsum(operands: Tensors, equation: Text = ""):
     return jnp.einsum(*arguments, wanted, precision=precision()).astype(counted if widened else common)
 
 
+einsum_alone = op(name="einsum.alone", public="", grad_fn="SumBackward1")(einsum.function)
+"""`einsum` of one operand, of which torch saves nothing."""
+
+
 def _chain(tensors):
     """The tensors of `multi_dot`, of which the first may be a row and the last a column."""
     if len(tensors) < 2:

@@ -155,7 +155,15 @@ def _fractional(array):
     return array if jnp.issubdtype(array.dtype, jnp.inexact) else array.astype("float32")
 
 
-@op(aliases="function.trapz", grad_fn="DivBackward0", public="function", out=False, rounds_once=True, numbers=OPMATH)
+def _at_points(row, operands, static):
+    """Between points torch multiplies by their distances, which it saves."""
+    return (row if operands[1] is None else AT_POINTS[row.name]), operands, static
+
+
+TRAPEZOIDS = {"public": "function", "out": False, "rounds_once": True, "numbers": OPMATH, "rewrite": _at_points}
+
+
+@op(aliases="function.trapz", grad_fn="MulBackward1", **TRAPEZOIDS)
 def trapezoid(y, x=None, *, dx: Scalar = None, dim: Index = -1):
     """The integral along `dim` by the trapezoidal rule, over points `x` or at a distance of `dx`."""
     dx = _distance("trapezoid", x, dx)
@@ -169,7 +177,7 @@ def trapezoid(y, x=None, *, dx: Scalar = None, dim: Index = -1):
     return (sum_.function(y, dim).astype(ends.dtype) - ends / 2) * dx.astype(ends.dtype)
 
 
-@op(grad_fn="CumsumBackward0", public="function", out=False, rounds_once=True, numbers=OPMATH)
+@op(grad_fn="CumsumBackward0", **TRAPEZOIDS)
 def cumulative_trapezoid(y, x=None, *, dx: Scalar = None, dim: Index = -1):
     """The integral up to each place along `dim` by the trapezoidal rule."""
     dx = _distance("cumulative_trapezoid", x, dx)
@@ -178,6 +186,11 @@ def cumulative_trapezoid(y, x=None, *, dx: Scalar = None, dim: Index = -1):
     strips, dim = _strips(y, x, dx, dim)
     return jnp.cumsum(strips, dim)
 
+
+AT_COLUMNS = {**TRAPEZOIDS, "public": "", "rewrite": None, "grad_fn": "DivBackward1", "saves": "residuals"}
+AT_POINTS = {
+    row.name: op(name=f"{row.name}.points", **AT_COLUMNS)(row.function) for row in (trapezoid, cumulative_trapezoid)
+}
 
 # Softmax.
 

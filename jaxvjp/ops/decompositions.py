@@ -47,10 +47,13 @@ def linalg_det(A):
     return jnp.linalg.det(A) if A.shape[-1] else jnp.ones(A.shape[:-2], A.dtype)
 
 
-@op(aliases="slogdet", saves="A", returns=("sign", "logabsdet"))
+@op(saves="A", returns=("sign", "logabsdet"))
 def linalg_slogdet(A):
     """The sign of the determinant, of a complex one its phase, and the logarithm of its magnitude."""
     return tuple(jnp.linalg.slogdet(square(floating(A, "linalg.slogdet"), "linalg.slogdet")))
+
+
+op(name="slogdet", saves="A", returns=("sign", "logabsdet"), grad_fn=linalg_slogdet.grad_fn)(linalg_slogdet.function)
 
 
 @op(saves="input", grad_fn="WhereBackward0", out=False)

@@ -153,7 +153,11 @@ def cartesian_prod(tensors: Spread = ()):
     return jnp.stack([each.reshape(-1) for each in grids], 1)
 
 
-@op(public="function", grad_fn="StackBackward0", out=False)
+def _of_none(row, operands, static):
+    return (row if static[0] else no_combinations), operands, static
+
+
+@op(public="function", grad_fn="StackBackward0", out=False, saves="residuals", rewrite=_of_none)
 def combinations(input, r: Index = 2, with_replacement: Flag = False):
     """Every choice of `r` elements of a vector, in its order, a row each."""
     if input.ndim != 1:
@@ -165,6 +169,9 @@ def combinations(input, r: Index = 2, with_replacement: Flag = False):
     choose = combinations_with_replacement if with_replacement else combinations_of
     chosen = np.array(list(choose(range(input.size), r)), np.int64).reshape(-1, r)
     return input[chosen]
+
+
+no_combinations = op(name="combinations.none", public="", differentiable=False)(combinations.function)
 
 
 @op(public="function")

@@ -122,13 +122,17 @@ def frexp(input):
     return jnp.where(jnp.isfinite(jax.lax.stop_gradient(input)), mantissa, input), exponent.astype("int32")
 
 
-@op(public="", grad_fn="StackBackward0")
+@op(public="", grad_fn="CatBackward0")
 def slopes(input, coordinates: Tensors, dims: Exact, spacing: Exact, edge_order: Index):
     """The slope along each of `dims` of a function sampled at `coordinates`, or at distances of `spacing`."""
     return tuple(
         _slope(input, wrap(dim, input.ndim), coordinates[place] if coordinates else spacing[1][place], edge_order)
         for place, dim in enumerate(dims[1])
     )
+
+
+slopes_at = op(name="slopes.at", public="", grad_fn="CatBackward0", saves="residuals")(slopes.function)
+"""`slopes` at coordinates, whose distances torch saves."""
 
 
 def _slope(values, dim, where, edge_order):

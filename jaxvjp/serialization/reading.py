@@ -44,6 +44,10 @@ TWO_WAYS = (
     f"only if you trust the source of the checkpoint\033[0m. \n\t(1) {SINCE}\n\t(2) Alternatively, to load with "
     "`weights_only=True` please check the recommended steps in the following error message.\n\tWeightsUnpickler error: "
 )
+MORE = (
+    "\n\nCheck the documentation of torch.load to learn more about types accepted by default with weights_only "
+    "https://pytorch.org/docs/stable/generated/torch.load.html."
+)
 NO_ARCHIVE = (
     "PytorchStreamReader failed reading zip archive: {}. If you are seeing this error, there is a high likelihood that "
     "your checkpoint file is corrupted. This can happen if the checkpoint was not saved properly, was transferred "
@@ -362,7 +366,7 @@ def _unpickled(source: Any, persistent: Any, module: Any, restricted: bool, furt
     except pickle.UnpicklingError as error:
         unknown = re.search("was not an allowed global by default", str(error))
         told = TWO_WAYS if unknown else f"Weights only load failed. {SINCE}\nWeightsUnpickler error: "
-        raise pickle.UnpicklingError(told + str(error)) from None
+        raise pickle.UnpicklingError(told + str(error) + MORE) from None
 
 
 def _place(wish: Any, data: bytes, location: str) -> Any:

@@ -33,6 +33,13 @@ IN_PYTHON = frozenset(
 """What torch has in Python as well: there Python itself checks the arguments, and so it does here."""
 
 
+SEVERAL_FORMS = {
+    **dict.fromkeys(["rand", "randn"], ((1, 7), (2, 9))),
+    **dict.fromkeys(["eye", "randperm"], ((1, 7), (2, 8))),
+    **dict.fromkeys(["rand_like", "randn_like", "randint_like", "bernoulli"], ((1, 6), (2, 7))),
+    **{f"{name}_window": ((1, 6), (2, 7)) for name in ("bartlett", "blackman", "hamming", "hann", "kaiser")},
+}
+"""The numbers of arguments of torch's overloads (`Op.arities`), where a function here is one for several."""
 SEVERAL = frozenset([list, tuple])
 
 
@@ -130,7 +137,12 @@ def _of_form(shown: Collection[inspect.Parameter], name: str, method: bool) -> I
         return
     for parameters in product(*[_parameters(each) for each in shown if each.kind is not each.VAR_KEYWORD]):
         row: Any = SimpleNamespace(
-            torch_name=name, parameters=parameters, arities=None, out=False, roles=(), statics=parameters
+            torch_name=name,
+            parameters=parameters,
+            out=False,
+            roles=(),
+            statics=parameters,
+            arities=SEVERAL_FORMS.get(name),
         )
         signature = Signature(row, name, method)
         signature.spreads = any(each.kind is each.VAR_POSITIONAL for each in shown)

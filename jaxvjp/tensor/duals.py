@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from jaxvjp.core.derive.between import between, severed
-from jaxvjp.core.derive.transforms import pushforward, sources_of_duals
+from jaxvjp.core.derive.transforms import pushforward
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import outside_inference, tangents_stop, transforming
 from jaxvjp.core.record.record import constant, record
@@ -198,28 +198,29 @@ class Duals:
         """The tangent of each node; None for one that depends on no dual tensor."""
         if all(node in self.tangents for node in nodes):
             return [self.tangents[node] for node in nodes]
-        found = self.linear(nodes)(self.tangents)
+        found = self.linear(nodes, True)(self.tangents)
         known_now = {node: tangent for node, tangent in zip(nodes, found, strict=True) if tangent is not None}
         self.tangents.update(known_now)
         self.primals.update(known_now.values())
         return found
 
-    def linear(self, nodes: Sequence[Node]) -> Callable[[dict[Node, Node]], list[Node | None]]:
-        """The function from the tangents of the duals made so far to those of `nodes`, as `tangents_of` gives them."""
+    def linear(self, nodes: Sequence[Node], zeros: bool = False) -> Callable[[dict[Node, Node]], list[Node | None]]:
+        """The function from the tangents of the duals made so far to those of `nodes`, as `tangents_of` gives them;
+        `zeros` is that of `jvp`."""
         starts, steps = set(self.tangents), []
         for node in between(nodes, starts, self.edges):
             if node.python is not None:
                 if node not in starts:
                     ends = [each for each in node.python.outputs if each is not None]
-                    steps.append((ends, self._through(node.python, starts)))
+                    steps.append((ends, self._through(node.python, starts, zeros)))
                     starts.update(ends)
                 continue
             # The user may differentiate a tangent with respect to this node, so it becomes an operand, too.
             if severed(node) or (node.requires_grad and (node.is_leaf or node.held)):
-                steps.append(([node], pushforward([node], starts, self.edges, FORWARD, sources_of_duals)))
+                steps.append(([node], pushforward([node], starts, self.edges, FORWARD, zeros)))
                 starts.add(node)
         ends = [node for node in nodes if node not in starts]  # any other has the tangent that it was given
-        steps.append((ends, pushforward(ends, starts, self.edges, FORWARD, sources_of_duals)))
+        steps.append((ends, pushforward(ends, starts, self.edges, FORWARD, zeros)))
 
         def push(tangents: dict[Node, Node]) -> list[Node | None]:
             reached = dict(tangents)
@@ -230,11 +231,13 @@ class Duals:
 
         return push
 
-    def _through(self, python: PythonBackward, starts: set[Node]) -> Callable[[dict[Node, Node]], list[Node | None]]:
+    def _through(
+        self, python: PythonBackward, starts: set[Node], zeros: bool
+    ) -> Callable[[dict[Node, Node]], list[Node | None]]:
         """The linear function from the tangents of `starts` to those of a custom Function's outputs, by its own
         `jvp`."""
         operands = [each for each in python.operands if each is not None and each not in starts]
-        push = pushforward(operands, set(starts), self.edges, FORWARD, sources_of_duals)
+        push = pushforward(operands, set(starts), self.edges, FORWARD, zeros)
 
         def step(tangents: dict[Node, Node]) -> list[Node | None]:
             known = {**tangents, **dict(zip(operands, push(tangents), strict=True))}

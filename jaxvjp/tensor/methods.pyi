@@ -983,7 +983,7 @@ class Methods(Stored):
         """As `empty`, with the dtype and device of this tensor. Counterpart of `torch.Tensor.new_empty`."""
     @overload
     def new_empty(self, *size: builtins.int, dtype: dtype | None = None, device: Any = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
-    def new_empty_strided(self, size: Sequence[builtins.int], stride: Sequence[builtins.int], *, dtype: dtype | None = None, device: Any = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None, **named: Any) -> Tensor:
+    def new_empty_strided(self, size: Sequence[builtins.int], stride: Sequence[builtins.int], *, dtype: dtype | None = None, device: Any = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
         """As `empty_strided`, with the dtype and device of this tensor. Counterpart of `torch.Tensor.new_empty_strided`."""
     def new_full(self, size: Sequence[builtins.int], fill_value: complex | Tensor, *, dtype: dtype | None = None, device: Any = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
         """As `full`, with the dtype and device of this tensor. Counterpart of `torch.Tensor.new_full`."""
@@ -992,7 +992,7 @@ class Methods(Stored):
         """As `ones`, with the dtype and device of this tensor. Counterpart of `torch.Tensor.new_ones`."""
     @overload
     def new_ones(self, *size: builtins.int, dtype: dtype | None = None, device: Any = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
-    def new_tensor(self, data: Any, *, dtype: dtype | None = None, **named: Any) -> Tensor:
+    def new_tensor(self, data: Any, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
         """A leaf with a copy of `data`, with the dtype of this tensor. Counterpart of `torch.Tensor.new_tensor`."""
     @overload
     def new_zeros(self, size: builtins.int | Sequence[builtins.int], *, dtype: dtype | None = None, device: Any = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
@@ -1186,7 +1186,7 @@ class Methods(Stored):
         """In place: The hyperbolic sine."""
     def slice_scatter(self, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1) -> Tensor:
         """`input` with a slice of one dimension replaced by `src`."""
-    def slogdet(self) -> return_types.linalg_slogdet:
+    def slogdet(self) -> return_types.slogdet:
         """The sign of the determinant, of a complex one its phase, and the logarithm of its magnitude."""
     def softmax(self, dim: builtins.int, dtype: dtype | None = None) -> Tensor:
         """`exp(input)`, scaled to a sum of 1 over `dim`."""

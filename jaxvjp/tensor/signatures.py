@@ -106,7 +106,7 @@ class Signature:
         shape = (len(arguments), *named)
         plan = self.plans.get(shape)
         if plan is None:
-            plan = self.plans[shape] = self._plan(len(arguments), named)
+            plan = self.plans[shape] = self._plan(arguments, named)
         operands: list[Any] = []
         static: list[Any] = []
         for parameter, source in plan:
@@ -121,11 +121,12 @@ class Signature:
             raise TypeError(invalid([self], arguments, named))
         return tuple(operands), tuple(static)
 
-    def _plan(self, count: int, named: dict[str, Any]) -> list[tuple[Parameter, int | str | None]]:
-        """Where each of the row's parameters comes from: a place among `count` arguments, a name, None for its default.
+    def _plan(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> list[tuple[Parameter, int | str | None]]:
+        """Where each of the row's parameters comes from: a place among the arguments, a name, None for its default.
 
-        TypeError, in torch's words, if that number of arguments and these names do not fit.
+        TypeError, in torch's words, if that number of arguments and these names do not fit; of what is given first.
         """
+        count = len(arguments)
         if count > self.positional:
             raise TypeError(self._too_many(count - self.own))
         sources: dict[str, int | str | None] = {}
@@ -139,12 +140,18 @@ class Signature:
                 used += 1
                 sources[name] = known
             elif parameter.default is REQUIRED:
+                self._check_given(arguments)
                 raise TypeError(self._missing(place))
             else:
                 sources[name] = None
         if used < len(named):
+            self._check_given(arguments)
             raise TypeError(self._unexpected(count, named))
         return [(each, sources[each.name]) for each in self.declared]
+
+    def _check_given(self, arguments: tuple[Any, ...]) -> None:
+        for place in range(self.own, len(arguments)):
+            self._checked(self.parameters[place], arguments[place], place + 1 - self.own)
 
     def _checked(self, parameter: Parameter, value: Any, position: int | None) -> Any:
         """`value` as converted for the parameter; TypeError if it does not fit."""

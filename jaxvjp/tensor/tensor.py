@@ -438,7 +438,11 @@ class Tensor(Methods):
 
     @Shadowed
     def value(self) -> jax.Array:
-        """The value as a `jax.Array`."""
+        """The value.
+
+        Returns a `jax.Array` of the tensor's shape and dtype. No counterpart in torch: an attribute of that name of
+        one's own hides it. Underneath: the recorded program is computed, by `jax.jit`.
+        """
         return self.__value__
 
     def __numbers__(self) -> np.ndarray[Any, Any]:

@@ -100,3 +100,62 @@ def test_an_input_that_is_named_twice_gets_one_tensor(create_graph):
         return first is again, first is other, first, other, again, unused[0] is unused[3], unused[1:3]
 
     agree(program)
+
+
+P = "torch.tensor([0.0, 1.0, 3.0])"
+COMPOSED = (
+    f"torch.trapezoid(x, {P}); torch.trapezoid({P}, x[0]); torch.trapezoid(x, x); torch.trapezoid(x, {P}[:2], dim=0); "
+    f"torch.trapezoid(y=x, x={P}); torch.cumulative_trapezoid(x); torch.cumulative_trapezoid(x, dx=0.5); "
+    f"torch.cumulative_trapezoid(x, {P}); torch.cumulative_trapezoid({P}, x[0]); "
+    "torch.combinations(x[0]); torch.combinations(x[0], 1); torch.combinations(x[0], 0); torch.combinations(x[0], 4); "
+    "torch.combinations(x[0], 3, with_replacement=True); torch.cartesian_prod(x[0], x[1]); "
+    f"torch.gradient(x)[0]; torch.gradient(x, spacing=0.5)[1]; torch.gradient(x, spacing=({P}[:2], {P}))[0]; "
+    f"torch.gradient(x[0], spacing=({P},), edge_order=2)[0]; "
+    "torch.einsum('ij->i', x); torch.einsum('ij->', x); torch.einsum('ii->i', x[:, :2]); torch.einsum('ii', x[:, :2]); "
+    "torch.einsum('ij,ij->i', x, x); torch.einsum('ij,k->ik', x, torch.ones(2))"
+)
+
+
+@pytest.mark.parametrize("name", COMPOSED.split("; "))
+def test_a_second_backward_through_what_torch_composes(name):
+    def program(torch):
+        x = leaf(torch)
+        y = eval(name, {"torch": torch, "x": x})
+        told = [y.requires_grad, type(y.grad_fn).__name__]
+        for _ in range(2):
+            try:
+                y.sum().backward()
+            except RuntimeError as error:
+                told.append(str(error).splitlines()[0])
+        return told, x.grad
+
+    agree(program)
+
+
+def test_a_second_backward_through_what_is_put_into_a_copy():
+    def program(torch):
+        told = []
+        for given in (lambda x: (x, torch.ones(2)), lambda x: (torch.ones(4), x[0, :2]), lambda x: (x * 2, x[1, 1:])):
+            x = leaf(torch)
+            y = torch.as_strided_scatter(*given(x), (2,), (1,), 1).sum()
+            y.backward()
+            y.backward()
+            told.append(y.detach())
+        return told
+
+    agree(program)
+
+
+def test_what_was_saved_is_not_what_was_given():
+    """torch saves the distances of the points and the sums of neighbours, so both operands may be written."""
+
+    def program(torch):
+        y, points = leaf(torch) * 1, torch.tensor([0.0, 1.0, 3.0])
+        area = torch.trapezoid(y, points)
+        area.mul_(2)
+        points.add_(1)
+        pairs = torch.combinations(y[0])
+        y.add_(1)
+        return torch.autograd.grad(area.sum(), y, retain_graph=True)[0], pairs.sum().backward()
+
+    agree(program)

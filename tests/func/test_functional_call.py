@@ -84,13 +84,10 @@ def no_dicts(torch):
 test_agrees_with_torch = agreement_of(programs_of(globals(), affine), rtol=5e-6, atol=2e-6)
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "expected"),
-    [("missing", 1.0, AttributeError), ("inner.missing", 1.0, AttributeError), ("none.weight", 1.0, AttributeError)],
-)
-def test_functional_call_says_what_is_missing(name, value, expected):
-    with pytest.raises(expected, match="has no attribute"):
-        jaxvjp.func.functional_call(affine(jaxvjp), {name: jaxvjp.tensor(value)}, jaxvjp.ones(3))
+@pytest.mark.parametrize("name", ["none.weight", "none.inner.weight"])
+def test_functional_call_says_what_is_missing(name):
+    with pytest.raises(AttributeError, match="has no attribute `none`"):
+        jaxvjp.func.functional_call(affine(jaxvjp), {name: jaxvjp.tensor(1.0)}, jaxvjp.ones(3))
 
 
 def test_functional_call_replaces_tensors_only():

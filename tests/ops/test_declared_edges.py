@@ -101,3 +101,16 @@ def test_bags_whose_offsets_decrease():
         return torch.nn.functional.embedding_bag(torch.arange(5), table, torch.tensor([0, 4, 2]), mode="sum").shape
 
     assert Outcome(program, jaxvjp).value == [3, 1]
+
+
+def test_the_slope_of_a_magnitude():
+    def program(torch):
+        size, angle = torch.tensor([0.0, -2.0, 3.0], requires_grad=True), torch.full((3,), 0.5)
+        _, forward = torch.func.jvp(lambda size: torch.polar(size, angle).real, (size,), (torch.ones(3),))
+        torch.polar(size, angle).real.sum().backward()
+        return forward.tolist(), size.grad.tolist()
+
+    (torch_s_forward, torch_s), (forward, given) = both(program)
+    slope = pytest.approx(0.8775826)
+    assert torch_s_forward == forward == given == [slope] * 3
+    assert torch_s == [0.0, pytest.approx(-0.8775826), slope]

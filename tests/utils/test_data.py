@@ -361,7 +361,7 @@ def test_an_error_of_a_worker_shows_where_it_was(workers):
         def __getitem__(self, index):
             raise KeyError("gone")
 
-    with pytest.raises(KeyError, match=r"in DataLoader worker process 0.*Original Traceback.*gone"):
+    with pytest.raises(KeyError, match=r"(?s)in DataLoader worker process 0.*Original Traceback.*gone"):
         list(DataLoader(Broken(), num_workers=1))
     gc.collect()
     assert not workers()

@@ -9,10 +9,12 @@ where it is another than JAX's a column of the op's row says so (`slopes`). A ne
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.core.run.expansion import Expansion
+from jaxvjp.core.run.program import PROGRAM_CACHE, Program
 from jaxvjp.ops.abstract_values import Aval
 from jaxvjp.ops.op import Op
 
@@ -39,8 +41,26 @@ def grouped(
 def reads(operation: Op, static: tuple[Any, ...], avals: Sequence[Aval]) -> tuple[Positions, ...]:
     """For each array of the tuple that `operation` returns: the numbers of the operands that it depends on."""
     made = Expansion(avals)
-    operands = [-1 - each for each in range(len(avals))]
-    results = made.opened(operation, static, operands)
+    return _reads_in(made, made.opened(operation, static, [-1 - each for each in range(len(avals))]))
+
+
+@lru_cache(maxsize=PROGRAM_CACHE)
+def reads_of_program(program: Program) -> tuple[Positions, ...]:
+    """For each output of a program: the numbers of the arguments that it depends on."""
+    made = Expansion(program.arguments)
+    return _reads_in(made, made.open(program, [-1 - each for each in range(len(program.arguments))]))
+
+
+def through(read: Iterable[Positions], given: Sequence[frozenset[int]]) -> list[frozenset[int]]:
+    """What results depend on that are made of operands which depend on what is `given` for each: `read` has the
+    positions of those operands."""
+    return [
+        frozenset([at if each >= 0 or at < 0 else ~at for each in own for at in given[each if each >= 0 else ~each]])
+        for own in read
+    ]
+
+
+def _reads_in(made: Expansion, results: Any) -> tuple[Positions, ...]:
     found: list[Any] = []  # for each equation a set of numbers, or a list of them for a tuple
 
     def of(place: int) -> Any:

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxvjp.core.derive.between import Onward, between, leads_on, refuse_python_steps, severed
-from jaxvjp.core.derive.dependences import Positions, grouped, reads
+from jaxvjp.core.derive.dependences import Positions, grouped, reads, reads_of_program, through
 from jaxvjp.core.derive.vjp import function_of
 from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.core.record.modes import grad_mode, tracking, transforming
@@ -33,12 +33,31 @@ def _mapped(function: Callable[[Any], Any], arguments: Any, chunk: int | None) -
 
 
 @op(saves="residuals", public="")
-def jvp(*operands: Any, program: Program, wrt: Positions) -> tuple[Any, ...]:
-    """The tangents of the outputs of `program`. The operands are its arguments, then a tangent for each of `wrt`."""
+def jvp(*operands: Any, program: Program, wrt: Positions, zeros: bool) -> tuple[Any, ...]:
+    """The tangents of the outputs of `program`. The operands are its arguments, then a tangent for each of `wrt`.
+
+    With `zeros` the tangent of what has none is 0 in torch, and those that it goes into depend on what it is multiplied
+    by: that of `x * 3` is `3 * tangent + x * 0`. It is so for dual tensors.
+    """
     arguments, tangents = operands[: len(program.arguments)], operands[len(program.arguments) :]
     primal, primals = function_of(program, arguments, wrt)
     _, pushed = jax.jvp(primal, tuple(primals), tangents)
     return tuple(pushed)
+
+
+def _with_zeros(static: Any, found: Sequence[frozenset[int]], given: Sequence[frozenset[int]]) -> list[frozenset[int]]:
+    program, wrt, zeros = static
+    count = len(program.arguments)
+    moved = tuple([at for at, each in enumerate(program.arguments) if each.dtype.differentiable])
+    if not zeros or wrt == moved:
+        return list(found)
+    read = sources(jvp, (program, moved, False), (*program.arguments, *[program.arguments[at] for at in moved]))
+    reached = [not {*wrt}.isdisjoint(each) for each in reads_of_program(program)]
+    primals = [tuple([at for at in each if at < count and goes]) for each, goes in zip(read, reached, strict=True)]
+    return [own | also for own, also in zip(found, through(primals, given), strict=True)]
+
+
+jvp.depends = _with_zeros
 
 
 @op(saves="residuals", public="")
@@ -58,22 +77,24 @@ def vmap(*arguments: Any, program: Program, in_axes: Axes, out_axes: Positions, 
     return tuple(jnp.moveaxis(each, 0, axis) for each, axis in zip(results, out_axes, strict=True))
 
 
+vmap.depends = lambda static, _, given: through(reads_of_program(static[0]), given)
+
+
 def transformed(
     operation: Op,
     static: tuple[Any, ...],
     operands: Sequence[Node | Number],
     avals: tuple[Aval, ...],
-    sources_of: Callable[..., tuple[Positions, ...]] | None = None,
 ) -> list[Node]:
     """A node for each array that `operation`, a transform, returns. `avals` are theirs. Each node has edges to just
-    those operands that it depends on (`sources_of`)."""
+    those operands that it depends on."""
     inputs = tuple(operands)
     tracked = {each for each in inputs if isinstance(each, Node) and grad_mode().enabled and leads_on(each)}
     if not tracked:
         return items(Node(operation, static, inputs, avals))
     results: dict[int, Node] = {}
-    sources = (sources_of or _sources)(operation, static, tuple([each.aval for each in operands]))
-    depends = [read if avals[at].dtype.differentiable else () for at, read in enumerate(sources)]
+    read = sources(operation, static, tuple([each.aval for each in operands]))
+    depends = [each if avals[at].dtype.differentiable else () for at, each in enumerate(read)]
     groups = grouped(range(len(avals)), depends, inputs, tracked.__contains__)
     for (edges, required), positions in groups.items():
         node = Node(operation, static, inputs, avals, requires_grad=required)
@@ -84,20 +105,8 @@ def transformed(
 
 
 @lru_cache(maxsize=PROGRAM_CACHE)
-def _sources(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) -> tuple[Positions, ...]:
+def sources(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) -> tuple[Positions, ...]:
     return reads(operation, static, avals)
-
-
-@lru_cache(maxsize=PROGRAM_CACHE)
-def sources_of_duals(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) -> tuple[Positions, ...]:
-    """What tangents of dual tensors depend on in torch, which takes 0 for the tangent of what has none: that of `x * 3`
-    is `3 * tangent + x * 0`."""
-    count = len(static[0].arguments)
-    moved = tuple([each for each in range(count) if avals[each].dtype.differentiable])
-    more = _sources(operation, (static[0], moved), (*avals[:count], *[avals[each] for each in moved]))
-    primals = [[each for each in read if each < count] for read in more]
-    sources = zip(_sources(operation, static, avals), primals, strict=True)
-    return tuple([tuple(sorted({*own, *also})) for own, also in sources])
 
 
 def pushforward(
@@ -105,7 +114,7 @@ def pushforward(
     starts: Collection[Node],
     onward: Onward,
     what: str,
-    sources_of: Callable[..., tuple[Positions, ...]] | None = None,
+    zeros: bool = False,
 ) -> Callable[[Mapping[Node, Node]], list[Node | None]]:
     """The function from tangents of `starts` to tangents of `outputs`; None for an output that depends on no start.
 
@@ -128,7 +137,8 @@ def pushforward(
     def push(tangents: Mapping[Node, Node]) -> list[Node | None]:
         given = [tangents[each] for each in differentiated.values()]
         with tracking(grad_mode().enabled and tracked):
-            pushed = iter(transformed(jvp, (program, tuple(differentiated)), [*arguments, *given], avals, sources_of))
+            static = (program, tuple(differentiated), zeros)
+            pushed = iter(transformed(jvp, static, [*arguments, *given], avals))
         return [next(pushed) if each else None for each in depends]
 
     return push

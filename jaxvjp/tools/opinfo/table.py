@@ -153,6 +153,8 @@ EDGES = (
     "XLA's exponential of a float32 is finite before it is rounded, and so in one program with `x.exp()` the "
     "difference `x.exp() - x` is minus infinity at infinity; torch's is NaN.",
     "The gradient of a norm of order 0 is zeros; torch's is None.",
+    "The slope of `polar` in the magnitude is that of forward mode, in torch as well; torch's backward pass has 0 for "
+    "a magnitude of 0, and the opposite sign for a negative one.",
     "Derivatives of `x ** y` at x = 0, for y a tensor with 0 or 1, are those of the numbers 0 and 1: 0. torch's are "
     "NaN from the second order on for y = 0, and from the third for y = 1.",
     "If several elements of the source go to one place and are not added up (`x[i] = y`, `index_put`, `put`, "

@@ -1,13 +1,16 @@
 """Runs a script's file as the main program; errors of jaxvjp that it catches have torch's text.
 
-jaxvjp's errors have torch's sentence as their first line, and then advice. A script that prints a caught error would
-print the advice, too. So `except` moves it to the exception's notes, which a traceback still shows.
+Most of jaxvjp's errors have torch's sentence as their first line, and then advice. A script that prints a caught error
+would print the advice, too. So `except` moves it to the exception's notes, which a traceback still shows. Where torch's
+own text has several lines, all stay.
 """
 
 from __future__ import annotations
 
 import ast
+import logging
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +22,20 @@ from typing import Any
 SPAWNED = "jaxvjp.tools.scripts.spawned"
 SCRIPT = "JAXVJP_SCRIPT"
 """The environment variable by which `spawned` finds the script."""
+OF_TORCH = re.compile(
+    r"\s|[\w.()]+:|(unparametrized|returned) \w+:|Original Traceback|This typically happens|WeightsUnpickler error"
+)
+"""How second lines begin that are torch's; advice is a sentence of its own."""
+
+
+def quiet_jax() -> None:
+    """Has JAX log warnings only, unless somebody chose another level: a script that logs all means its own lines.
+
+    For processes that were started to run a script: this lasts until they end, where JAX still logs.
+    """
+    for each in map(logging.getLogger, ("jax", "jaxlib")):
+        if each.level == logging.NOTSET:
+            each.setLevel(logging.WARNING)
 
 
 @contextmanager
@@ -42,6 +59,7 @@ def started_as(script: Path, arguments: Sequence[str] = ()) -> Iterator[None]:
 
 def run_as_main(path: str) -> dict[str, Any]:
     """Runs the file as `python path` does, in a module named `__main__`; returns what it defined."""
+    quiet_jax()
     code = _compiled(path)
     module, before = ModuleType("__main__"), sys.modules["__main__"]
     # By the name in `__spec__` a process that the script starts finds its main module, which runs the script on jaxvjp.
@@ -78,7 +96,7 @@ def says_as_torch(error: BaseException) -> None:
         return  # raised by the user or by JAX
     if error.args and isinstance(error.args[0], str):
         sentence, _, advice = error.args[0].partition("\n")
-        if sentence and advice:
+        if sentence and advice and not sentence.endswith(":") and not OF_TORCH.match(advice):
             error.args = (sentence, *error.args[1:])
             error.add_note(advice)
 

@@ -6,10 +6,11 @@ import atexit
 import os
 from contextlib import ExitStack
 
-from jaxvjp.tools.scripts.program import SCRIPT, namespace_of
+from jaxvjp.tools.scripts.program import SCRIPT, namespace_of, quiet_jax
 from jaxvjp.tools.scripts.stand_in import as_torch
 
 if __name__ == "__mp_main__":
+    quiet_jax()
     _until_exit = ExitStack()
     atexit.register(_until_exit.close)
     _until_exit.enter_context(as_torch())

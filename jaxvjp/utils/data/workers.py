@@ -163,12 +163,19 @@ class Workers:
         raise StopIteration
 
 
+class KeyErrorText(str):
+    """Text that a KeyError shows line by line: it shows the `repr` of what it is given."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
 def _raise_again(error: Exception, told: str, where: str) -> NoReturn:
     """Raises an error of a worker, of its class, with the worker's traceback in its text."""
     kind = type(error)
     text = f"Caught {kind.__name__} {where}.\nOriginal {told}"
     try:
-        again = kind(text)
+        again = kind(KeyErrorText(text) if kind is KeyError else text)
     except Exception:  # a class that takes other arguments
         raise RuntimeError(text) from None
     raise again
