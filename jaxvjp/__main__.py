@@ -22,14 +22,11 @@ from jaxvjp.tools.examples import Run, documents, examples
 COMMANDS = {
     "lesson": ("jaxvjp.tools.course.command", "teach JAX to those who know torch"),
     "bench": ("jaxvjp.tools.bench", "measure a warm step"),
-    "ops": ("jaxvjp.tools.opinfo.report", "compare every op with torch's"),
     "explain": ("jaxvjp.tools.explain", "show the functional program that a script was"),
     "run": ("jaxvjp.tools.scripts.run", "run a torch script on jaxvjp, or check what it uses"),
-    "conformance": ("jaxvjp.tools.conformance.command", "run PyTorch's own tests with jaxvjp in torch's place"),
     "doctor": ("jaxvjp.tools.doctor", "say what JAX finds here, and whether examples, operators and steps are right"),
     "port": ("jaxvjp.tools.port", "write a torch training script as a JAX script, and prove it"),
     "compare": ("jaxvjp.tools.comparison.command", "run torch scripts under both and compare line by line"),
-    "fuzz": ("jaxvjp.tools.fuzz.command", "run random programs under torch and jaxvjp and compare all they can see"),
     "cache": ("jaxvjp.tools.kept_programs", "say where compiled programs are kept, or remove them"),
 }
 """By command, its module, which has a `main` and is imported when needed, and its help."""

@@ -17,8 +17,8 @@ from recording import VERSION, decoded, encoded, session
 
 import jaxvjp
 from jaxvjp.core.record.graph import Node
-from jaxvjp.tools.fuzz import outcomes
 from jaxvjp.types.compiled import CYTHONIZED
+from tools.fuzz import outcomes
 
 try:
     import torch as live

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from jaxvjp.core.run.tiers import Compiling
-from jaxvjp.tools import catalogue
 from jaxvjp.tools.examples import documents
-from jaxvjp.tools.opinfo.report import document
 from jaxvjp.tools.scripts.names import covered, torch_names
+from tools import catalogue
+from tools.opinfo.report import document
 
 ROOT = Path(__file__).parent.parent
 SPEED = ROOT / "docs" / "speed.md"
@@ -26,12 +26,12 @@ ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 
 def test_the_names_are_those_of_the_registry():
     page = (ROOT / "docs" / "operators.md").read_text(encoding="utf-8")
-    assert page == document(), "python -m jaxvjp.tools.opinfo.report"
+    assert page == document(), "python -m tools.opinfo.report"
 
 
 def test_the_layers_and_optimizers_are_those_of_the_code():
     page = (ROOT / "docs" / "layers.md").read_text(encoding="utf-8")
-    assert page == catalogue.document(), "python -m jaxvjp.tools.catalogue"
+    assert page == catalogue.document(), "python -m tools.catalogue"
     assert {*catalogue.LACKING} == torch_names().modules["torch.nn"] - {*covered("torch.nn")}
     optimizers = {name.strip("`") for name, _, _ in catalogue.optimizers()}
     assert {*catalogue.OPTAX, *catalogue.NO_OPTAX} == optimizers

@@ -12,7 +12,7 @@ from oracle import Outcome, agree, agreement_of, live, needs_torch, raises
 from recording import COMMAND, VERSION, RecordError, Session, decoded, encoded, entries, file_of
 
 import jaxvjp
-from jaxvjp.tools.fuzz.outcomes import plain, same
+from tools.fuzz.outcomes import plain, same
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from jaxvjp.core.run import choosing, evaluation, pieces
 from jaxvjp.core.run.compiled_loop import Loop, looped
 from jaxvjp.core.run.tiers import Compiling
 from jaxvjp.tensor import apply
-from jaxvjp.tools.fuzz.outcomes import plain, same
+from tools.fuzz.outcomes import plain, same
 
 PIECE = 12
 """As many operations are a piece here, so that graphs of some hundred operations are long."""

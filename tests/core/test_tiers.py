@@ -13,9 +13,9 @@ from jaxvjp.autograd import accumulation
 from jaxvjp.core.run import plan, tiers
 from jaxvjp.core.run.compiled_loop import looped
 from jaxvjp.core.run.tiers import Compiling, Waiting, expected, set_compiling
-from jaxvjp.tools.fuzz.comparing import COMPARED
-from jaxvjp.tools.fuzz.programs import program_of
-from jaxvjp.tools.fuzz.running import Run
+from tools.fuzz.comparing import COMPARED
+from tools.fuzz.programs import program_of
+from tools.fuzz.running import Run
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 from test_meshes import run
 
 import jaxvjp
-from jaxvjp.tools import scale
+from tools import scale
 
 PATH = Path(__file__).parents[2] / "docs" / "scale.md"
 PAGE = PATH.read_text(encoding="utf-8")
@@ -27,7 +27,7 @@ def test_each_line_gives_what_it_says():
 
 
 def figures(count, kind):
-    command = [sys.executable, "-m", "jaxvjp.tools.scale", str(count), kind]
+    command = [sys.executable, "-m", "tools.scale", str(count), kind]
     return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
@@ -50,7 +50,7 @@ def test_the_table_is_what_xla_says(count, kind):
 
 
 def figures_of(name):
-    command = [sys.executable, "-m", "jaxvjp.tools.scale", name]
+    command = [sys.executable, "-m", "tools.scale", name]
     return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 

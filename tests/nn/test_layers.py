@@ -56,7 +56,7 @@ assert torch.nn.modules.activation.Scaled is torch.nn.Scaled
 for names in (torch.nn, torch.nn.modules):
     assert "Scaled" in dir(names) and "Scaled" in names.__all__
 
-from jaxvjp.tools import catalogue, stubs
+from tools import catalogue, stubs
 print(*[line for line in catalogue.document().splitlines() if "Scaled" in line])
 print(*sorted(path.parent.name + "/" + path.name for path, text in stubs.texts().items() if "Scaled" in text))
 """

@@ -14,7 +14,7 @@ from oracle import live, theirs
 
 import jaxvjp
 from jaxvjp.nn.modules import later
-from jaxvjp.tools.fuzz.outcomes import plain, same
+from tools.fuzz.outcomes import plain, same
 
 MORE = [
     *[(f"Lazy{kind}{d}d(2, 2)", f"(2, 3{', 4' * d})") for kind in ("Conv", "ConvTranspose") for d in (1, 2, 3)],

@@ -17,9 +17,9 @@ import torch
 from torch_signatures import theirs
 
 import jaxvjp
-from jaxvjp.tools.opinfo.check import Missing, counterpart, database, samples_of, title
-from jaxvjp.tools.opinfo.conversion import Conversion, Unsupported, array_of, is_tensor, leaves
-from jaxvjp.tools.opinfo.table import UNDEFINED_VALUES
+from tools.opinfo.check import Missing, counterpart, database, samples_of, title
+from tools.opinfo.conversion import Conversion, Unsupported, array_of, is_tensor, leaves
+from tools.opinfo.table import UNDEFINED_VALUES
 
 DTYPES = (torch.float32, torch.float16, torch.int64, torch.bool, torch.complex64)
 NUMPY = {"dim": "axis", "keepdim": "keepdims", "input": "x", "other": "x2"}

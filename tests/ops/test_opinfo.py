@@ -1,8 +1,8 @@
 """Every op that torch's database and jaxvjp both have, on torch's sample inputs, under both.
 
-`pytest tests/ops/test_opinfo.py -k "softmax"` runs some, on the first sample of two dtypes; `python -m jaxvjp ops` runs
-three samples of three, and `pytest -m long` every sample of every dtype. Tolerances and deliberate differences are in
-`jaxvjp/tools/opinfo/table.py`.
+`pytest tests/ops/test_opinfo.py -k "softmax"` runs some, on the first sample of two dtypes; `python -m tools.opinfo`
+runs three samples of three, and `pytest -m long` every sample of every dtype. Tolerances and deliberate differences are
+in `tools/opinfo/table.py`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 import pytest
 
 import jaxvjp.ops.indexing
-from jaxvjp.__main__ import main
-from jaxvjp.tools.opinfo.check import EVERY, Missing, counterpart, database, differences, title
-from jaxvjp.tools.opinfo.table import DIFFERS
+from tools.opinfo.check import EVERY, Missing, counterpart, database, differences, title
+from tools.opinfo.report import main
+from tools.opinfo.table import DIFFERS
 
 pytest.importorskip("torch")
 pytest.importorskip("expecttest", reason="torch's database needs it: pip install 'jaxvjp[test]'")
@@ -51,12 +51,12 @@ def test_every_sample_in_every_type(op):
 
 
 def test_what_is_saved_is_told_by_writing_it(monkeypatch, capsys):
-    assert main(["ops", "--saved", "gather", "masked_select"]) == 1
+    assert main(["--saved", "gather", "masked_select"]) == 1
     told = capsys.readouterr().out
     assert "masked_select" in told  # its mask, which is turned into positions first
     assert "gather" not in told
     monkeypatch.setattr(jaxvjp.ops.indexing.gather, "saves", ())
-    assert main(["ops", "--saved", "gather"]) == 1
+    assert main(["--saved", "gather"]) == 1
     assert "tensor 0 is saved, here it is not saved" in capsys.readouterr().out
 
 

@@ -58,8 +58,8 @@ PARTS = 20
 @pytest.mark.parametrize("part", range(PARTS))
 def test_what_is_printed_of_every_op_of_torchs_database(part):
     """Some of torch's own sample inputs of each op that is covered: none is left that cannot be written."""
-    from jaxvjp.tools.opinfo import check
-    from jaxvjp.tools.opinfo.conversion import Conversion, leaves
+    from tools.opinfo import check
+    from tools.opinfo.conversion import Conversion, leaves
 
     jax.clear_caches()
     failed = {}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import jaxvjp
-from jaxvjp.tools.catalogue import OPTAX
+from tools.catalogue import OPTAX
 
 SETTINGS = {
     "lr": 0.1,

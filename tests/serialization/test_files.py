@@ -13,7 +13,7 @@ from oracle import agreement_of, live, needs_torch, programs_of, raises
 
 import jaxvjp
 from jaxvjp.serialization import restricted
-from jaxvjp.tools.fuzz.outcomes import plain
+from tools.fuzz.outcomes import plain
 
 
 def written(torch, value, **options):

@@ -13,7 +13,7 @@ from test_files import Calls, Own, everything, shown, written
 
 import jaxvjp
 from jaxvjp.serialization.restricted import LEGACY_VERSION, MAGIC
-from jaxvjp.tools.fuzz.outcomes import plain
+from tools.fuzz.outcomes import plain
 
 
 def before(torch, value):

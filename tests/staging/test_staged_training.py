@@ -7,7 +7,7 @@ import pytest
 from oracle import theirs
 
 import jaxvjp
-from jaxvjp.tools.fuzz.outcomes import same
+from tools.fuzz.outcomes import same
 
 CALLS = 14
 """From the ninth on a staged step takes its warm path."""

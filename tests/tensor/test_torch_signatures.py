@@ -20,7 +20,7 @@ from torch_signatures import RECORD, UNKNOWN, theirs
 import jaxvjp
 from jaxvjp.tensor.signatures import OTHER_NAMES
 from jaxvjp.tools.scripts.names import torch_names
-from jaxvjp.tools.stubs import forms_of
+from tools.stubs import forms_of
 
 ROOT = Path(__file__).parents[2]
 PLACES = {

@@ -11,7 +11,7 @@ from oracle import needs_torch
 from jaxvjp.__main__ import main
 from jaxvjp.explain import terminal
 from jaxvjp.tools import examples
-from jaxvjp.tools.opinfo import report
+from tools.opinfo import report
 
 
 def test_the_table_holds_every_answer(capsys):

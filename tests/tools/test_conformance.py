@@ -7,8 +7,8 @@ import json
 import pytest
 from oracle import needs_torch
 
-from jaxvjp.__main__ import main
-from jaxvjp.tools.conformance import command
+from tools.conformance import command
+from tools.conformance.command import main
 
 PLANTED = """
 import os
@@ -280,7 +280,7 @@ EXPECTED = {
 def test_each_planted_fault_is_reported_as_what_it_is(implementation, tmp_path, capsys):
     (tmp_path / "test_planted.py").write_text(PLANTED, encoding="utf-8")
     stored = tmp_path / "stored.json"
-    common = ["conformance", str(tmp_path), "--impl", implementation, "--store", str(stored)]
+    common = [str(tmp_path), "--impl", implementation, "--store", str(stored)]
     assert main([*common, "--limit", "4", "test_planted.py"]) == 1
     told = json.loads(stored.read_text(encoding="utf-8"))["test_planted.py"]
     found: dict[str, list[str]] = {}
@@ -337,5 +337,5 @@ def test_the_page_says_what_is_stored(tmp_path, capsys):
     stored, page = tmp_path / "stored.json", tmp_path / "page.md"
     outcomes = {"A.test_x": {"status": "passed"}, "A.test_y": {"status": "wrong value", "told": "1 is not 2"}}
     stored.write_text(json.dumps({"test_z.py": outcomes}), encoding="utf-8")
-    main(["conformance", str(tmp_path), "--store", str(stored), "--write", str(page)])
+    main([str(tmp_path), "--store", str(stored), "--write", str(page)])
     assert "| test_z.py | 1 | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 50.0 % |" in page.read_text(encoding="utf-8")

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 from oracle import needs_torch
 
-from jaxvjp.tools.opinfo import numbers
-from jaxvjp.tools.opinfo.numbers import DENORMAL, DIGITS, NAN, NEITHER, OURS, OVERFLOW, PAYLOAD, THEIRS, UNKNOWN, ZERO
+from tools.opinfo import numbers
+from tools.opinfo.numbers import DENORMAL, DIGITS, NAN, NEITHER, OURS, OVERFLOW, PAYLOAD, THEIRS, UNKNOWN, ZERO
 
 FLOAT64 = SimpleNamespace(max=1.7976931348623157e308, eps=2.0**-52, smallest_normal=2.0**-1022)
 
@@ -53,7 +53,7 @@ def test_who_is_nearer() -> None:
 @pytest.mark.long
 @needs_torch
 def test_an_entry_of_the_database() -> None:
-    from jaxvjp.tools.opinfo.check import database
+    from tools.opinfo.check import database
 
     ops = {op.name: op for op in database()}
     assert [numbers.elementwise(ops[name]) for name in ("neg", "add", "sum")] == [1, 2, 0]

@@ -15,11 +15,11 @@ from oracle import live, needs_torch
 import jaxvjp
 from jaxvjp.core.run.tiers import Compiling
 from jaxvjp.staging import builder
-from jaxvjp.tools.fuzz import staged
-from jaxvjp.tools.fuzz.comparing import disagreements
-from jaxvjp.tools.fuzz.kinds import KINDS
-from jaxvjp.tools.fuzz.programs import Program, Statement, program_of, reduced
-from jaxvjp.tools.fuzz.running import Failure, Run
+from tools.fuzz import staged
+from tools.fuzz.comparing import disagreements
+from tools.fuzz.kinds import KINDS
+from tools.fuzz.programs import Program, Statement, program_of, reduced
+from tools.fuzz.running import Failure, Run
 
 pytestmark = needs_torch
 
@@ -35,7 +35,7 @@ def _quick_collections() -> Iterator[None]:
 def all_agree(seeds: range, command: str = "", made: Any = program_of, compare: Any = disagreements) -> None:
     found = {seed: each for seed in seeds for each in [next(compare(made(seed)), None)] if each}
     jax.clear_caches()
-    told = [f"python -m jaxvjp fuzz {command} --programs 1 --seed {seed}\n{each}" for seed, each in found.items()]
+    told = [f"python -m tools.fuzz {command} --programs 1 --seed {seed}\n{each}" for seed, each in found.items()]
     text = "\n\n".join(told)
     assert not found, f"{len(found)} of {len(seeds)} disagree\n{text}"
 

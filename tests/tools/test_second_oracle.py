@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import jaxvjp
-from jaxvjp.tools.fuzz import differences
-from jaxvjp.tools.fuzz.differences import TEXT, USED
-from jaxvjp.tools.fuzz.kinds import KINDS
+from tools.fuzz import differences
+from tools.fuzz.differences import TEXT, USED
+from tools.fuzz.kinds import KINDS
 
 
 def found(seeds: range) -> list[Any]:

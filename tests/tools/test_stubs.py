@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxvjp.tools.stubs import texts
+from tools.stubs import texts
 
 ROOT = Path(__file__).parents[2]
 USER_CODE = Path(__file__).parent / "user_code.py"
@@ -29,7 +29,7 @@ def run(*command):
 
 def test_the_stubs_are_those_of_the_registry():
     stale = [str(path) for path, text in texts().items() if path.read_text(encoding="utf-8") != text]
-    assert not stale, "run `python -m jaxvjp.tools.stubs`"
+    assert not stale, "run `python -m tools.stubs`"
     assert {str(path) for path in texts()} == {str(path) for path in (ROOT / "jaxvjp").rglob("*.pyi")}
     assert (ROOT / "jaxvjp" / "py.typed").exists()  # without it checkers read no types of an installed package
 

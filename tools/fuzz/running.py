@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import jaxvjp
-from jaxvjp.tools.fuzz.outcomes import Outcome
-from jaxvjp.tools.fuzz.programs import Statement
+from tools.fuzz.outcomes import Outcome
+from tools.fuzz.programs import Statement
 
 HARMLESS = frozenset({"stride", "storage_offset", "_is_view", "_version"})
 """What may disagree without a consequence for what follows: there a program goes on."""

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import jaxvjp
-from jaxvjp.tools.fuzz.exceptions import (
+from tools.fuzz.exceptions import (
     BY_STRIDES,
     DROPPED,
     FORGOTTEN,
@@ -32,9 +32,9 @@ from jaxvjp.tools.fuzz.exceptions import (
     mixes,
     of_a_turned_tensor,
 )
-from jaxvjp.tools.fuzz.outcomes import plain, same
-from jaxvjp.tools.fuzz.programs import Program, Statement
-from jaxvjp.tools.fuzz.running import HARMLESS, Failure, Run, bases_of, shapes_of, strides_taken, views_of
+from tools.fuzz.outcomes import plain, same
+from tools.fuzz.programs import Program, Statement
+from tools.fuzz.running import HARMLESS, Failure, Run, bases_of, shapes_of, strides_taken, views_of
 
 LARGEST = 2.0**24
 """A float32 holds the whole numbers up to here. Where torch's values are larger, or NaN, a comparison ends."""

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, cast
 
-from jaxvjp.tools.conformance.worker import CRASHED, ERROR, NOT_APPLICABLE, TIMEOUT
+from tools.conformance.worker import CRASHED, ERROR, NOT_APPLICABLE, TIMEOUT
 
 STARTING = 900.0
 """Seconds that a process has for loading a file."""
@@ -37,7 +37,7 @@ class Worker:
         self.waiting = max(limit * WAITING, LEAST)
         self.limit = limit
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
-        command = [sys.executable, "-m", "jaxvjp.tools.conformance.worker"]
+        command = [sys.executable, "-m", "tools.conformance.worker"]
         self.process = subprocess.Popen(
             [*command, implementation, str(folder), file, dtypes, str(limit)],
             stdin=subprocess.PIPE,
@@ -45,7 +45,7 @@ class Worker:
             stderr=self.errors,
             text=True,
             start_new_session=True,  # so that what it starts can be stopped with it
-            env={**os.environ, **ALONE, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[3]), *sys.path[1:]])},
+            env={**os.environ, **ALONE, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), *sys.path[1:]])},
         )
         self._lines: queue.Queue[str] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)

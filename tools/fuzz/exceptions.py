@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from jaxvjp.tools.fuzz.programs import Statement
-from jaxvjp.tools.fuzz.running import Failure, Run, strides_taken
+from tools.fuzz.programs import Statement
+from tools.fuzz.running import Failure, Run, strides_taken
 
 REFUSED = ("the derivative for 'set_' is not implemented", "data of shape ", "a tensor of dtype ")
 """What jaxvjp refuses at once, and torch when a gradient is taken (docs/storage.md), and tangents of another dtype than

@@ -9,7 +9,7 @@ import unittest
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from jaxvjp.tools.conformance.comparing import name_of
+from tools.conformance.comparing import name_of
 
 COMMON = ["float32", "float64", "int64", "bool", "complex64"]
 """The types for which a test is run that asks for more; empty for all of them."""

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from jaxvjp.tools.fuzz.kinds import KINDS, Kind
-from jaxvjp.tools.fuzz.model import Holes, Model, NotThereError
+from tools.fuzz.kinds import KINDS, Kind
+from tools.fuzz.model import Holes, Model, NotThereError
 
 
 class Statement(NamedTuple):

@@ -18,10 +18,10 @@ from functools import partial
 from typing import Any
 
 import jaxvjp
-from jaxvjp.tools.fuzz.comparing import COMPARED, Disagreement, UndefinedError, close, general, seen, sort_of_error
-from jaxvjp.tools.fuzz.exceptions import REFUSED
-from jaxvjp.tools.fuzz.programs import Program, Statement, program_of
-from jaxvjp.tools.fuzz.running import Failure, Run
+from tools.fuzz.comparing import COMPARED, Disagreement, UndefinedError, close, general, seen, sort_of_error
+from tools.fuzz.exceptions import REFUSED
+from tools.fuzz.programs import Program, Statement, program_of
+from tools.fuzz.running import Failure, Run
 
 STAGED, UNSTAGED = 12, 2
 """So many calls are under `jit`, and so many follow without. From the ninth on a step may be warm."""

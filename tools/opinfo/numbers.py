@@ -1,4 +1,4 @@
-"""What elementwise ops make of numbers at the edges of a type, beside torch: `python -m jaxvjp ops --numbers exp`.
+"""What elementwise ops make of numbers at the edges of a type, beside torch: `python -m tools.opinfo --numbers exp`.
 
 Zeros of both signs, infinities, NaN, denormals, the largest numbers and others between go through each elementwise
 entry of torch's database, in four types. Where the results differ, mpmath says which is nearer to the exact number.
@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import jaxvjp
-from jaxvjp.tools.opinfo.check import counterpart
-from jaxvjp.tools.opinfo.conversion import array_of
+from tools.opinfo.check import counterpart
+from tools.opinfo.conversion import array_of
 
 TYPES = {"float64": 4.0, "float32": 4.0, "float16": 1.0, "bfloat16": 1.0}
 """By type, how many units in the last place two results may be apart."""

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from jaxvjp.tools.conformance import samples
-from jaxvjp.tools.conformance.comparing import name_of
+from tools.conformance import samples
+from tools.conformance.comparing import name_of
 
 
 def _normal(*shape: int, dtype: Any) -> Any:

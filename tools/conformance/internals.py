@@ -33,8 +33,8 @@ import torch
 from jaxvjp.core.record.modes import transforming
 from jaxvjp.library import random_gamma
 from jaxvjp.tensor.trees import flattened, mapped, unflattened
-from jaxvjp.tools.conformance import cases, devices, layers, matrices, samples
-from jaxvjp.tools.conformance.devices import not_applicable
+from tools.conformance import cases, devices, layers, matrices, samples
+from tools.conformance.devices import not_applicable
 
 PACKAGE = "torch.testing._internal"
 MOST_GIGABYTES = 2.0
@@ -311,7 +311,7 @@ def _names() -> dict[str, Any]:
     named = [get_all_dtypes, get_all_fp_dtypes, get_all_math_dtypes, get_all_int_dtypes]
     named += [set_default_dtype, set_warn_always_context, freeze_rng_state, gradcheck, gradgradcheck, largeTensorTest]
     named += [noncontiguous_like, mask_not_all_zeros, iter_indices, is_iterable_of_tensors, bytes_to_scalar]
-    database = leaving_out("a test for each operator of torch's own database: see `python -m jaxvjp ops`")
+    database = leaving_out("a test for each operator of torch's own database: see `python -m tools.opinfo`")
     own.update({each.__name__: each for each in named})
     own.update(layers.NAMES)
     own.update(matrices.NAMES)

@@ -1,4 +1,4 @@
-"""The process that runs tests: `python -m jaxvjp.tools.conformance.worker IMPLEMENTATION FOLDER FILE DTYPES LIMIT`.
+"""The process that runs tests: `python -m tools.conformance.worker IMPLEMENTATION FOLDER FILE DTYPES LIMIT`.
 
 It writes a line of JSON with the names of the file's tests, then reads a name a line from its input, runs that test,
 and writes a line with what came of it. What a test prints goes to standard error. A test that takes more than LIMIT
@@ -35,8 +35,8 @@ def main(implementation: str, folder: str, file: str, dtypes: str, limit: str) -
         faulthandler.enable()
         faulthandler.register(signal.SIGPROF, chain=True)
         with _in_the_place_of_torch(implementation):
-            from jaxvjp.tools.conformance import devices, internals
-            from jaxvjp.tools.conformance.loading import load
+            from tools.conformance import devices, internals
+            from tools.conformance.loading import load
 
             devices.COMMON[:] = [] if dtypes == "all" else dtypes.split(",")
             internals.install()

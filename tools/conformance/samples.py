@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from jaxvjp.tools.conformance.comparing import name_of
+from tools.conformance.comparing import name_of
 
 _generator = np.random.default_rng(1234)
 WIDTHS = {"bfloat16": 3.3e38, "complex32": 65504.0}

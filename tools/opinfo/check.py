@@ -21,8 +21,8 @@ import numpy as np
 
 import jaxvjp
 from jaxvjp.core.run.evaluation import evaluate
-from jaxvjp.tools.opinfo.conversion import Conversion, Unsupported, array_of, foreign, is_tensor, leaves
-from jaxvjp.tools.opinfo.table import (
+from tools.opinfo.conversion import Conversion, Unsupported, array_of, foreign, is_tensor, leaves
+from tools.opinfo.table import (
     ANY_OF_EQUAL,
     COSTLY,
     NO_GRADIENT,

@@ -1,4 +1,4 @@
-"""Another oracle of random programs, which needs no torch: `python -m jaxvjp fuzz --oracle differences`.
+"""Another oracle of random programs, which needs no torch: `python -m tools.fuzz --oracle differences`.
 
 Without `detach()`, `no_grad`, hooks and the like (`LEFT_OUT`), a program is a function of the leaves that it begins
 with. The weighted sum of all that it computed is differentiated by `autograd.grad`, and this gradient compared with
@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import jaxvjp
-from jaxvjp.tools.fuzz.kinds import KINDS
-from jaxvjp.tools.fuzz.programs import Program, program_of
-from jaxvjp.tools.fuzz.running import Run
+from tools.fuzz.kinds import KINDS
+from tools.fuzz.programs import Program, program_of
+from tools.fuzz.running import Run
 
 USED = frozenset(
     [

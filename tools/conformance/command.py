@@ -1,4 +1,4 @@
-"""`python -m jaxvjp conformance FOLDER`: PyTorch's own test files with jaxvjp in torch's place, and a table of them."""
+"""`python -m tools.conformance FOLDER`: PyTorch's own test files with jaxvjp in torch's place, and a table of them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from functools import cache, partial
 from pathlib import Path
 
 from jaxvjp.explain import terminal
-from jaxvjp.tools.conformance.running import Outcome, Run, fits
-from jaxvjp.tools.conformance.worker import (
+from tools.conformance.running import Outcome, Run, fits
+from tools.conformance.worker import (
     CRASHED,
     ERROR,
     MISSING,
@@ -44,7 +44,7 @@ BETWEEN_SAVING = 30.0
 """Seconds."""
 HEAD = """# What PyTorch's own tests say
 
-PyTorch's own test files, run with jaxvjp in torch's place by `python -m jaxvjp conformance FOLDER`, where the folder
+PyTorch's own test files, run with jaxvjp in torch's place by `python -m tools.conformance FOLDER`, where the folder
 is a copy of PyTorch's `test`; `--write docs/conformance.md` writes this page. A test may take 20 seconds. The share is
 of the applicable tests without those that fail by one of the differences listed below."""
 Store = dict[str, dict[str, Outcome]]
@@ -53,7 +53,7 @@ Store = dict[str, dict[str, Outcome]]
 def main(arguments: Sequence[str]) -> int:
     """Runs what is asked for and prints the table; 1 where a test failed, 2 for a wrong call."""
     parser = argparse.ArgumentParser(
-        prog="jaxvjp conformance", description="Runs PyTorch's own test files with jaxvjp in torch's place."
+        prog="python -m tools.conformance", description="Runs PyTorch's own test files with jaxvjp in torch's place."
     )
     parser.add_argument("folder", type=Path, help="PyTorch's `test` folder")
     parser.add_argument("names", nargs="*", help="files of it, and parts or patterns of names of tests")

@@ -1,4 +1,4 @@
-"""`python -m jaxvjp.tools.scale`: what XLA makes of a training step on many devices, as the table of `docs/scale.md`.
+"""`python -m tools.scale`: what XLA makes of a training step on many devices, as the table of `docs/scale.md`.
 
 The step is compiled for devices that XLA makes of one CPU, each count in a process of its own, and not run. Figures are
 of one device: XLA's cost analysis, its memory analysis, and the collectives in the compiled text.
@@ -236,7 +236,7 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     for kind in ("replicated", "sharded"):
         for count in COUNTS:
-            command = [sys.executable, "-m", "jaxvjp.tools.scale", str(count), kind]
+            command = [sys.executable, "-m", "tools.scale", str(count), kind]
             print(row(json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)))
     return 0
 

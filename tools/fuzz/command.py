@@ -1,4 +1,4 @@
-"""`python -m jaxvjp fuzz --programs 500 --seed 0`: random programs under torch and under jaxvjp, and what differs.
+"""`python -m tools.fuzz --programs 500 --seed 0`: random programs under torch and under jaxvjp, and what differs.
 
 Programs run in processes of their own, a hundred in each, so that a crash costs one program. Of each kind of
 disagreement the command prints how often it occurs, and for the most frequent ones a program that is reduced to a few
@@ -28,9 +28,9 @@ from typing import Any
 import jax
 
 from jaxvjp.tools.comparison.in_process import NO_TORCH
-from jaxvjp.tools.fuzz import staged
-from jaxvjp.tools.fuzz.comparing import Compare, Disagreement, disagreements, found_in
-from jaxvjp.tools.fuzz.programs import Program, program_of, reduced
+from tools.fuzz import staged
+from tools.fuzz.comparing import Compare, Disagreement, disagreements, found_in
+from tools.fuzz.programs import Program, program_of, reduced
 
 SECONDS, AT_ONCE = 60, 100
 """How long a program may run, and how many run in one process."""
@@ -92,7 +92,7 @@ def worked(options: argparse.Namespace, seeds: range) -> Iterator[tuple[int, lis
     named += ["--staged"] * options.staged
     while seeds:
         share = ["--worker", "--seed", str(seeds.start), "--programs", str(len(seeds))]
-        command = [sys.executable, "-m", "jaxvjp", "fuzz", *share, *named]
+        command = [sys.executable, "-m", "tools.fuzz", *share, *named]
         lines = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=environment).stdout.splitlines()
         for line in lines:
             seed, kinds = json.loads(line)
@@ -129,7 +129,7 @@ def shares(options: argparse.Namespace, done: set[int]) -> list[range]:
 def main(arguments: Sequence[str]) -> int:
     """The command; returns its exit status: 0 where all programs agree, 1 where one disagrees, 2 for a wrong call."""
     parser = argparse.ArgumentParser(
-        prog="jaxvjp fuzz", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m tools.fuzz", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--programs", type=int, default=200, help="how many (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="that of the first program; the next has the next number")
@@ -150,7 +150,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.oracle == "differences":
-        from jaxvjp.tools.fuzz import differences
+        from tools.fuzz import differences
 
         return differences.report(range(options.seed, options.seed + options.programs), options.without)
     if importlib.util.find_spec("torch") is None:

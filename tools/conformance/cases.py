@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from jaxvjp.tools.conformance.comparing import Comparison, array, is_tensor
-from jaxvjp.tools.conformance.samples import seeded
+from tools.conformance.comparing import Comparison, array, is_tensor
+from tools.conformance.samples import seeded
 
 
 class DeterministicGuard:

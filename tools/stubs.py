@@ -1,6 +1,6 @@
 """Writes the stubs, which tell editors and type checkers of functions that are made at first use.
 
-Run `python -m jaxvjp.tools.stubs` after a change to the registry, or to a published signature; a test fails if that was
+Run `python -m tools.stubs` after a change to the registry, or to a published signature; a test fails if that was
 forgotten. Functions and methods come from the rows of `ops` and from `PUBLISHED`, with the types that
 `bindings.inspected` and the annotations give; the other names of `jaxvjp` are imported as `__init__.py` does it.
 """
@@ -43,7 +43,7 @@ PLACES = {
 }
 """Modules whose functions are made at first use, and their places in the registry."""
 
-HEADER = """# Written by `python -m jaxvjp.tools.stubs`.
+HEADER = """# Written by `python -m tools.stubs`.
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override, misc"
 
 from typing import Any, Literal, NamedTuple, Self, overload

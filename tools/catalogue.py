@@ -1,6 +1,6 @@
 """Writes `docs/layers.md`: the layers of `nn`, the optimizers and the schedules, and what optax has for them.
 
-`python -m jaxvjp.tools.catalogue` writes the page from the code.
+`python -m tools.catalogue` writes the page from the code.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from jaxvjp.tools.scripts.names import covered, ours, torch_names
 
 HEAD = """# Layers and optimizers
 
-This page is written by `python -m jaxvjp.tools.catalogue`, and a test holds it to the code."""
+This page is written by `python -m tools.catalogue`, and a test holds it to the code."""
 ABOUT_LAYERS = """A layer of the tables has torch's initial numbers for a seed, the keys of torch's `state_dict`, which
 crosses in a file in both directions, and torch's printed text. `F` is `nn.functional`, which is in
 [operators.md](operators.md)."""

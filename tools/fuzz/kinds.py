@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Callable
 from typing import NamedTuple
 
-from jaxvjp.tools.fuzz.model import Holes, Name, Shape
+from tools.fuzz.model import Holes, Name, Shape
 
 
 def anything(x: Name) -> bool:

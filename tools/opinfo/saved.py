@@ -1,4 +1,4 @@
-"""What an op saves for its backward step, told by writing it: `python -m jaxvjp ops --saved gather`.
+"""What an op saves for its backward step, told by writing it: `python -m tools.opinfo --saved gather`.
 
 torch raises an error where a saved tensor was written in place before the backward pass. So, on torch's sample inputs,
 each tensor among the operands and results is set to zero in turn, and a backward pass is tried, under both.
@@ -11,8 +11,8 @@ from itertools import count
 from typing import Any
 
 import jaxvjp
-from jaxvjp.tools.opinfo.check import counterpart, samples_of
-from jaxvjp.tools.opinfo.conversion import Conversion, Unsupported, is_tensor, leaves
+from tools.opinfo.check import counterpart, samples_of
+from tools.opinfo.conversion import Conversion, Unsupported, is_tensor, leaves
 
 SAMPLES = 2
 """How many of torch's samples are tried."""

@@ -1,7 +1,7 @@
 """Reports which of torch's ops jaxvjp has, and which of them agree.
 
-`python -m jaxvjp ops` runs a few samples of each op, `python -m jaxvjp ops --full` all of them in every dtype, and
-`python -m jaxvjp ops softmax linalg.norm` only ops with these texts in their names. Several processes run the ops,
+`python -m tools.opinfo` runs a few samples of each op, `python -m tools.opinfo --full` all of them in every dtype, and
+`python -m tools.opinfo softmax linalg.norm` only ops with these texts in their names. Several processes run the ops,
 without XLA's costly optimisations; a failure is printed at once.
 """
 
@@ -30,14 +30,14 @@ from jaxvjp.library import creation
 from jaxvjp.tensor.bindings import overloads
 from jaxvjp.tensor.published import PUBLISHED
 from jaxvjp.tensor.tensor import Tensor
-from jaxvjp.tools.opinfo.table import DIFFERS, EDGES, NOT_DENSE, WHAT_IT_TAKES
+from tools.opinfo.table import DIFFERS, EDGES, NOT_DENSE, WHAT_IT_TAKES
 
 TITLES = {"function": "torch", "method": "Tensor"}
 HEAD = """# torch's names in jaxvjp
 
 Every function, method and in-place form that comes from the registry of ops or is written over it. This page is
-written by `python -m jaxvjp.tools.opinfo.report`, and a test holds it to the registry.
-How each fares against torch's own samples: `python -m jaxvjp ops`."""
+written by `python -m tools.opinfo.report`, and a test holds it to the registry.
+How each fares against torch's own samples: `python -m tools.opinfo`."""
 SAMPLES = 3
 """The number of samples of each op and dtype that run by default."""
 WORTH_A_PROCESS = 15
@@ -67,7 +67,7 @@ class Verdict(NamedTuple):
 
 def main(arguments: Sequence[str] = ()) -> int:
     """Runs the named ops (all by default) and prints the report; returns 1 if one failed, 2 if there is no such op."""
-    parser = argparse.ArgumentParser(prog="jaxvjp ops", description="Compares every op with torch's.")
+    parser = argparse.ArgumentParser(prog="python -m tools.opinfo", description="Compares every op with torch's.")
     parser.add_argument(
         "names", nargs="*", metavar="op", help="which to run: a part of torch's name, or a pattern; by default all"
     )
@@ -80,7 +80,7 @@ def main(arguments: Sequence[str] = ()) -> int:
         print("Compared with nothing: torch's database of samples needs torch and expecttest.\n")
         covered()
         return 0
-    from jaxvjp.tools.opinfo.check import database, title
+    from tools.opinfo.check import database, title
 
     titles = [title(op) for op in database()]
     chosen = [each for each in titles if not asked.names or any(_fits(each, name) for name in asked.names)]
@@ -108,8 +108,8 @@ def _report_numbers(ops: Sequence[Any]) -> int:
 
     Returns 1 if torch is nearer in anything but digits.
     """
-    from jaxvjp.tools.opinfo import numbers
-    from jaxvjp.tools.opinfo.check import Missing, title
+    from tools.opinfo import numbers
+    from tools.opinfo.check import Missing, title
 
     ops = [op for op in ops if numbers.elementwise(op)]
     total: Counter[tuple[str, str]] = Counter()
@@ -118,7 +118,7 @@ def _report_numbers(ops: Sequence[Any]) -> int:
             try:
                 cases = [*numbers.cases(op, name)]
             except (Missing, RuntimeError, TypeError, AssertionError):
-                continue  # neither takes the type, or `python -m jaxvjp ops` tells
+                continue  # neither takes the type, or `python -m tools.opinfo` tells
             total.update((each.what, each.nearer) for each in cases)
             for what in dict.fromkeys(each.what for each in cases):
                 some = [each for each in cases if each.what == what]
@@ -134,8 +134,8 @@ def _report_numbers(ops: Sequence[Any]) -> int:
 
 def _report_saved(ops: Sequence[Any]) -> int:
     """Prints for which of the ops torch saves other tensors (`saved`); returns 1 if there are any."""
-    from jaxvjp.tools.opinfo import saved
-    from jaxvjp.tools.opinfo.check import Missing, title
+    from tools.opinfo import saved
+    from tools.opinfo.check import Missing, title
 
     differing = 0
     for op in terminal.progress(ops, "torch's samples", len(ops)):
@@ -184,14 +184,14 @@ def _prepare() -> None:
 
 @cache
 def _by_title() -> dict[str, Any]:
-    from jaxvjp.tools.opinfo.check import database, title
+    from tools.opinfo.check import database, title
 
     return {title(op): op for op in database()}
 
 
 def verdict(title: str, full: bool) -> Verdict:
     """Runs one op of torch's database."""
-    from jaxvjp.tools.opinfo.check import EVERY, FLOATING, Missing, differences
+    from tools.opinfo.check import EVERY, FLOATING, Missing, differences
 
     op = _by_title()[title]
     found: list[str] = []

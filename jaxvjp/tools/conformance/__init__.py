@@ -1,1 +1,0 @@
-"""PyTorch's own test files run with jaxvjp in torch's place: the command `python -m jaxvjp conformance`."""

@@ -1,0 +1,4 @@
+from tools import command
+from tools.conformance.command import main
+
+command(main)

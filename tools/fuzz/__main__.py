@@ -1,0 +1,4 @@
+from tools import command
+from tools.fuzz.command import main
+
+command(main)

@@ -1,0 +1,4 @@
+from tools import command
+from tools.opinfo.report import main
+
+command(main)
