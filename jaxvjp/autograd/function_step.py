@@ -72,6 +72,9 @@ class PythonStep:
     def free(self) -> None:
         """Drops what the backward pass needed."""
 
+    def check_saved(self) -> None:
+        """RuntimeError where a tensor that it saved was written since."""
+
 
 class FunctionStep(PythonStep):
     """The backward step of one call of a Function, and what other transforms need of that call.
@@ -162,6 +165,9 @@ class FunctionStep(PythonStep):
                     "as-is."
                 )
         return [self._tangent(position, each, given) for position, each in enumerate(listed)]
+
+    def check_saved(self) -> None:
+        self.ctx.saved_tensors  # noqa: B018 - which looks at each
 
     def free(self) -> None:
         self.unused.clear()

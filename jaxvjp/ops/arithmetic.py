@@ -396,6 +396,8 @@ def nan_to_num(input, nan: Real | None = None, posinf: Real | None = None, negin
 @op(promotion=ARITHMETIC, inplace=True, saves="tensor1 for tensor2, tensor2 for tensor1", numbers=OPMATH)
 def addcmul(input, tensor1, tensor2, *, value: Scalar = 1):
     """`input + value * tensor1 * tensor2`."""
+    if tensor1.dtype == bool:
+        raise not_implemented("addcmul", tensor1, "_cpu_out")
     tensor1, tensor2 = broadcast(tensor1, tensor2)
     return jnp.add(*broadcast(input, value.astype(tensor1.dtype) * tensor1 * tensor2))
 

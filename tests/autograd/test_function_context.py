@@ -11,7 +11,7 @@ from functools import partial
 
 import pytest
 from functions import case, computed, constant, custom, exponentiates, leaf, matrix, saves, times_saved, unseen
-from oracle import agreement_of, live_nodes, programs_of
+from oracle import agreement_of, live_nodes, programs_of, raises
 
 import jaxvjp
 
@@ -278,6 +278,15 @@ def what_was_saved_is_released_with_the_graph(torch):
         y.sum().backward(retain_graph=retained)
         found.append(alive[0]() is None)
     return found
+
+
+@raises(RuntimeError)
+def what_two_steps_saved_is_written(torch):
+    """The error is that of the step that is walked back first, the Function."""
+    y = leaf(torch).log_softmax(-1)
+    z = custom(torch, saves, lambda ctx, g: g * ctx.saved_tensors[0]).apply(y)
+    y.fill_(0.5)
+    (z * z).sum().backward()
 
 
 test_agrees_with_torch = agreement_of([*SAVED, *ATTRIBUTES, *programs_of(globals())])

@@ -56,6 +56,7 @@ CALLS = {
     "cosines of integers": lambda torch: torch.cosine_similarity(*[torch.ones(2, 2, dtype=torch.int64)] * 2),
     "cosines of complex numbers": lambda torch: torch.cosine_similarity(torch.ones(2, 2) * 1j, torch.ones(2, 2)),
     "cosines with a negative bound": lambda torch: torch.cosine_similarity(torch.ones(2, 2), torch.ones(2, 2), eps=-1),
+    "addcmul of masks": lambda torch: torch.addcmul(*[torch.tensor([True])] * 3, value=0.5),
     "topk of masks": lambda torch: torch.tensor([True]).topk(1),
     "topk of complex numbers": lambda torch: torch.tensor([1j]).topk(1),
     "kthvalue of masks": lambda torch: torch.tensor([True]).kthvalue(1),

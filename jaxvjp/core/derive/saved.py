@@ -32,7 +32,8 @@ FREED = (
 def check_unchanged(operations: Sequence[Node]) -> None:
     """RuntimeError where a saved tensor of one of `operations` was written or detached in place since.
 
-    If all were recorded after the last write to any memory, nothing has to be looked at.
+    If all were recorded after the last write to any memory, nothing has to be looked at. The error is that of the
+    operation recorded last, be it a custom Function that saved what was written.
     AssertionError, as in torch, where one was recorded in a block of `allow_mutation_on_saved_tensors` that is over.
     """
     block = grad_mode().mutation
@@ -46,13 +47,18 @@ def check_unchanged(operations: Sequence[Node]) -> None:
     if of_all.write <= first:
         return
     node: Node
+    functions: list[Any] = []
     for node in reversed(operations):
         if block is not None and node.mutation is block:
             continue
+        if node.special and node.python is not None:
+            functions.append(node.python)
         changed = changed_in_place(node)
         if changed is None:
             changed = overwritten_residual(node)
         if changed is not None:
+            for step in functions:
+                step.check_saved()
             blame(node)
             raise changed_error(node, changed)
 

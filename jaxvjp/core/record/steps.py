@@ -91,6 +91,8 @@ class PythonBackward(Protocol):
 
     def free(self) -> None: ...
 
+    def check_saved(self) -> None: ...
+
 
 def hook_of_level(node: Node, hook: Callable[..., Any]) -> Callable[..., Any]:
     """`hook`, wrapped if the function of a `func.grad` recorded `node`: then only that `func.grad` calls it.

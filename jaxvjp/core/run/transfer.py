@@ -46,6 +46,8 @@ class Transfer:
     def free(self) -> None:
         """It saved nothing."""
 
+    check_saved = free
+
 
 def moved(node: Node, device: Place) -> Node:
     """`node`'s value on `device`, as a node through which gradients flow; `node`, if it is there."""
