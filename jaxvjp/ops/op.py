@@ -138,6 +138,7 @@ class Op:
             `("index", inside)`, where `inside` raises for positions out of range. The values are computed if need be; a
             staged step checks them in every call; inside `vmap` nothing is checked.
         rewrite: `(op, operands, static)` to the three that are recorded instead, such as `x ** 2` for a fixed power.
+            If it asks a setting alone, it has the attribute `by_setting`, and who changes that has calls forgotten.
         differentiable: False for an op through which no gradient flows (comparisons, `detach`).
         rounds_once: whether operands of 16 bits are computed with, and their gradients summed up, in float32, and the
             results then rounded, as torch's kernels do (a sum of ones in bfloat16 never gets beyond 256); by default
@@ -221,6 +222,7 @@ class Op:
         self.check_result = check_result
         self.check_values = check_values
         self.rewrite = rewrite
+        self.rewritten_by_call = rewrite is not None and not hasattr(rewrite, "by_setting")
         self.differentiable = differentiable and promotion != COMPARE
         self.rounds_once = promotion in (ARITHMETIC, FLOAT) if rounds_once is None else rounds_once
         self.moves = moves

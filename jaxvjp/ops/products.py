@@ -64,6 +64,9 @@ def at_setting(row: Op, operands: Any, static: Any) -> Any:
     return (row if _setting == "highest" else _relaxed(row, _setting)), operands, static
 
 
+at_setting.by_setting = True  # type: ignore[attr-defined]
+
+
 @cache
 def _relaxed(row: Op, setting: str) -> Op:
     twin = copy.copy(row)

@@ -166,7 +166,7 @@ REMEMBERED.append(remembered)
 
 def key_of(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """The key of a call in `remembered`; None for one with numbers, or whose op is rewritten or may move operands."""
-    if Elsewhere.used or operation.rewrite is not None:
+    if Elsewhere.used or operation.rewritten_by_call:
         return None
     key: list[Any] = [operation, static]
     for each in operands:

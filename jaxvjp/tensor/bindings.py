@@ -135,7 +135,7 @@ def _remembering(
 ) -> Callable[..., Any]:
     # A number that the user passes must not be taken for an omitted default of the same value, as in `alpha=1`.
     defaults = any(each.role == SCALAR and each.default is not REQUIRED for row in rows for each in row.parameters)
-    return memory(front, by_value=defaults or any(row.rewrite is not None for row in rows))
+    return memory(front, by_value=defaults or any(row.rewritten_by_call for row in rows))
 
 
 def _with_inplace(signatures: list[Signature]) -> Callable[..., Any]:
@@ -200,7 +200,7 @@ def operators_of(row: Op) -> dict[str, Callable[..., Any]]:
         result: Tensor = apply(row, (other, self)) if isinstance(other, OPERANDS) else NotImplemented
         return result
 
-    by_value = row.rewrite is not None
+    by_value = row.rewritten_by_call
     remembered = remembering_operator(forward, by_value)
 
     def in_place(self: Tensor, other: Tensor | complex) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 
 import numpy as np
@@ -61,6 +62,36 @@ def test_the_precision_of_products_is_part_of_the_program():
     finally:
         jaxvjp.set_float32_matmul_precision("highest")
     assert (x @ x).__node__.operation is first
+
+
+PRODUCTS = {
+    "x @ x": lambda torch, x: x @ x,
+    "nn.Linear": lambda torch, x: torch.nn.Linear(4, 4)(x),
+    "bilinear": lambda torch, x: torch.nn.functional.bilinear(x, x, torch.ones(2, 4, 4)),
+    "einsum": lambda torch, x: torch.einsum("ij,jk->ik", x, x),
+    "nn.Conv2d": lambda torch, x: torch.nn.Conv2d(1, 2, 3)(x[None, None]),
+    "conv_transpose1d": lambda torch, x: torch.nn.functional.conv_transpose1d(x[None], torch.ones(4, 2, 3)),
+    "attention": lambda torch, x: torch.nn.functional.scaled_dot_product_attention(x, x, x),
+    "nn.MultiheadAttention": lambda torch, x: torch.nn.MultiheadAttention(4, 2)(x, x, x)[0],
+    "nn.LSTM": lambda torch, x: torch.nn.LSTM(4, 3)(x)[0],
+    "nn.GRUCell": lambda torch, x: torch.nn.GRUCell(4, 3)(x),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_the_precision_of_products_reaches_whatever_multiplies(name):
+    def precisions():
+        text = str(PRODUCTS[name](jaxvjp, jaxvjp.ones(4, 4, requires_grad=True)).sum().jaxpr())
+        return set(re.findall(r"precision=\(?(?:Precision\.)?(\w+)", text)) - {"None"}
+
+    before = precisions()
+    jaxvjp.set_float32_matmul_precision("high")
+    try:
+        relaxed = precisions()
+    finally:
+        jaxvjp.set_float32_matmul_precision("highest")
+    assert before == precisions() == {"HIGHEST"}
+    assert relaxed == {"HIGH"}
 
 
 @pytest.mark.parametrize("name", ["householder_product", "matrix_exp"])

@@ -45,8 +45,11 @@ BETWEEN_SAVING = 30.0
 HEAD = """# What PyTorch's own tests say
 
 PyTorch's own test files, run with jaxvjp in torch's place by `python -m tools.conformance FOLDER`, where the folder
-is a copy of PyTorch's `test`; `--write docs/conformance.md` writes this page. A test may take 20 seconds. The share is
-of the applicable tests without those that fail by one of the differences listed below."""
+is a copy of PyTorch's `test`; `--write docs/conformance.md` writes this page. A test may take 20 seconds.
+
+**Read the share with what it leaves out**: of {total} tests {passed} pass ({of_all:.0%}); {difference} fail by a
+difference that is meant, and {left_out} are not applicable here. Both lists stand below, with a reason for each. The share in the
+last column is of the others."""
 Store = dict[str, dict[str, Outcome]]
 
 
@@ -103,7 +106,13 @@ def main(arguments: Sequence[str]) -> int:
 
 def page(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """The document: the table, and both lists with their reasons."""
-    lines = [HEAD, "", *[f"| {' | '.join(row)} |" for row in (columns, ["---"] * len(columns), *rows)]]
+    *_, whole = rows
+    passed, difference, left_out = (int(whole[columns.index(each)]) for each in (PASSED, MEANT, NOT_APPLICABLE))
+    total = sum(map(int, whole[1:-1]))
+    head = HEAD.format(
+        total=total, passed=passed, of_all=passed / max(total, 1), difference=difference, left_out=left_out
+    )
+    lines = [head, "", *[f"| {' | '.join(row)} |" for row in (columns, ["---"] * len(columns), *rows)]]
     for title, name in (("Differences", "differences.txt"), ("Not applicable", "not_applicable.txt")):
         by_reason: dict[str, list[str]] = {}
         for pattern, why in listed(name):

@@ -12,9 +12,10 @@ from numpy import broadcast_shapes
 
 from jaxvjp.ops import arguments
 from jaxvjp.ops.arguments import Flag, Index, Kept, Real
-from jaxvjp.ops.neural.convolution import EXACTLY, linear
+from jaxvjp.ops.neural.convolution import linear
 from jaxvjp.ops.op import SHORT, Aval, op
 from jaxvjp.ops.pointwise import check_broadcast
+from jaxvjp.ops.products import at_setting, precision
 from jaxvjp.types.dtypes import BOOL, CTYPES, WIDTHS, bool_, float32, from_numpy
 
 
@@ -105,7 +106,7 @@ def _avals(*arrays):
     return [None if each is None else Aval(each.shape, from_numpy(each.dtype)) for each in arrays]
 
 
-@op(public="", saves="query, key, value", grad_fn=_attention_name)
+@op(public="", saves="query, key, value", grad_fn=_attention_name, rewrite=at_setting)
 def scaled_dot_product_attention(
     query,
     key,
@@ -126,7 +127,7 @@ def scaled_dot_product_attention(
         key, value = (jnp.repeat(each, query.shape[-3] // each.shape[-3], -3) for each in (key, value))
     factor = 1 / math.sqrt(query.shape[-1] or 1) if scale is None else scale
     wide = jnp.float32 if query.dtype in SHORT else query.dtype
-    products = partial(jnp.einsum, precision=EXACTLY, preferred_element_type=wide)
+    products = partial(jnp.einsum, precision=precision(), preferred_element_type=wide)
     scores = products("...le,...se->...ls", query, key) * factor
     if is_causal:
         scores = jnp.where(jnp.tri(scores.shape[-2], scores.shape[-1], dtype=bool), scores, -jnp.inf)
@@ -148,7 +149,7 @@ def safe_softmax(scores):
     return powers / jnp.where(total == 0, 1, total)
 
 
-@op(public="", saves="query, key, value", grad_fn="ViewBackward0")
+@op(public="", saves="query, key, value", grad_fn="ViewBackward0", rewrite=at_setting)
 def multi_head_attention(
     query,
     key,
@@ -206,7 +207,7 @@ def multi_head_attention(
     if add_zero_attn:
         key, value = (jnp.pad(each, ((0, 0), (0, 1), (0, 0))) for each in (key, value))
         added += 1
-    scores = jnp.einsum("hle,hse->hls", query / math.sqrt(query.shape[-1] or 1), key, precision=EXACTLY)
+    scores = jnp.einsum("hle,hse->hls", query / math.sqrt(query.shape[-1] or 1), key, precision=precision())
     _check_mask_types(attn_mask, key_padding_mask, query, safe)
     if attn_mask is not None:
         scores = scores + _added(attn_mask, added, scores.dtype)
@@ -217,7 +218,7 @@ def multi_head_attention(
     weights = safe_softmax(scores) if safe else jax.nn.softmax(scores, -1)
     if kept is not None:
         weights = weights * (kept.astype(weights.dtype) / (1 - dropout_p or 1))
-    result = jnp.einsum("hls,hsv->lhv", weights, value, precision=EXACTLY).reshape(length, batch, features)
+    result = jnp.einsum("hls,hsv->lhv", weights, value, precision=precision()).reshape(length, batch, features)
     result = linear.function(result, out_proj_weight, out_proj_bias)
     return result, weights.reshape(batch, num_heads, length, weights.shape[-1])
 

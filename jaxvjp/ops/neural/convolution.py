@@ -18,10 +18,9 @@ from jaxvjp.ops.layouts import CONTIGUOUS
 from jaxvjp.ops.neural.windows import Sizes, each_dim, shifted, spatially, widened
 from jaxvjp.ops.op import SHORT, op, rounded_once
 from jaxvjp.ops.pointwise import broadcast, not_implemented
+from jaxvjp.ops.products import at_setting, precision
 from jaxvjp.ops.view import expand
 from jaxvjp.types.dtypes import CTYPES, from_numpy
-
-EXACTLY = jax.lax.Precision.HIGHEST
 
 
 def _linear_name(static, avals):
@@ -33,7 +32,12 @@ def _linear_name(static, avals):
 
 
 @op(
-    public="nn.functional", saves="weight for input, input for weight", grad_fn=_linear_name, out=True, keeps=CONTIGUOUS
+    public="nn.functional",
+    saves="weight for input, input for weight",
+    grad_fn=_linear_name,
+    out=True,
+    keeps=CONTIGUOUS,
+    rewrite=at_setting,
 )
 def linear(input, weight, bias=None):
     """`input @ weight.T + bias`, over the last dimension of `input`."""
@@ -58,7 +62,7 @@ def linear(input, weight, bias=None):
     if bias is None and weight.dtype != input.dtype:
         names = [CTYPES.get(array.dtype.name, array.dtype.name) for array in (input, weight)]
         raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {names[0]} != {names[1]}")
-    result = jnp.matmul(input, weight.T, precision=EXACTLY)
+    result = jnp.matmul(input, weight.T, precision=precision())
     if bias is not None and bias.shape != result.shape[-1:]:
         bias = _fitting(bias, result)
     return _biased(result, bias)
@@ -88,6 +92,7 @@ def _same_types(input, weight, bias):
     "input2 for weight",
     grad_fn=lambda static, avals: "ViewBackward0" if static[-1][3] is None else "AddBackward0",
     out=False,
+    rewrite=at_setting,
 )
 def bilinear(input1, input2, weight, bias=None):
     """`input1 @ weight[k] @ input2`, for each k, over the last dimensions; plus the bias."""
@@ -102,7 +107,7 @@ def bilinear(input1, input2, weight, bias=None):
                 f"bilinear(): input{place} size does not match weight size: got {each.shape[-1]} but expected "
                 f"{weight.shape[place]}"
             )
-    result = jnp.einsum("...i,kij,...j->...k", input1, weight, input2, precision=EXACTLY)
+    result = jnp.einsum("...i,kij,...j->...k", input1, weight, input2, precision=precision())
     return _biased(result, bias)
 
 
@@ -213,7 +218,7 @@ def _in_windows(input, weight, stride, edges, dilation, groups):
     batch = input.shape[0]
     stacked = jnp.stack(columns, 2).reshape(batch, groups, weight.shape[1] * len(columns), math.prod(counts))
     matrix = flat.reshape(groups, weight.shape[0] // groups, -1)
-    result = jnp.einsum("gok,bgkn->bgon", matrix, stacked, precision=EXACTLY)
+    result = jnp.einsum("gok,bgkn->bgon", matrix, stacked, precision=precision())
     return result.reshape(batch, weight.shape[0], *counts)
 
 
@@ -226,7 +231,7 @@ def _convolved(input, weight, stride, edges, dilation, groups, spread=None):
         lhs_dilation=spread,
         rhs_dilation=dilation,
         feature_group_count=groups,
-        precision=EXACTLY,
+        precision=precision(),
     )
     if groups == 1 or input.size == 0 or weight.size == 0:
         return _summed_up(native, native, input, weight)
@@ -241,7 +246,7 @@ def _convolved(input, weight, stride, edges, dilation, groups, spread=None):
         padding=edges,
         rhs_dilation=dilation,
         feature_group_count=groups,
-        precision=EXACTLY,
+        precision=precision(),
     )
     return _summed_up(windows, native, input, weight)
 
@@ -318,6 +323,7 @@ def _convolution(dims):
         **dict.fromkeys(("saves", "slopes"), "weight for input, input for weight"),
         "in_one_step": True,
         "out": False,
+        "rewrite": at_setting,
     }
     op(name=name, public="nn.functional function", grad_fn=_convolution_name(dims), **columns)(convolve)
 
@@ -393,6 +399,7 @@ def _transposed(dims):
         **dict.fromkeys(("saves", "slopes"), "weight for input, input for weight"),
         "in_one_step": True,
         "out": False,
+        "rewrite": at_setting,
     }
     op(name=name, public="nn.functional function", grad_fn=_convolution_name(dims), **columns)(convolve)
 
@@ -402,7 +409,7 @@ for _dims in (1, 2, 3):
     _transposed(_dims)
 
 
-@op(public="nn.functional function", saves="bias, input, weight", out=False, keeps=CONTIGUOUS)
+@op(public="nn.functional function", saves="bias, input, weight", out=False, keeps=CONTIGUOUS, rewrite=at_setting)
 def conv_tbc(input, weight, bias, pad: Index = 0):
     """The convolution of (time, batch, channels) over time; `weight` has (kernel, channels, output channels).
 
@@ -432,6 +439,6 @@ def conv_tbc(input, weight, bias, pad: Index = 0):
         window_strides=(1,),
         padding=[(pad, pad)],
         dimension_numbers=("WNC", "WIO", "WNC"),
-        precision=EXACTLY,
+        precision=precision(),
     )
     return _biased(_summed_up(native, native, input, weight), bias.astype(input.dtype))

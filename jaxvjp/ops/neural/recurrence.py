@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from jaxvjp.ops.arguments import Flag, Kept, Text
 from jaxvjp.ops.neural.convolution import linear
 from jaxvjp.ops.op import op
+from jaxvjp.ops.products import at_setting
 
 GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
 """How many rows of weights an element of the state has, by the kind of cell."""
@@ -33,7 +34,7 @@ def _next(kind, given, state, weight, bias, projection=None):
     return (jnp.tanh(given + known) if kind == "rnn_tanh" else jnp.maximum(given + known, 0),)
 
 
-@op(public="", saves="input, weight_ih, weight_hh", grad_fn="StackBackward0")
+@op(public="", saves="input, weight_ih, weight_hh", grad_fn="StackBackward0", rewrite=at_setting)
 def recurrence(
     input,
     hidden,
@@ -66,7 +67,7 @@ def recurrence(
     return outputs, *last
 
 
-@op(public="", saves="input, weight_ih, weight_hh", grad_fn="AddBackward0")
+@op(public="", saves="input, weight_ih, weight_hh", grad_fn="AddBackward0", rewrite=at_setting)
 def recurrent_cell(input, hidden, cell=None, weight_ih=None, weight_hh=None, bias_ih=None, bias_hh=None, *, kind: Text):
     """The state of a cell after one input (batch, features)."""
     state = (hidden,) if cell is None else (hidden, cell)

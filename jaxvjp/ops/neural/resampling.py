@@ -16,7 +16,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxvjp.ops.arguments import Flag, Kind, Real, Shape, Text, index, real, size
-from jaxvjp.ops.neural.convolution import EXACTLY
 from jaxvjp.ops.neural.pooling import adaptive_mean
 from jaxvjp.ops.neural.windows import LARGEST
 from jaxvjp.ops.op import SHORT, op
@@ -24,6 +23,7 @@ from jaxvjp.ops.pointwise import not_implemented
 from jaxvjp.types.dtypes import from_numpy
 from jaxvjp.types.user_code import warn_user
 
+EXACTLY = jax.lax.Precision.HIGHEST
 LINEAR = {3: "linear", 4: "bilinear", 5: "trilinear"}
 """torch's name for linear interpolation, by the number of the input's dimensions."""
 SHARP, SMOOTH = -0.75, -0.5
