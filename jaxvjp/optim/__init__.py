@@ -6,7 +6,7 @@ Each optimizer is torch's formula over tensors; `docs/optim.md` says which trans
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jaxvjp.optim import lr_scheduler
 from jaxvjp.optim.algorithms import (
@@ -27,9 +27,6 @@ from jaxvjp.optim.algorithms import (
 )
 from jaxvjp.optim.lbfgs import LBFGS
 from jaxvjp.optim.optimizer import Optimizer
-
-if TYPE_CHECKING:
-    from jaxvjp.optim import swa_utils
 
 __all__ = [
     "ASGD",

@@ -38,6 +38,7 @@ PLACES = {
     "nn/functional": "nn.functional",
     "nn/modules/__init__": "nn.modules",
     "nn/utils/__init__": "nn.utils",
+    "optim/__init__": "optim",
     "signal/windows": "signal.windows",
     "special": "special",
 }
@@ -215,6 +216,10 @@ def module(path: str, place: str, results: dict[str, type]) -> str:
             stub.lines.append(f"{name}: {stub.typed(dtype)}")
         elif isinstance(live, ModuleType) and own.__name__ != "jaxvjp":
             stub.imports.add(f"from {own.__name__} import {name} as {name}")
+        elif isinstance(live, type) and isinstance(vars(live).get("__settings__"), str):
+            stub.imports.add(f"from {live.__module__.rpartition('.')[0]} import {live.__module__.rpartition('.')[2]}")
+            stub.lines.append(f"class {name}({live.__module__.rpartition('.')[2]}.{name}):")
+            stub.function("__init__", [inspect.signature(vars(live)["__init__"], eval_str=True)], None, method=True)
         elif isinstance(live, type) and name in made:
             stub.imports.add(f"from {live.__module__} import {name} as {name}")
         elif name in later or (name in imported and name not in made):
