@@ -25,10 +25,7 @@ __all__ = [
     "set_device_index",
     "synchronize",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy
 
 
 def current_accelerator(check_available: bool = False) -> device | None:

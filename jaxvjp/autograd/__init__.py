@@ -51,6 +51,4 @@ __all__ = [
 
 complete_all(globals(), __all__, "autograd")
 
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

@@ -14,10 +14,7 @@ __all__ = [
     "set_device",
     "synchronize",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy
 
 
 def __getattr__(name: str) -> Any:

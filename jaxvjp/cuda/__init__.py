@@ -56,10 +56,7 @@ __all__ = [
 ]
 globals().update(CUDA_TYPES)
 __all__ += [*CUDA_TYPES]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy
 
 
 def __getattr__(name: str) -> Any:

@@ -282,5 +282,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

@@ -93,7 +93,4 @@ __all__ = [
     "register_kl",
     "transforms",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

@@ -15,9 +15,7 @@ __all__ = ["benchmark", "checkpoint", "data", "deterministic", "dlpack", "hooks"
 LATER = frozenset(["benchmark", "data"])
 """Modules that are imported at first use."""
 
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy
 
 
 def __getattr__(name: str) -> Any:

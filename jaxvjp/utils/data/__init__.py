@@ -53,6 +53,4 @@ __all__ = [
 
 complete_all(globals(), __all__, "utils.data", "no JAX: Python on the host, which makes leaves")
 
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy
