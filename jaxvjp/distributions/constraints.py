@@ -37,13 +37,9 @@ class _Dependent(Constraint):
     def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
         self._is_discrete, self._event_dim = is_discrete, event_dim
 
-    @property
-    def is_discrete(self) -> bool:
-        return bool(_known(self, "is_discrete"))
+    is_discrete = property(lambda self: bool(_known(self, "is_discrete")))
 
-    @property
-    def event_dim(self) -> int:
-        return int(_known(self, "event_dim"))
+    event_dim = property(lambda self: int(_known(self, "event_dim")))
 
     def __call__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> _Dependent:
         """The same with what is known of it: `dependent(is_discrete=True, event_dim=1)`."""
@@ -92,13 +88,9 @@ class _IndependentConstraint(Constraint):
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
         self.base_constraint, self.reinterpreted_batch_ndims = base_constraint, reinterpreted_batch_ndims
 
-    @property
-    def is_discrete(self) -> bool:
-        return bool(self.base_constraint.is_discrete)
+    is_discrete = property(lambda self: bool(self.base_constraint.is_discrete))
 
-    @property
-    def event_dim(self) -> int:
-        return int(self.base_constraint.event_dim + self.reinterpreted_batch_ndims)
+    event_dim = property(lambda self: int(self.base_constraint.event_dim + self.reinterpreted_batch_ndims))
 
     def check(self, value: Tensor) -> Tensor:
         result = self.base_constraint.check(value)

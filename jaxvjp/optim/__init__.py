@@ -27,27 +27,9 @@ from jaxvjp.optim.algorithms import (
 )
 from jaxvjp.optim.lbfgs import LBFGS
 from jaxvjp.optim.optimizer import Optimizer
+from jaxvjp.types import public
 
-__all__ = [
-    "ASGD",
-    "LBFGS",
-    "SGD",
-    "Adadelta",
-    "Adafactor",
-    "Adagrad",
-    "Adam",
-    "AdamW",
-    "Adamax",
-    "Muon",
-    "NAdam",
-    "Optimizer",
-    "RAdam",
-    "RMSprop",
-    "Rprop",
-    "SparseAdam",
-    "lr_scheduler",
-    "swa_utils",
-]
+__all__ = public.public_names(globals(), "lr_scheduler", "swa_utils")
 __dir__ = __all__.copy
 
 

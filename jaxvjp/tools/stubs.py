@@ -31,7 +31,9 @@ from jaxvjp.types.dtypes import dtype
 ROOT = Path(inspect.getfile(jaxvjp)).parent
 PLACES = {
     "__init__": "function",
+    "distributions/__init__": "distributions",
     "fft": "fft",
+    "func/__init__": "func",
     "linalg": "linalg",
     "masked": "masked",
     "nn/__init__": "nn",
@@ -41,6 +43,7 @@ PLACES = {
     "optim/__init__": "optim",
     "signal/windows": "signal.windows",
     "special": "special",
+    "utils/data/__init__": "utils.data",
 }
 """Modules whose functions are made at first use, and their places in the registry."""
 
@@ -207,7 +210,11 @@ def module(path: str, place: str, results: dict[str, type]) -> str:
     stub = Stub(names, results)
     source = ast.parse((ROOT / f"{path}.py").read_text(encoding="utf-8"))
     imported = {
-        each.name: node.module for node in ast.walk(source) if isinstance(node, ast.ImportFrom) for each in node.names
+        name: node.module
+        for node in ast.walk(source)
+        if isinstance(node, ast.ImportFrom) and node.module
+        for each in node.names
+        for name in (importlib.import_module(node.module).__all__ if each.name == "*" else [each.name])
     }
     later = own.later() if hasattr(own, "later") else getattr(own, "LATER", {})
     for name in names:
