@@ -20,8 +20,8 @@ from typing import Any, Literal, get_overloads
 import jaxvjp
 from jaxvjp.explain.explanation import Explanation
 from jaxvjp.library.sharding import OfMesh
-from jaxvjp.nn.modules.layer import LEGACY, settings
-from jaxvjp.nn.modules.rows import ROWS, expanded
+from jaxvjp.nn.modules.layer import LEGACY, rows_of, settings
+from jaxvjp.nn.modules.rows import ROWS
 from jaxvjp.ops.op import REQUIRED
 from jaxvjp.tensor.bindings import LateMethod, in_place_forms, inspected, overloads
 from jaxvjp.tensor.published import PUBLISHED
@@ -251,7 +251,7 @@ def layers(file: str) -> str:
     stub.lines += [
         f"class {each.__name__}({each.__mro__[1].__name__}): ..." for each in bases if each.__name__.startswith("_")
     ]
-    for name, row in expanded(ROWS[file]):
+    for name, row in rows_of(file):
         kept = [f"    {each}: {kind}" for each, kind in settings(row.signature).items() if each not in LEGACY]
         made = f"    def __init__(self, {row.signature}) -> None: ..."
         stub.lines += [f"class {name}({row.base}):", *kept, made, f"    def forward(self, {row.input}) -> Any: ..."]
