@@ -60,25 +60,25 @@ class Elementwise(Optimizer):
     __adds_decay__ = True
     __averages__ = ""
 
-    def __init__(self, params: Iterable[Any], settings: dict[str, Any]) -> None:
-        lr, capturable = settings["lr"], settings.get("capturable", True)
+    def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
+        lr, capturable = defaults["lr"], defaults.get("capturable", True)
         if isinstance(lr, Tensor):
-            if settings.get("foreach") and not capturable and "amsgrad" in settings:
+            if defaults.get("foreach") and not capturable and "amsgrad" in defaults:
                 raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
             if lr.numel() != 1:
                 raise ValueError("Tensor lr must be 1-element")
         for name in self.__checked__:
             allows, sentence = CHECKS[name]
-            if not allows(settings[name]):
-                raise ValueError(sentence.format(settings[name]))
-        for number, beta in enumerate(settings.get("betas", ())):
+            if not allows(defaults[name]):
+                raise ValueError(sentence.format(defaults[name]))
+        for number, beta in enumerate(defaults.get("betas", ())):
             if not 0.0 <= beta < 1.0:
                 raise ValueError(f"Invalid beta parameter at index {number}: {beta}")
-        super().__init__(params, settings)
-        if settings.get("fused"):
-            if settings["differentiable"]:
+        super().__init__(params, defaults)
+        if defaults.get("fused"):
+            if defaults["differentiable"]:
                 raise RuntimeError("`fused` does not support `differentiable`")
-            if settings["foreach"]:
+            if defaults["foreach"]:
                 raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
     __begin__ = __init__
