@@ -120,7 +120,6 @@ register_kl(Cauchy, Cauchy)(
     lambda p, q: ((p.scale + q.scale) ** 2 + (p.loc - q.loc) ** 2).log() - (4 * p.scale * q.scale).log()
 )
 register_kl(Bernoulli, Poisson)(lambda p, q: -p.entropy() - (p.probs * q.rate.log() - q.rate))
-register_kl(OneHotCategorical, OneHotCategorical)(lambda p, q: _categorical(p._categorical, q._categorical))
 register_kl(Geometric, Geometric)(lambda p, q: -p.entropy() - (-q.probs).log1p() / p.probs - q.logits)
 
 
@@ -189,6 +188,9 @@ def _binomial(p: Binomial, q: Binomial) -> Tensor:
 def _categorical(p: Categorical, q: Categorical) -> Tensor:
     terms = outside(q.probs == 0, p.probs * (p.logits - q.logits))
     return torch.where(p.probs == 0, 0, terms).sum(-1)
+
+
+register_kl(OneHotCategorical, OneHotCategorical)(lambda p, q: _categorical(p._categorical, q._categorical))
 
 
 @register_kl(Poisson, Poisson)

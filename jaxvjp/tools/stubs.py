@@ -31,6 +31,7 @@ from jaxvjp.types.dtypes import dtype
 ROOT = Path(inspect.getfile(jaxvjp)).parent
 PLACES = {
     "__init__": "function",
+    "autograd/__init__": "autograd",
     "distributions/__init__": "distributions",
     "fft": "fft",
     "func/__init__": "func",
