@@ -16,7 +16,6 @@ from jaxvjp.autograd.modes import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
-from jaxvjp.autograd.profiler import ProfilerActivity
 from jaxvjp.autograd.saving import SavedTensor
 from jaxvjp.autograd.variable import Variable
 from jaxvjp.tensor import docstrings
@@ -26,6 +25,7 @@ from jaxvjp.types import public
 # module all the same.
 MODULES = ("forward_ad", "functional", "grad_mode", "graph", "profiler", "variable")
 __all__ = public.public_names(globals(), *MODULES)
+__dir__ = __all__.copy
 docstrings.complete_all(globals(), __all__, "autograd")
 
-__dir__ = __all__.copy
+from jaxvjp.autograd.profiler import ProfilerActivity as ProfilerActivity  # torch's `__all__` does not name it

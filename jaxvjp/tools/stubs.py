@@ -207,9 +207,10 @@ def module(path: str, place: str, results: dict[str, type]) -> str:
     """The stub of a module with the functions at a place of the registry."""
     own = importlib.import_module(".".join(["jaxvjp", *path.split("/")]).removesuffix(".__init__"))
     made = {name for where, name in PUBLISHED if where == place}
-    names = [name for name in dir(own) if not name.startswith("_")]
-    stub = Stub(names, results)
     source = ast.parse((ROOT / f"{path}.py").read_text(encoding="utf-8"))
+    beside = [each.asname for node in source.body if isinstance(node, ast.ImportFrom) for each in node.names]
+    names = sorted(each for each in {*dir(own), *beside} if each and not each.startswith("_"))
+    stub = Stub(names, results)
     imported = {
         name: node.module
         for node in ast.walk(source)
