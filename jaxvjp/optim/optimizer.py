@@ -290,6 +290,7 @@ class Optimizer:
 
 
 def _add_constructor(kind: Any, settings: str) -> None:
+    """Gives an optimizer the constructor with these parameters."""
     own: dict[str, Any] = {}
     lines = (
         "from __future__ import annotations",
@@ -297,7 +298,7 @@ def _add_constructor(kind: Any, settings: str) -> None:
         "    given = locals()",
         "    self.__begin__(params, {name: given[name] for name in given if name not in ('self', 'params')})",
     )
-    exec("\n".join(lines), globals(), own)
+    exec(compile("\n".join(lines), __file__, "exec"), globals(), own)
     kind.__init__ = own["__init__"]
     kind.__init__.__qualname__ = f"{kind.__qualname__}.__init__"
 
