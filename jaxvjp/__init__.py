@@ -18,14 +18,11 @@ from __future__ import annotations
 
 import gc
 from importlib import import_module
-from math import e as e
-from math import inf as inf
-from math import nan as nan
-from math import pi as pi
+from math import e, inf, nan, pi
 from types import ModuleType
 from typing import Any
 
-import jax.numpy  # noqa: F401 - first, as the next lines are for jaxvjp's own imports
+import jax.numpy  # first, as the next lines are for jaxvjp's own imports
 
 # The rows of the ops are so many objects that Python would search all of JAX for garbage cycles. That takes as long as
 # the rest of this import and finds none.
@@ -59,19 +56,9 @@ try:
     from jaxvjp.core.run.tiers import set_compiling
     from jaxvjp.func import vmap
     from jaxvjp.library.constructors import TYPES
-    from jaxvjp.library.creation import (
-        empty,
-        empty_like,
-        full,
-        ones,
-        ones_like,
-        tensor,
-        zeros,
-        zeros_like,
-    )
+    from jaxvjp.library.creation import empty, empty_like, full, ones, ones_like, tensor, zeros, zeros_like
     from jaxvjp.library.crossing import from_dlpack, from_jax, from_torch
-    from jaxvjp.library.generator import Generator, initial_seed, manual_seed
-    from jaxvjp.library.generator import default_generator as default_generator
+    from jaxvjp.library.generator import Generator, default_generator, initial_seed, manual_seed
     from jaxvjp.library.random_tensors import rand, rand_like, randn, randn_like
     from jaxvjp.library.storages import STORAGES, TypedStorage, UntypedStorage
     from jaxvjp.ops.layouts import (
@@ -82,8 +69,8 @@ try:
         layout,
         memory_format,
         preserve_format,
+        strided,
     )
-    from jaxvjp.ops.layouts import strided as strided
     from jaxvjp.pure import as_function, cond, functional, pullback, scan, while_loop, wrap
     from jaxvjp.staging import UnstageableError, compile, jit
     from jaxvjp.tensor import bindings
@@ -110,187 +97,37 @@ finally:
 newaxis = None
 __version__ = "0.1.0"
 
-__all__ = [
-    "DisableTorchFunctionSubclass",
-    "Generator",
-    "GradScaler",
-    "Size",
-    "Tensor",
-    "TypedStorage",
-    "UnstageableError",
-    "UntypedStorage",
-    "accelerator",
-    "amp",
-    "as_function",
-    "as_torch",
-    "autocast",
-    "autograd",
-    "backends",
-    "channels_last",
-    "channels_last_3d",
-    "clear_autocast_cache",
-    "compare",
-    "compile",
-    "cond",
-    "contiguous_format",
-    "counters",
-    "cpu",
-    "cuda",
-    "device",
-    "distributed",
-    "distributions",
-    "dtype",
-    "e",
-    "empty",
-    "empty_like",
-    "enable_grad",
-    "explain",
-    "explain_program",
-    "fft",
-    "from_dlpack",
-    "from_jax",
-    "from_torch",
-    "full",
-    "func",
-    "functional",
-    "get_autocast_cpu_dtype",
-    "get_autocast_dtype",
-    "get_autocast_gpu_dtype",
-    "get_default_device",
-    "get_default_dtype",
-    "inf",
-    "inference_mode",
-    "initial_seed",
-    "is_anomaly_enabled",
-    "is_autocast_cache_enabled",
-    "is_autocast_cpu_enabled",
-    "is_autocast_enabled",
-    "is_grad_enabled",
-    "is_inference_mode_enabled",
-    "jit",
-    "layout",
-    "linalg",
-    "load",
-    "manual_seed",
-    "masked",
-    "memory_format",
-    "mps",
-    "multiprocessing",
-    "nan",
-    "newaxis",
-    "nn",
-    "no_grad",
-    "ones",
-    "ones_like",
-    "optim",
-    "overrides",
-    "pi",
-    "preserve_format",
-    "profiler",
-    "promote_types",
-    "pullback",
-    "quasirandom",
-    "rand",
-    "rand_like",
-    "randn",
-    "randn_like",
-    "random",
-    "recompiles",
-    "return_types",
-    "save",
-    "scan",
-    "serialization",
-    "set_autocast_cache_enabled",
-    "set_choosing",
-    "set_compiling",
-    "set_default_device",
-    "set_default_dtype",
-    "set_grad_enabled",
-    "set_printoptions",
-    "signal",
-    "special",
-    "strided",
-    "tensor",
-    "testing",
-    "utils",
-    "version",
-    "vmap",
-    "while_loop",
-    "wrap",
-    "zeros",
-    "zeros_like",
-]
-__all__ += [each.name for each in (*dtypes.ALL, *dtypes.UNSIGNED, *dtypes.NAMES)] + [
-    *dtypes.ALIASES,
-    *SPARSE,
-    *TYPES,
-    *STORAGES,
-]
-
-LATER = {
-    "GradScaler": "jaxvjp.amp",
-    "accelerator": "jaxvjp",
-    "amp": "jaxvjp",
-    "as_torch": "jaxvjp.tools.scripts",
-    "autocast": "jaxvjp.amp",
-    "backends": "jaxvjp",
-    "clear_autocast_cache": "jaxvjp.amp",
-    "compare": "jaxvjp.tools.comparison",
-    "cpu": "jaxvjp",
-    "distributed": "jaxvjp",
-    "distributions": "jaxvjp",
-    "get_autocast_cpu_dtype": "jaxvjp.amp",
-    "get_autocast_dtype": "jaxvjp.amp",
-    "get_autocast_gpu_dtype": "jaxvjp.amp",
-    "is_autocast_cache_enabled": "jaxvjp.amp",
-    "is_autocast_cpu_enabled": "jaxvjp.amp",
-    "is_autocast_enabled": "jaxvjp.amp",
-    "load": "jaxvjp.serialization",
-    "mps": "jaxvjp",
-    "multiprocessing": "jaxvjp",
-    "optim": "jaxvjp",
-    "profiler": "jaxvjp",
-    "quasirandom": "jaxvjp",
-    "return_types": "jaxvjp",
-    "save": "jaxvjp.serialization",
-    "serialization": "jaxvjp",
-    "set_autocast_cache_enabled": "jaxvjp.amp",
-    "version": "jaxvjp",
+ROOMS = {
+    "jaxvjp": (
+        "accelerator amp backends cpu distributed distributions mps multiprocessing optim profiler "
+        "quasirandom return_types serialization version"
+    ),
+    "jaxvjp.amp": (
+        "GradScaler autocast clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype "
+        "get_autocast_gpu_dtype is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled "
+        "set_autocast_cache_enabled"
+    ),
+    "jaxvjp.serialization": "load save",
+    "jaxvjp.tools.comparison": "compare",
+    "jaxvjp.tools.scripts": "as_torch",
 }
-"""Names whose modules are imported at first use; of "jaxvjp" it is the module of that name."""
-NOT_STARRED = frozenset(
-    [
-        "BFloat16Storage",
-        "BFloat16Tensor",
-        "ComplexDoubleStorage",
-        "ComplexFloatStorage",
-        "HalfStorage",
-        "HalfTensor",
-        "broadcast_shapes",
-        "channels_last",
-        "channels_last_3d",
-        "contiguous_format",
-        "eig",
-        "from_dlpack",
-        "lstsq",
-        "lu",
-        "matrix_rank",
-        "native_dropout_backward",
-        "pca_lowrank",
-        "preserve_format",
-        "segment_reduce",
-        "set_default_dtype",
-        "set_grad_enabled",
-        "solve",
-        *SPARSE,
-        "strided",
-        "svd_lowrank",
-        "symeig",
-        "unique",
-        "while_loop",
-    ]
-)
-"""Names that `from torch import *` leaves out; it also leaves out modules."""
+"""By module, names that are imported from it at first use; of "jaxvjp" they are modules of their own."""
+
+LATER = {name: home for home, names in ROOMS.items() for name in names.split()}
+INNER = """
+    Any ModuleType annotations bindings complete_all core default_generator dtypes gc import_module jax library ops pure
+    staging types
+"""
+"""Names in this module that are not public; nor are those in capitals."""
+__all__ = [each for each in (*globals(), *LATER) if each[0] != "_" and not each.isupper() and each not in INNER.split()]
+
+NOT_STARRED = """
+    BFloat16Storage BFloat16Tensor ComplexDoubleStorage ComplexFloatStorage HalfStorage HalfTensor broadcast_shapes
+    channels_last channels_last_3d contiguous_format eig from_dlpack lstsq lu matrix_rank native_dropout_backward
+    pca_lowrank preserve_format segment_reduce set_default_dtype set_grad_enabled solve strided svd_lowrank symeig
+    unique while_loop
+"""
+"""Names that `from torch import *` leaves out; it also leaves out modules and layouts of sparse tensors."""
 
 complete_all(globals(), __all__, "function", "Python of this package, no JAX function")
 _published, __dir__ = bindings.published("function", globals())
@@ -300,7 +137,7 @@ def __getattr__(name: str) -> Any:
     if name == "__all__":
         rooms = {each for each, value in globals().items() if type(value) is ModuleType}
         rooms |= {each for each, home in LATER.items() if home == "jaxvjp"}
-        return [each for each in _published(name) if each not in rooms | NOT_STARRED]
+        return [each for each in _published(name) if each not in {*rooms, *SPARSE, *NOT_STARRED.split()}]
     if name == "Storage":  # that of the default dtype
         return STORAGES[f"{get_default_dtype().legacy}Storage"]
     home = LATER.get(name)

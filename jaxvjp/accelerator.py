@@ -6,29 +6,7 @@ from typing import Any
 
 from jaxvjp.types import devices
 from jaxvjp.types.devices import device
-
-__all__ = [
-    "current_accelerator",
-    "current_device_idx",
-    "current_device_index",
-    "device_count",
-    "device_index",
-    "empty_cache",
-    "is_available",
-    "max_memory_allocated",
-    "max_memory_reserved",
-    "memory_allocated",
-    "memory_reserved",
-    "memory_stats",
-    "reset_peak_memory_stats",
-    "set_device_idx",
-    "set_device_index",
-    "synchronize",
-]
-
-
-def __dir__() -> list[str]:
-    return __all__
+from jaxvjp.types.public import public_names
 
 
 def current_accelerator(check_available: bool = False) -> device | None:
@@ -127,3 +105,7 @@ def max_memory_reserved(device_index: Any = None) -> int:
 def reset_peak_memory_stats(device_index: Any = None) -> None:
     """Accepted, without effect: JAX's peaks last. Counterpart of `torch.accelerator.reset_peak_memory_stats`."""
     _kind()
+
+
+__all__ = public_names(globals(), home=__name__)
+__dir__ = __all__.copy

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 __all__ = ["device_count", "empty_cache", "is_available", "manual_seed", "synchronize"]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy
 
 
 def is_available() -> bool:

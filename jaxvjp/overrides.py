@@ -13,6 +13,4 @@ __all__ = ["DisableTorchFunctionSubclass", "handle_torch_function", "has_torch_f
 
 complete_all(globals(), __all__, "overrides")
 
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

@@ -17,7 +17,4 @@ __all__ = [
     "schedule",
     "tensorboard_trace_handler",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

@@ -146,6 +146,4 @@ def _following(engine: SobolEngine, count: int) -> Array:
 
 complete_all(globals(), __all__, "quasirandom")
 
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

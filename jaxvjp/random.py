@@ -17,6 +17,4 @@ __all__ = [
 
 complete_all(globals(), __all__, "random")
 
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

@@ -16,9 +16,7 @@ __all__ = ["assert_allclose", "assert_close"]
 
 NUMBER = (int, float, complex, np.number)
 
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy
 
 
 def assert_close(

@@ -23,6 +23,4 @@ git_version = "unknown"
 hip: str | None = None
 xpu: str | None = None
 
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

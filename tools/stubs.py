@@ -20,8 +20,8 @@ from typing import Any, Literal, get_overloads
 import jaxvjp
 from jaxvjp.explain.explanation import Explanation
 from jaxvjp.library.sharding import OfMesh
-from jaxvjp.nn.modules.layer import LEGACY, settings
-from jaxvjp.nn.modules.rows import ROWS, expanded
+from jaxvjp.nn.modules.layer import LEGACY, rows_of, settings
+from jaxvjp.nn.modules.rows import ROWS
 from jaxvjp.ops.op import REQUIRED
 from jaxvjp.tensor.bindings import LateMethod, in_place_forms, inspected, overloads
 from jaxvjp.tensor.published import PUBLISHED
@@ -31,15 +31,20 @@ from jaxvjp.types.dtypes import dtype
 ROOT = Path(inspect.getfile(jaxvjp)).parent
 PLACES = {
     "__init__": "function",
+    "autograd/__init__": "autograd",
+    "distributions/__init__": "distributions",
     "fft": "fft",
+    "func/__init__": "func",
     "linalg": "linalg",
     "masked": "masked",
     "nn/__init__": "nn",
     "nn/functional": "nn.functional",
     "nn/modules/__init__": "nn.modules",
     "nn/utils/__init__": "nn.utils",
+    "optim/__init__": "optim",
     "signal/windows": "signal.windows",
     "special": "special",
+    "utils/data/__init__": "utils.data",
 }
 """Modules whose functions are made at first use, and their places in the registry."""
 
@@ -202,11 +207,16 @@ def module(path: str, place: str, results: dict[str, type]) -> str:
     """The stub of a module with the functions at a place of the registry."""
     own = importlib.import_module(".".join(["jaxvjp", *path.split("/")]).removesuffix(".__init__"))
     made = {name for where, name in PUBLISHED if where == place}
-    names = [name for name in dir(own) if not name.startswith("_")]
-    stub = Stub(names, results)
     source = ast.parse((ROOT / f"{path}.py").read_text(encoding="utf-8"))
+    beside = [each.asname for node in source.body if isinstance(node, ast.ImportFrom) for each in node.names]
+    names = sorted(each for each in {*dir(own), *beside} if each and not each.startswith("_"))
+    stub = Stub(names, results)
     imported = {
-        each.name: node.module for node in ast.walk(source) if isinstance(node, ast.ImportFrom) for each in node.names
+        name: node.module
+        for node in ast.walk(source)
+        if isinstance(node, ast.ImportFrom) and node.module
+        for each in node.names
+        for name in (importlib.import_module(node.module).__all__ if each.name == "*" else [each.name])
     }
     later = own.later() if hasattr(own, "later") else getattr(own, "LATER", {})
     for name in names:
@@ -215,6 +225,10 @@ def module(path: str, place: str, results: dict[str, type]) -> str:
             stub.lines.append(f"{name}: {stub.typed(dtype)}")
         elif isinstance(live, ModuleType) and own.__name__ != "jaxvjp":
             stub.imports.add(f"from {own.__name__} import {name} as {name}")
+        elif isinstance(live, type) and isinstance(vars(live).get("__settings__"), str):
+            stub.imports.add(f"from {live.__module__.rpartition('.')[0]} import {live.__module__.rpartition('.')[2]}")
+            stub.lines.append(f"class {name}({live.__module__.rpartition('.')[2]}.{name}):")
+            stub.function("__init__", [inspect.signature(vars(live)["__init__"], eval_str=True)], None, method=True)
         elif isinstance(live, type) and name in made:
             stub.imports.add(f"from {live.__module__} import {name} as {name}")
         elif name in later or (name in imported and name not in made):
@@ -239,7 +253,7 @@ def layers(file: str) -> str:
     stub.lines += [
         f"class {each.__name__}({each.__mro__[1].__name__}): ..." for each in bases if each.__name__.startswith("_")
     ]
-    for name, row in expanded(ROWS[file]):
+    for name, row in rows_of(file):
         kept = [f"    {each}: {kind}" for each, kind in settings(row.signature).items() if each not in LEGACY]
         made = f"    def __init__(self, {row.signature}) -> None: ..."
         stub.lines += [f"class {name}({row.base}):", *kept, made, f"    def forward(self, {row.input}) -> Any: ..."]

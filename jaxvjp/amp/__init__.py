@@ -44,6 +44,4 @@ ANSWERS = """
 """
 complete_all(globals(), ANSWERS.split(), "function", "no JAX: a mode of this thread")
 
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

@@ -16,41 +16,16 @@ from jaxvjp.autograd.modes import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
-from jaxvjp.autograd.profiler import ProfilerActivity as ProfilerActivity
 from jaxvjp.autograd.saving import SavedTensor
 from jaxvjp.autograd.variable import Variable
-from jaxvjp.tensor.docstrings import complete_all
+from jaxvjp.tensor import docstrings
+from jaxvjp.types import public
 
 # As in torch, `autograd.gradcheck` is the function; `from jaxvjp.autograd.gradcheck import GradcheckError` finds the
 # module all the same.
-__all__ = [
-    "Function",
-    "SavedTensor",
-    "Variable",
-    "backward",
-    "detect_anomaly",
-    "enable_grad",
-    "forward_ad",
-    "functional",
-    "grad",
-    "grad_mode",
-    "gradcheck",
-    "gradgradcheck",
-    "graph",
-    "inference_mode",
-    "is_multithreading_enabled",
-    "jacobian",
-    "no_grad",
-    "profiler",
-    "set_detect_anomaly",
-    "set_grad_enabled",
-    "set_multithreading_enabled",
-    "variable",
-]
+MODULES = ("forward_ad", "functional", "grad_mode", "graph", "profiler", "variable")
+__all__ = public.public_names(globals(), *MODULES)
+__dir__ = __all__.copy
+docstrings.complete_all(globals(), __all__, "autograd")
 
-
-complete_all(globals(), __all__, "autograd")
-
-
-def __dir__() -> list[str]:
-    return __all__
+from jaxvjp.autograd.profiler import ProfilerActivity as ProfilerActivity  # torch's `__all__` does not name it

@@ -3,7 +3,4 @@
 from jaxvjp.backends import cuda, cudnn, mha, mkl, mkldnn, mps, openmp
 
 __all__ = ["cuda", "cudnn", "mha", "mkl", "mkldnn", "mps", "openmp"]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

@@ -8,22 +8,7 @@ from typing import Any
 
 from jaxvjp.ops.products import get_float32_matmul_precision, set_float32_matmul_precision
 from jaxvjp.types.devices import count_of
-
-__all__ = [
-    "cudnn_sdp_enabled",
-    "enable_cudnn_sdp",
-    "enable_flash_sdp",
-    "enable_math_sdp",
-    "enable_mem_efficient_sdp",
-    "flash_sdp_enabled",
-    "is_built",
-    "is_flash_attention_available",
-    "math_sdp_enabled",
-    "matmul",
-    "mem_efficient_sdp_enabled",
-    "preferred_linalg_library",
-    "sdp_kernel",
-]
+from jaxvjp.types.public import public_names
 
 
 class _Matmul:
@@ -110,3 +95,6 @@ def sdp_kernel(
     finally:
         for switch, value in zip(switches, before, strict=True):
             switch(value)
+
+
+__all__ = public_names(globals(), home=__name__)

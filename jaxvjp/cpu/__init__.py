@@ -2,28 +2,11 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
-__all__ = [
-    "amp",
-    "current_device",
-    "device_count",
-    "is_available",
-    "is_initialized",
-    "set_device",
-    "synchronize",
-]
+from jaxvjp.types.public import modules_later, public_names
 
-
-def __dir__() -> list[str]:
-    return __all__
-
-
-def __getattr__(name: str) -> Any:
-    if name == "amp":  # imported when it is first used
-        return import_module("jaxvjp.cpu.amp")
-    raise AttributeError(f"module 'jaxvjp.cpu' has no attribute {name!r}")
+__getattr__ = modules_later(__name__, "amp")
 
 
 def is_available() -> bool:
@@ -52,3 +35,7 @@ def set_device(device: Any) -> None:
 
 def synchronize(device: Any = None) -> None:
     """Accepted, without effect: whatever reads a value waits for it. Counterpart of `torch.cpu.synchronize`."""
+
+
+__all__ = public_names(globals(), "amp", home=__name__)
+__dir__ = __all__.copy

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from importlib import import_module
 from typing import Any, NamedTuple
 
 from jaxvjp.library import generator, random_state
@@ -13,59 +12,10 @@ from jaxvjp.library.constructors import CUDA_TYPES
 from jaxvjp.tensor.docstrings import complete_all
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types import devices
+from jaxvjp.types.public import modules_later, public_names
 
-__all__ = [
-    "Event",
-    "Stream",
-    "amp",
-    "current_device",
-    "current_stream",
-    "default_stream",
-    "device",
-    "device_count",
-    "empty_cache",
-    "get_arch_list",
-    "get_device_capability",
-    "get_device_name",
-    "get_device_properties",
-    "get_rng_state",
-    "get_rng_state_all",
-    "init",
-    "initial_seed",
-    "ipc_collect",
-    "is_available",
-    "is_bf16_supported",
-    "is_initialized",
-    "manual_seed",
-    "manual_seed_all",
-    "max_memory_allocated",
-    "max_memory_reserved",
-    "mem_get_info",
-    "memory_allocated",
-    "memory_reserved",
-    "memory_stats",
-    "reset_max_memory_allocated",
-    "reset_peak_memory_stats",
-    "seed",
-    "seed_all",
-    "set_device",
-    "set_rng_state",
-    "set_rng_state_all",
-    "stream",
-    "synchronize",
-]
 globals().update(CUDA_TYPES)
-__all__ += [*CUDA_TYPES]
-
-
-def __dir__() -> list[str]:
-    return __all__
-
-
-def __getattr__(name: str) -> Any:
-    if name == "amp":  # imported when it is first used
-        return import_module("jaxvjp.cuda.amp")
-    raise AttributeError(f"module 'jaxvjp.cuda' has no attribute {name!r}")
+__getattr__ = modules_later(__name__, "amp")
 
 
 def is_available() -> bool:
@@ -126,7 +76,7 @@ def get_device_name(device: Any = None) -> str:
     return str(devices.jax_device(devices.place(_gpu(device))).device_kind)
 
 
-class DeviceProperties(NamedTuple):
+class _CudaDeviceProperties(NamedTuple):
     """What `get_device_properties` gives: as much as JAX tells."""
 
     name: str
@@ -143,12 +93,12 @@ def get_device_capability(device: Any = None) -> tuple[int, int]:
     return int(major), int(minor or 0)
 
 
-def get_device_properties(device: Any = None) -> DeviceProperties:
+def get_device_properties(device: Any = None) -> _CudaDeviceProperties:
     """Name, compute capability and memory of a GPU. Counterpart of `torch.cuda.get_device_properties`."""
     name, (major, minor) = get_device_name(device), get_device_capability(device)
     told = devices.jax_device(devices.place(_gpu(device)))
     total = devices.memory(_gpu(device)).get("bytes_limit", 0)
-    return DeviceProperties(name, major, minor, total, int(getattr(told, "core_count", 0)))
+    return _CudaDeviceProperties(name, major, minor, total, int(getattr(told, "core_count", 0)))
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
@@ -362,4 +312,6 @@ def set_rng_state_all(new_states: Sequence[Tensor]) -> None:
         set_rng_state(each)
 
 
+__all__ = public_names(globals(), "amp", *CUDA_TYPES, home=__name__)
+__dir__ = __all__.copy
 complete_all(globals(), __all__, "cuda", "`jax.devices`")

@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from datetime import timedelta
-from importlib import import_module
 from typing import Any
 
 import jax
@@ -27,6 +26,7 @@ from jaxvjp.tensor.docstrings import complete_all
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.devices import device as device_named
 from jaxvjp.types.meshes import of_all_processes
+from jaxvjp.types.public import modules_later
 
 UNDERNEATH = "jax.distributed, and jax.jit of a function between processes"
 BACKENDS = {"cpu": "gloo", "cuda": "nccl"}
@@ -276,11 +276,7 @@ complete_all(
 )
 
 
-def __getattr__(name: str) -> Any:
-    if name in ROOMS:
-        return import_module(f"jaxvjp.distributed.{name}")
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+__getattr__ = modules_later(__name__, *ROOMS)
 
 
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

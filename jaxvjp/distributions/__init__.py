@@ -46,54 +46,7 @@ from jaxvjp.distributions.transformed import (
     Weibull,
 )
 from jaxvjp.distributions.transforms import *  # noqa: F403 - torch's has them, too
+from jaxvjp.types import public
 
-__all__ = [
-    *transforms.__all__,
-    "Beta",
-    "Dirichlet",
-    "LowRankMultivariateNormal",
-    "MultivariateNormal",
-    "Gumbel",
-    "HalfCauchy",
-    "HalfNormal",
-    "InverseGamma",
-    "Kumaraswamy",
-    "LogisticNormal",
-    "LogNormal",
-    "Pareto",
-    "Weibull",
-    "biject_to",
-    "transform_to",
-    "Bernoulli",
-    "Binomial",
-    "Categorical",
-    "Cauchy",
-    "Chi2",
-    "Distribution",
-    "Exponential",
-    "ExponentialFamily",
-    "FisherSnedecor",
-    "Gamma",
-    "Geometric",
-    "Independent",
-    "Laplace",
-    "MixtureSameFamily",
-    "Multinomial",
-    "NegativeBinomial",
-    "Normal",
-    "OneHotCategorical",
-    "OneHotCategoricalStraightThrough",
-    "Poisson",
-    "StudentT",
-    "TransformedDistribution",
-    "Uniform",
-    "VonMises",
-    "constraints",
-    "kl_divergence",
-    "register_kl",
-    "transforms",
-]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__all__ = public.public_names(globals(), "constraints", "transforms")
+__dir__ = __all__.copy

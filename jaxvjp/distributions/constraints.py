@@ -37,13 +37,9 @@ class _Dependent(Constraint):
     def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
         self._is_discrete, self._event_dim = is_discrete, event_dim
 
-    @property
-    def is_discrete(self) -> bool:
-        return bool(_known(self, "is_discrete"))
+    is_discrete = property(lambda self: bool(_known(self, "is_discrete")))
 
-    @property
-    def event_dim(self) -> int:
-        return int(_known(self, "event_dim"))
+    event_dim = property(lambda self: int(_known(self, "event_dim")))
 
     def __call__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> _Dependent:
         """The same with what is known of it: `dependent(is_discrete=True, event_dim=1)`."""
@@ -92,13 +88,9 @@ class _IndependentConstraint(Constraint):
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
         self.base_constraint, self.reinterpreted_batch_ndims = base_constraint, reinterpreted_batch_ndims
 
-    @property
-    def is_discrete(self) -> bool:
-        return bool(self.base_constraint.is_discrete)
+    is_discrete = property(lambda self: bool(self.base_constraint.is_discrete))
 
-    @property
-    def event_dim(self) -> int:
-        return int(self.base_constraint.event_dim + self.reinterpreted_batch_ndims)
+    event_dim = property(lambda self: int(self.base_constraint.event_dim + self.reinterpreted_batch_ndims))
 
     def check(self, value: Tensor) -> Tensor:
         result = self.base_constraint.check(value)
@@ -130,25 +122,6 @@ class MixtureSameFamilyConstraint(Constraint):
         return f"{type(self).__name__}({self.base_constraint!r})"
 
 
-class _Boolean(Constraint):
-    is_discrete = True
-
-    def check(self, value: Tensor) -> Tensor:
-        return (value == 0) | (value == 1)
-
-
-class _OneHot(Constraint):
-    is_discrete, event_dim = True, 1
-
-    def check(self, value: Tensor) -> Tensor:
-        return ((value == 0) | (value == 1)).all(-1) & (value.sum(-1) == 1)
-
-
-class _Real(Constraint):
-    def check(self, value: Tensor) -> Tensor:
-        return value == value  # False for NaN
-
-
 class _Above(Constraint):
     def __init__(self, lower_bound: Bound) -> None:
         self.lower_bound = lower_bound
@@ -164,57 +137,42 @@ class _Between(Constraint):
         self.lower_bound, self.upper_bound = lower_bound, upper_bound
 
 
-class _GreaterThan(_Above):
-    def check(self, value: Tensor) -> Tensor:
-        return value > self.lower_bound
+def _row(
+    name: str, base: type[Constraint], check: Callable[[Any, Tensor], Tensor], is_discrete: bool = False, dims: int = 0
+) -> Any:
+    """A class of constraints with the bounds of `base`."""
+    return type(name, (base,), {"check": check, "is_discrete": is_discrete, "event_dim": dims})
 
 
-class _GreaterThanEq(_Above):
-    def check(self, value: Tensor) -> Tensor:
-        return value >= self.lower_bound
+def _zero_or_one(value: Tensor) -> Tensor:
+    return (value == 0) | (value == 1)
 
 
-class _LessThan(_Below):
-    def check(self, value: Tensor) -> Tensor:
-        return value < self.upper_bound
-
-
-class _Interval(_Between):
-    def check(self, value: Tensor) -> Tensor:
-        return (value >= self.lower_bound) & (value <= self.upper_bound)
-
-
-class _HalfOpenInterval(_Between):
-    def check(self, value: Tensor) -> Tensor:
-        return (value >= self.lower_bound) & (value < self.upper_bound)
-
-
-class _IntegerInterval(_Between):
-    is_discrete = True
-
-    def check(self, value: Tensor) -> Tensor:
-        return (value % 1 == 0) & (value >= self.lower_bound) & (value <= self.upper_bound)
-
-
-class _IntegerLessThan(_Below):
-    is_discrete = True
-
-    def check(self, value: Tensor) -> Tensor:
-        return (value % 1 == 0) & (value <= self.upper_bound)
-
-
-class _IntegerGreaterThan(_Above):
-    is_discrete = True
-
-    def check(self, value: Tensor) -> Tensor:
-        return (value % 1 == 0) & (value >= self.lower_bound)
-
-
-class _Simplex(Constraint):
-    event_dim = 1
-
-    def check(self, value: Tensor) -> Tensor:
-        return (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6)
+_Real = _row("_Real", Constraint, lambda _, value: value == value)  # False for NaN
+_Boolean = _row("_Boolean", Constraint, lambda _, value: _zero_or_one(value), True)
+_OneHot = _row("_OneHot", Constraint, lambda _, value: _zero_or_one(value).all(-1) & (value.sum(-1) == 1), True, 1)
+_Simplex = _row(
+    "_Simplex", Constraint, lambda _, value: (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6), False, 1
+)
+_GreaterThan = _row("_GreaterThan", _Above, lambda self, value: value > self.lower_bound)
+_GreaterThanEq = _row("_GreaterThanEq", _Above, lambda self, value: value >= self.lower_bound)
+_LessThan = _row("_LessThan", _Below, lambda self, value: value < self.upper_bound)
+_Interval = _row("_Interval", _Between, lambda self, value: (value >= self.lower_bound) & (value <= self.upper_bound))
+_HalfOpenInterval = _row(
+    "_HalfOpenInterval", _Between, lambda self, value: (value >= self.lower_bound) & (value < self.upper_bound)
+)
+_IntegerInterval = _row(
+    "_IntegerInterval",
+    _Between,
+    lambda self, value: (value % 1 == 0) & (value >= self.lower_bound) & (value <= self.upper_bound),
+    True,
+)
+_IntegerLessThan = _row(
+    "_IntegerLessThan", _Below, lambda self, value: (value % 1 == 0) & (value <= self.upper_bound), True
+)
+_IntegerGreaterThan = _row(
+    "_IntegerGreaterThan", _Above, lambda self, value: (value % 1 == 0) & (value >= self.lower_bound), True
+)
 
 
 class _Multinomial(_Below):

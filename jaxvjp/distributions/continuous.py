@@ -65,9 +65,7 @@ class Normal(_LocScale, ExponentialFamily):
     def entropy(self) -> Tensor:
         return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return self.loc / self.scale**2, -0.5 * (self.scale**2).reciprocal()
+    _natural_params = property(lambda self: (self.loc / self.scale**2, -0.5 * (self.scale**2).reciprocal()))
 
     def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
         x, y = natural_params
@@ -150,9 +148,7 @@ class Exponential(ExponentialFamily):
     def entropy(self) -> Tensor:
         return 1.0 - self.rate.log()
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return (-self.rate,)
+    _natural_params = property(lambda self: (-self.rate,))
 
     def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
         return -(-natural_params[0]).log()
@@ -250,9 +246,7 @@ class Gamma(ExponentialFamily):
         a = self.concentration
         return a - self.rate.log() + a.lgamma() + (1.0 - a) * a.digamma()
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return self.concentration - 1, -self.rate
+    _natural_params = property(lambda self: (self.concentration - 1, -self.rate))
 
     def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
         x, y = natural_params
@@ -282,10 +276,7 @@ class StudentT(Distribution):
     def __init__(self, df: Value, loc: Value = 0.0, scale: Value = 1.0, validate_args: bool | None = None) -> None:
         set_parameters(self, validate_args, df=df, loc=loc, scale=scale)
 
-    @property
-    def mean(self) -> Tensor:
-        return torch.where(self.df <= 1, math.nan, self.loc)
-
+    mean = property(lambda self: torch.where(self.df <= 1, math.nan, self.loc))
     mode = property(lambda self: self.loc)
 
     @property

@@ -55,10 +55,7 @@ class Bernoulli(WithParam, Binary, ExponentialFamily):
 
     mean = property(lambda self: self.probs)
     variance = property(lambda self: self.probs * (1 - self.probs))
-
-    @property
-    def mode(self) -> Tensor:
-        return torch.where(self.probs == 0.5, math.nan, (self.probs >= 0.5).to(self.probs.dtype))
+    mode = property(lambda self: torch.where(self.probs == 0.5, math.nan, (self.probs >= 0.5).to(self.probs.dtype)))
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         with torch.no_grad():
@@ -74,9 +71,7 @@ class Bernoulli(WithParam, Binary, ExponentialFamily):
     def enumerate_support(self, expand: bool = True) -> Tensor:
         return listed(self, torch.arange(2, dtype=self._param.dtype), expand)
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return (self.probs.logit(),)
+    _natural_params = property(lambda self: (self.probs.logit(),))
 
     def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
         return natural_params[0].exp().log1p()
@@ -100,9 +95,7 @@ class Categorical(WithParam):
         self.__dict__[name] = lowered
         super().__init__(given.shape[:-1], validate_args=validate_args)
 
-    @property
-    def _num_events(self) -> int:
-        return self._param.shape[-1]
+    _num_events = property(lambda self: self._param.shape[-1])
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> Any:
@@ -322,9 +315,7 @@ class Poisson(ExponentialFamily):
     def _mean_carrier_measure(self) -> float:  # type: ignore[override]
         raise NotImplementedError
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return (self.rate.log(),)
+    _natural_params = property(lambda self: (self.rate.log(),))
 
     def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
         return natural_params[0].exp()

@@ -115,10 +115,12 @@ for _p, _mean_log in (
 ):
     register_kl(_p, Gamma)(_to_gamma(_mean_log))
 
-
-@register_kl(Beta, Uniform)
-def _beta_uniform(p: Beta, q: Uniform) -> Tensor:
-    return outside((q.low > 0) | (q.high < 1), (q.high - q.low).log() - p.entropy())
+register_kl(Beta, Uniform)(lambda p, q: outside((q.low > 0) | (q.high < 1), (q.high - q.low).log() - p.entropy()))
+register_kl(Cauchy, Cauchy)(
+    lambda p, q: ((p.scale + q.scale) ** 2 + (p.loc - q.loc) ** 2).log() - (4 * p.scale * q.scale).log()
+)
+register_kl(Bernoulli, Poisson)(lambda p, q: -p.entropy() - (p.probs * q.rate.log() - q.rate))
+register_kl(Geometric, Geometric)(lambda p, q: -p.entropy() - (-q.probs).log1p() / p.probs - q.logits)
 
 
 @register_kl(Normal, Laplace)
@@ -139,11 +141,6 @@ def _normal(p: Normal, q: Normal) -> Tensor:
 def _laplace(p: Laplace, q: Laplace) -> Tensor:
     ratio, distance = p.scale / q.scale, (p.loc - q.loc).abs()
     return -ratio.log() + distance / q.scale + ratio * (-distance / p.scale).exp() - 1
-
-
-@register_kl(Cauchy, Cauchy)
-def _cauchy(p: Cauchy, q: Cauchy) -> Tensor:
-    return ((p.scale + q.scale) ** 2 + (p.loc - q.loc) ** 2).log() - (4 * p.scale * q.scale).log()
 
 
 @register_kl(Uniform, Uniform)
@@ -179,11 +176,6 @@ def _bernoulli(p: Bernoulli, q: Bernoulli) -> Tensor:
     return part(p.probs, q.probs, -1) + part(1 - p.probs, 1 - q.probs, 1)
 
 
-@register_kl(Bernoulli, Poisson)
-def _bernoulli_poisson(p: Bernoulli, q: Poisson) -> Tensor:
-    return -p.entropy() - (p.probs * q.rate.log() - q.rate)
-
-
 @register_kl(Binomial, Binomial)
 def _binomial(p: Binomial, q: Binomial) -> Tensor:
     if (p.total_count < q.total_count).any():
@@ -198,14 +190,7 @@ def _categorical(p: Categorical, q: Categorical) -> Tensor:
     return torch.where(p.probs == 0, 0, terms).sum(-1)
 
 
-@register_kl(OneHotCategorical, OneHotCategorical)
-def _one_hot(p: OneHotCategorical, q: OneHotCategorical) -> Tensor:
-    return _categorical(p._categorical, q._categorical)
-
-
-@register_kl(Geometric, Geometric)
-def _geometric(p: Geometric, q: Geometric) -> Tensor:
-    return -p.entropy() - (-q.probs).log1p() / p.probs - q.logits
+register_kl(OneHotCategorical, OneHotCategorical)(lambda p, q: _categorical(p._categorical, q._categorical))
 
 
 @register_kl(Poisson, Poisson)

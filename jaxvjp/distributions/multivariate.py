@@ -68,9 +68,7 @@ class Dirichlet(ExponentialFamily):
         rest = (count - total) * total.digamma() + ((a - 1.0) * a.digamma()).sum(-1)
         return a.lgamma().sum(-1) - total.lgamma() - rest
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return (self.concentration,)
+    _natural_params = property(lambda self: (self.concentration,))
 
     def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
         (x,) = natural_params
@@ -109,9 +107,7 @@ class Beta(ExponentialFamily):
     def entropy(self) -> Tensor:
         return self._dirichlet.entropy()
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        return self.concentration1, self.concentration0
+    _natural_params = property(lambda self: (self.concentration1, self.concentration0))
 
     def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
         x, y = natural_params

@@ -12,28 +12,11 @@ from jaxvjp.func.forward import hessian, jacfwd, jvp, linearize
 from jaxvjp.func.functionalization import debug_unwrap, functionalize
 from jaxvjp.func.parameters import functional_call, replace_all_batch_norm_modules_, stack_module_state
 from jaxvjp.func.reverse import grad, grad_and_value, jacrev, vjp
-from jaxvjp.tensor.docstrings import complete_all
+from jaxvjp.tensor import docstrings
+from jaxvjp.types import public
 
-__all__ = [
-    "debug_unwrap",
-    "functional_call",
-    "functionalize",
-    "grad",
-    "grad_and_value",
-    "hessian",
-    "jacfwd",
-    "jacrev",
-    "jvp",
-    "linearize",
-    "replace_all_batch_norm_modules_",
-    "stack_module_state",
-    "vjp",
-    "vmap",
-]
+__all__ = public.public_names(globals())
 
+docstrings.complete_all(globals(), __all__, "func")
 
-complete_all(globals(), __all__, "func")
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

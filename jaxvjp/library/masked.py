@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import wraps
 from math import inf, nan
 from typing import Any
 
@@ -297,21 +298,7 @@ def var(
     return variance
 
 
-@public("masked")
-def std(
-    input: Tensor,
-    dim: Dims = None,
-    unbiased: bool | None = None,
-    *,
-    correction: float | None = None,
-    keepdim: bool | None = False,
-    dtype: Dtype | None = None,
-    mask: Tensor | None = None,
-) -> Tensor:
-    """The root of `var`. Counterpart of `torch.masked.std`."""
-    variance = var(input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask)
-    deviation: Tensor = variance.sqrt()
-    return deviation
+_published(wraps(var)(lambda *arguments, **named: var(*arguments, **named).sqrt()), "std", "The root of `var`")
 
 
 @public("masked")

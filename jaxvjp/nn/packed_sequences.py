@@ -16,19 +16,9 @@ from jaxvjp.ops.joining import stack
 from jaxvjp.tensor.apply import apply
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import int64
+from jaxvjp.types.public import public_names
 
 UNDERNEATH = "look-ups of rows; the lengths are read"
-
-__all__ = [
-    "PackedSequence",
-    "invert_permutation",
-    "pack_padded_sequence",
-    "pack_sequence",
-    "pad_packed_sequence",
-    "pad_sequence",
-    "unpack_sequence",
-    "unpad_sequence",
-]
 
 
 class _Packed(NamedTuple):
@@ -233,3 +223,6 @@ def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> P
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """The sequences of a packed sequence, as a list."""
     return unpad_sequence(*pad_packed_sequence(packed_sequences, batch_first=True), batch_first=True)
+
+
+__all__ = public_names(globals(), home=__name__)

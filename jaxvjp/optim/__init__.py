@@ -5,9 +5,6 @@ Each optimizer is torch's formula over tensors; `docs/optim.md` says which trans
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
 from jaxvjp.optim import lr_scheduler
 from jaxvjp.optim.algorithms import (
     ASGD,
@@ -27,37 +24,10 @@ from jaxvjp.optim.algorithms import (
 )
 from jaxvjp.optim.lbfgs import LBFGS
 from jaxvjp.optim.optimizer import Optimizer
+from jaxvjp.types import public
 
-if TYPE_CHECKING:
-    from jaxvjp.optim import swa_utils
-
-__all__ = [
-    "ASGD",
-    "LBFGS",
-    "SGD",
-    "Adadelta",
-    "Adafactor",
-    "Adagrad",
-    "Adam",
-    "AdamW",
-    "Adamax",
-    "Muon",
-    "NAdam",
-    "Optimizer",
-    "RAdam",
-    "RMSprop",
-    "Rprop",
-    "SparseAdam",
-    "lr_scheduler",
-    "swa_utils",
-]
+__all__ = public.public_names(globals(), "lr_scheduler", "swa_utils")
+__dir__ = __all__.copy
 
 
-def __dir__() -> list[str]:
-    return __all__
-
-
-def __getattr__(name: str) -> Any:
-    if name == "swa_utils":  # it brings `nn.modules`
-        return import_module("jaxvjp.optim.swa_utils")
-    raise AttributeError(f"module 'jaxvjp.optim' has no attribute '{name}'")
+__getattr__ = public.modules_later(__name__, "swa_utils")  # it brings `nn.modules`

@@ -7,20 +7,21 @@ the state need is computed for each (XLA finds that it is the same), for all upd
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import Any
 
 from jaxvjp.library.creation import full_like, ones_like, zeros_like
 from jaxvjp.library.properties import finfo
-from jaxvjp.optim.elementwise import Elementwise, _count, average_of_squares, number_of, settings_of
-from jaxvjp.optim.optimizer import Group, Optimizer
+from jaxvjp.optim.elementwise import Elementwise, _count, average_of_squares, number_of
+from jaxvjp.optim.optimizer import Group, Optimizer, Params
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import bfloat16
 
-Params = Iterable[Any]
 State = dict[str, Any]
-Rate = float | Tensor
-Pair = tuple[float, float]
+
+BETAS, EPS, DECAY = "betas: Pair = (0.9, 0.999)", "eps: float = 1e-8", "weight_decay: float = 0"
+FOREACH, FUSED = "foreach: bool | None = None", "fused: bool | None = None"
+MAXIMIZE, CAPTURABLE = "maximize: bool = False", "capturable: bool = False"
+DIFFERENTIABLE = "differentiable: bool = False"
 
 
 class SGD(Elementwise):
@@ -29,25 +30,16 @@ class SGD(Elementwise):
     __counts__ = ()
     __checked__ = ("lr", "momentum", "weight_decay")
     __as_real__ = False
+    __settings__ = (
+        "lr: Rate = 1e-3, momentum: float = 0, dampening: float = 0, weight_decay: float | Tensor = 0, "
+        f"nesterov: bool = False, *, {MAXIMIZE}, {FOREACH}, {DIFFERENTIABLE}, {FUSED}"
+    )
 
-    def __init__(
-        self,
-        params: Params,
-        lr: Rate = 1e-3,
-        momentum: float = 0,
-        dampening: float = 0,
-        weight_decay: float | Tensor = 0,
-        nesterov: bool = False,
-        *,
-        maximize: bool = False,
-        foreach: bool | None = None,
-        differentiable: bool = False,
-        fused: bool | None = None,
-    ) -> None:
-        settings = settings_of(locals())
+    def __begin__(self, params: Params, settings: State) -> None:
+        nesterov, momentum, dampening = (settings[each] for each in ("nesterov", "momentum", "dampening"))
         if nesterov and (not momentum or dampening != 0) and momentum >= 0:
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        super().__init__(params, settings)
+        super().__begin__(params, settings)
 
     def __initial_state__(self, p: Tensor, grad: Tensor, group: Group) -> State:
         return {}
@@ -70,23 +62,14 @@ class SGD(Elementwise):
 class Adam(Elementwise):
     """Averages of the gradient and of its square, corrected for their start. Counterpart of `torch.optim.Adam`."""
 
-    def __init__(
-        self,
-        params: Params,
-        lr: Rate = 1e-3,
-        betas: tuple[Rate, Rate] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        amsgrad: bool = False,
-        *,
-        maximize: bool = False,
-        foreach: bool | None = None,
-        capturable: bool = False,
-        differentiable: bool = False,
-        fused: bool | None = None,
-        decoupled_weight_decay: bool = False,
-    ) -> None:
-        settings = settings_of(locals())
+    __averages__ = "exp_avg exp_avg_sq max_exp_avg_sq?amsgrad"
+    __settings__ = (
+        f"lr: Rate = 1e-3, betas: tuple[Rate, Rate] = (0.9, 0.999), {EPS}, {DECAY}, amsgrad: bool = False, *, "
+        f"{MAXIMIZE}, {FOREACH}, {CAPTURABLE}, {DIFFERENTIABLE}, {FUSED}, decoupled_weight_decay: bool = False"
+    )
+
+    def __begin__(self, params: Params, settings: State) -> None:
+        betas = settings["betas"]
         if len(betas) != 2:
             raise (IndexError("tuple index out of range") if len(betas) < 2 else ValueError("betas are two numbers"))
         kinds = [isinstance(each, Tensor) for each in betas]
@@ -94,17 +77,14 @@ class Adam(Elementwise):
             raise ValueError("betas must be either both floats or both Tensors")
         if kinds[0]:
             for number, each in enumerate(betas):
-                if foreach and not capturable:
+                if settings["foreach"] and not settings["capturable"]:
                     raise ValueError(
                         f"betas[{number}] as a Tensor is not supported for capturable=False and foreach=True"
                     )
                 if isinstance(each, Tensor) and each.numel() != 1:
                     raise ValueError(f"Tensor betas[{number}] must be 1-element")
         settings["betas"] = tuple(map(number_of, betas))
-        super().__init__(params, settings)
-
-    def __averages__(self, group: Group) -> list[str]:
-        return ["exp_avg", "exp_avg_sq", *["max_exp_avg_sq"] * group["amsgrad"]]
+        super().__begin__(params, settings)
 
     def __corrections__(self, group: Group, *counts: Any) -> Any:
         step, (beta1, beta2) = counts[0].double(), group["betas"]
@@ -125,22 +105,13 @@ class Adam(Elementwise):
 class AdamW(Adam):
     """Adam that decays the parameters themselves. Counterpart of `torch.optim.AdamW`."""
 
-    def __init__(
-        self,
-        params: Params,
-        lr: Rate = 1e-3,
-        betas: tuple[Rate, Rate] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 1e-2,
-        amsgrad: bool = False,
-        *,
-        maximize: bool = False,
-        foreach: bool | None = None,
-        capturable: bool = False,
-        differentiable: bool = False,
-        fused: bool | None = None,
-    ) -> None:
-        super().__init__(decoupled_weight_decay=True, params=params, **settings_of(locals()))
+    __settings__ = (
+        f"lr: Rate = 1e-3, betas: tuple[Rate, Rate] = (0.9, 0.999), {EPS}, weight_decay: float = 1e-2, "
+        f"amsgrad: bool = False, *, {MAXIMIZE}, {FOREACH}, {CAPTURABLE}, {DIFFERENTIABLE}, {FUSED}"
+    )
+
+    def __begin__(self, params: Params, settings: State) -> None:
+        super().__begin__(params, settings | {"decoupled_weight_decay": True})
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -153,27 +124,14 @@ class NAdam(Elementwise):
 
     __counts__ = ("step", "mu_product")
     __checked__ = ("lr", "eps", "weight_decay", "momentum_decay")
-
-    def __init__(
-        self,
-        params: Params,
-        lr: Rate = 2e-3,
-        betas: Pair = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        momentum_decay: float = 4e-3,
-        decoupled_weight_decay: bool = False,
-        *,
-        maximize: bool = False,
-        foreach: bool | None = None,
-        capturable: bool = False,
-        differentiable: bool = False,
-    ) -> None:
-        super().__init__(params, settings_of(locals()))
+    __averages__ = "exp_avg exp_avg_sq"
+    __settings__ = (
+        f"lr: Rate = 2e-3, {BETAS}, {EPS}, {DECAY}, momentum_decay: float = 4e-3, "
+        f"decoupled_weight_decay: bool = False, *, {MAXIMIZE}, {FOREACH}, {CAPTURABLE}, {DIFFERENTIABLE}"
+    )
 
     def __initial_state__(self, p: Tensor, grad: Tensor, group: Group) -> State:
-        averages = {name: zeros_like(p) for name in ("exp_avg", "exp_avg_sq")}
-        return {"step": _count(p), "mu_product": _count(p, 1.0), **averages}
+        return {"step": _count(p), "mu_product": _count(p, 1.0)} | super().__initial_state__(p, grad, group)
 
     def __corrections__(self, group: Group, *counts: Any) -> Any:
         (step, product), (beta1, beta2) = counts, group["betas"]
@@ -199,24 +157,11 @@ class NAdam(Elementwise):
 class RAdam(Elementwise):
     """Adam that waits with the second average until its variance is known. Counterpart of `torch.optim.RAdam`."""
 
-    def __init__(
-        self,
-        params: Params,
-        lr: Rate = 1e-3,
-        betas: Pair = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        decoupled_weight_decay: bool = False,
-        *,
-        maximize: bool = False,
-        foreach: bool | None = None,
-        capturable: bool = False,
-        differentiable: bool = False,
-    ) -> None:
-        super().__init__(params, settings_of(locals()))
-
-    def __averages__(self, group: Group) -> list[str]:
-        return ["exp_avg", "exp_avg_sq"]
+    __averages__ = "exp_avg exp_avg_sq"
+    __settings__ = (
+        f"lr: Rate = 1e-3, {BETAS}, {EPS}, {DECAY}, decoupled_weight_decay: bool = False, *, {MAXIMIZE}, "
+        f"{FOREACH}, {CAPTURABLE}, {DIFFERENTIABLE}"
+    )
 
     def __corrections__(self, group: Group, *counts: Any) -> Any:
         step, (beta1, beta2) = counts[0].double(), group["betas"]
@@ -237,23 +182,8 @@ class RAdam(Elementwise):
 class Adamax(Elementwise):
     """Adam by the largest gradient, not the mean square. Counterpart of `torch.optim.Adamax`."""
 
-    def __init__(
-        self,
-        params: Params,
-        lr: Rate = 2e-3,
-        betas: Pair = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        foreach: bool | None = None,
-        *,
-        maximize: bool = False,
-        differentiable: bool = False,
-        capturable: bool = False,
-    ) -> None:
-        super().__init__(params, settings_of(locals()))
-
-    def __averages__(self, group: Group) -> list[str]:
-        return ["exp_avg", "exp_inf"]
+    __averages__ = "exp_avg exp_inf"
+    __settings__ = f"lr: Rate = 2e-3, {BETAS}, {EPS}, {DECAY}, {FOREACH}, *, {MAXIMIZE}, {DIFFERENTIABLE}, {CAPTURABLE}"
 
     def __corrections__(self, group: Group, *counts: Any) -> Any:
         return number_of(group["lr"]) / (1 - group["betas"][0] ** counts[0].double())
@@ -270,22 +200,13 @@ class Adagrad(Elementwise):
     """By the root of the sum of squared gradients. Counterpart of `torch.optim.Adagrad`."""
 
     __checked__ = ("lr", "lr_decay", "weight_decay", "initial_accumulator_value", "eps")
+    __settings__ = (
+        f"lr: Rate = 1e-2, lr_decay: float = 0, {DECAY}, initial_accumulator_value: float = 0, eps: float = 1e-10, "
+        f"{FOREACH}, *, {MAXIMIZE}, {DIFFERENTIABLE}, {FUSED}"
+    )
 
-    def __init__(
-        self,
-        params: Params,
-        lr: Rate = 1e-2,
-        lr_decay: float = 0,
-        weight_decay: float = 0,
-        initial_accumulator_value: float = 0,
-        eps: float = 1e-10,
-        foreach: bool | None = None,
-        *,
-        maximize: bool = False,
-        differentiable: bool = False,
-        fused: bool | None = None,
-    ) -> None:
-        super().__init__(params, settings_of(locals()))
+    def __begin__(self, params: Params, settings: State) -> None:
+        super().__begin__(params, settings)
         for group in self.param_groups:
             for each in group["params"]:
                 self.state[each].update(self.__initial_state__(each, each, group))
@@ -308,24 +229,11 @@ class Adadelta(Elementwise):
 
     __checked__ = ("lr", "rho", "eps", "weight_decay")
     __looks_back__ = True
-
-    def __init__(
-        self,
-        params: Params,
-        lr: Rate = 1.0,
-        rho: float = 0.9,
-        eps: float = 1e-6,
-        weight_decay: float = 0,
-        foreach: bool | None = None,
-        *,
-        capturable: bool = False,
-        maximize: bool = False,
-        differentiable: bool = False,
-    ) -> None:
-        super().__init__(params, settings_of(locals()))
-
-    def __averages__(self, group: Group) -> list[str]:
-        return ["square_avg", "acc_delta"]
+    __averages__ = "square_avg acc_delta"
+    __settings__ = (
+        f"lr: Rate = 1.0, rho: float = 0.9, eps: float = 1e-6, {DECAY}, {FOREACH}, *, {CAPTURABLE}, {MAXIMIZE}, "
+        f"{DIFFERENTIABLE}"
+    )
 
     def __rule__(self, p: Tensor, grad: Tensor, state: State, group: Group, numbers: Any) -> None:
         rho, eps = group["rho"], group["eps"]
@@ -343,25 +251,11 @@ class RMSprop(Elementwise):
     """By the root of the mean square of gradients. Counterpart of `torch.optim.RMSprop`."""
 
     __checked__ = ("lr", "eps", "momentum", "weight_decay", "alpha")
-
-    def __init__(
-        self,
-        params: Params,
-        lr: Rate = 1e-2,
-        alpha: float = 0.99,
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        momentum: float = 0,
-        centered: bool = False,
-        capturable: bool = False,
-        foreach: bool | None = None,
-        maximize: bool = False,
-        differentiable: bool = False,
-    ) -> None:
-        super().__init__(params, settings_of(locals()))
-
-    def __averages__(self, group: Group) -> list[str]:
-        return ["square_avg", *["momentum_buffer"] * (group["momentum"] > 0), *["grad_avg"] * group["centered"]]
+    __averages__ = "square_avg momentum_buffer?momentum grad_avg?centered"
+    __settings__ = (
+        f"lr: Rate = 1e-2, alpha: float = 0.99, {EPS}, {DECAY}, momentum: float = 0, centered: bool = False, "
+        f"{CAPTURABLE}, {FOREACH}, {MAXIMIZE}, {DIFFERENTIABLE}"
+    )
 
     def __rule__(self, p: Tensor, grad: Tensor, state: State, group: Group, numbers: Any) -> None:
         lr, alpha, square = number_of(group["lr"]), group["alpha"], state["square_avg"]
@@ -382,21 +276,10 @@ class ASGD(Elementwise):
     __counts__ = ("step", "eta", "mu")
     __looks_back__ = True
     __checked__ = ("lr", "weight_decay")
-
-    def __init__(
-        self,
-        params: Params,
-        lr: Rate = 1e-2,
-        lambd: float = 1e-4,
-        alpha: float = 0.75,
-        t0: float = 1e6,
-        weight_decay: float = 0,
-        foreach: bool | None = None,
-        maximize: bool = False,
-        differentiable: bool = False,
-        capturable: bool = False,
-    ) -> None:
-        super().__init__(params, settings_of(locals()))
+    __settings__ = (
+        f"lr: Rate = 1e-2, lambd: float = 1e-4, alpha: float = 0.75, t0: float = 1e6, {DECAY}, {FOREACH}, "
+        f"{MAXIMIZE}, {DIFFERENTIABLE}, {CAPTURABLE}"
+    )
 
     def __initial_state__(self, p: Tensor, grad: Tensor, group: Group) -> State:
         lr = group["lr"]
@@ -422,20 +305,10 @@ class Rprop(Elementwise):
 
     __checked__ = ("lr", "etas")
     __looks_back__ = True
-
-    def __init__(
-        self,
-        params: Params,
-        lr: Rate = 1e-2,
-        etas: Pair = (0.5, 1.2),
-        step_sizes: Pair = (1e-6, 50),
-        *,
-        capturable: bool = False,
-        foreach: bool | None = None,
-        maximize: bool = False,
-        differentiable: bool = False,
-    ) -> None:
-        super().__init__(params, settings_of(locals()))
+    __settings__ = (
+        f"lr: Rate = 1e-2, etas: Pair = (0.5, 1.2), step_sizes: Pair = (1e-6, 50), *, {CAPTURABLE}, {FOREACH}, "
+        f"{MAXIMIZE}, {DIFFERENTIABLE}"
+    )
 
     def __initial_state__(self, p: Tensor, grad: Tensor, group: Group) -> State:
         lr = number_of(group["lr"])
@@ -458,21 +331,15 @@ class Rprop(Elementwise):
 class Adafactor(Elementwise):
     """Adam that keeps, of a matrix of squares, only rows and columns. Counterpart of `torch.optim.Adafactor`."""
 
+    __adds_decay__ = False
     __checked__ = ()
+    __settings__ = (
+        "lr: Rate = 1e-2, beta2_decay: float = -0.8, eps: tuple[float | None, float] = (None, 1e-3), "
+        f"d: float = 1.0, weight_decay: float = 0.0, *, {FOREACH}, {MAXIMIZE}"
+    )
 
-    def __init__(
-        self,
-        params: Params,
-        lr: Rate = 1e-2,
-        beta2_decay: float = -0.8,
-        eps: tuple[float | None, float] = (None, 1e-3),
-        d: float = 1.0,
-        weight_decay: float = 0.0,
-        *,
-        foreach: bool | None = None,
-        maximize: bool = False,
-    ) -> None:
-        settings = settings_of(locals())
+    def __begin__(self, params: Params, settings: State) -> None:
+        lr, beta2_decay, eps, d, weight_decay, *_ = settings.values()
         for allowed, sentence, value in (
             (isinstance(lr, Tensor) or lr >= 0, "Learning rate should be >= 0 but is", lr),
             (beta2_decay <= 0, "beta2_decay should be <= 0 but is", beta2_decay),
@@ -483,10 +350,7 @@ class Adafactor(Elementwise):
         ):
             if not allowed:
                 raise ValueError(f"{sentence}: {value}")
-        super().__init__(params, settings)
-
-    def __adds_decay__(self, group: Group) -> bool:
-        return False
+        super().__begin__(params, settings)
 
     def __initial_state__(self, p: Tensor, grad: Tensor, group: Group) -> State:
         if p.dtype.is_complex:
@@ -527,36 +391,28 @@ class Muon(Elementwise):
     """Momentum, made orthogonal; for matrices. Counterpart of `torch.optim.Muon`."""
 
     __counts__ = ()
+    __adds_decay__ = False
     __checked__ = ()
+    __settings__ = (
+        "lr: float = 1e-3, weight_decay: float = 0.1, momentum: float = 0.95, nesterov: bool = True, "
+        "ns_coefficients: tuple[float, float, float] = (3.4445, -4.775, 2.0315), eps: float = 1e-7, "
+        "ns_steps: int = 5, adjust_lr_fn: str | None = None"
+    )
 
-    def __init__(
-        self,
-        params: Params,
-        lr: float = 1e-3,
-        weight_decay: float = 0.1,
-        momentum: float = 0.95,
-        nesterov: bool = True,
-        ns_coefficients: tuple[float, float, float] = (3.4445, -4.775, 2.0315),
-        eps: float = 1e-7,
-        ns_steps: int = 5,
-        adjust_lr_fn: str | None = None,
-    ) -> None:
-        settings = settings_of(locals())
-        for value, name in ((lr, "Learning rate"), (momentum, "momentum"), (weight_decay, "weight decay")):
+    def __begin__(self, params: Params, settings: State) -> None:
+        for key, name in (("lr", "Learning rate"), ("momentum", "momentum"), ("weight_decay", "weight decay")):
+            value = settings[key]
             if not isinstance(value, Tensor) and value < 0:
                 raise ValueError(f"{name} should be >= 0 but is: {value}")
-        if adjust_lr_fn not in (None, "original", "match_rms_adamw"):
-            raise ValueError(f"Adjust learning rate function {adjust_lr_fn} is not supported")
-        super().__init__(params, settings)
+        if settings["adjust_lr_fn"] not in (None, "original", "match_rms_adamw"):
+            raise ValueError(f"Adjust learning rate function {settings['adjust_lr_fn']} is not supported")
+        super().__begin__(params, settings)
         for group in self.param_groups:
             for each in group["params"]:
                 if each.ndim != 2:
                     raise ValueError(
                         f"Muon only supports 2D parameters whereas we found a parameter with size: {each.size()}"
                     )
-
-    def __adds_decay__(self, group: Group) -> bool:
-        return False
 
     def __initial_state__(self, p: Tensor, grad: Tensor, group: Group) -> State:
         if p.dtype.is_complex:

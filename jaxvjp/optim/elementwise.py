@@ -40,11 +40,6 @@ CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
 AS_REAL = Step(view_as_real, ())
 
 
-def settings_of(names: dict[str, Any]) -> dict[str, Any]:
-    """The settings among `locals()` of an optimizer's `__init__`."""
-    return {name: value for name, value in names.items() if name not in ("self", "params", "__class__")}
-
-
 class Elementwise(Optimizer):
     """An optimizer that updates one parameter after the other.
 
@@ -54,33 +49,39 @@ class Elementwise(Optimizer):
         __looks_back__: whether the update takes what was kept before the step. What is kept is then computed in a
             program of its own after each step; no other would compute it, as no parameter follows from it.
         __as_real__: whether a complex parameter is updated as pairs of real numbers.
+        __adds_decay__: whether `weight_decay` is as in most: the decayed parameter is added to its gradient.
+        __averages__: what it keeps of each parameter that begins as zeros; `name?setting` only where that is set.
     """
 
     __counts__: tuple[str, ...] = ("step",)
     __checked__: tuple[str, ...] = ("lr", "eps", "weight_decay")
     __looks_back__ = False
     __as_real__ = True
+    __adds_decay__ = True
+    __averages__ = ""
 
-    def __init__(self, params: Iterable[Any], settings: dict[str, Any]) -> None:
-        lr, capturable = settings["lr"], settings.get("capturable", True)
+    def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
+        lr, capturable = defaults["lr"], defaults.get("capturable", True)
         if isinstance(lr, Tensor):
-            if settings.get("foreach") and not capturable and "amsgrad" in settings:
+            if defaults.get("foreach") and not capturable and "amsgrad" in defaults:
                 raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
             if lr.numel() != 1:
                 raise ValueError("Tensor lr must be 1-element")
         for name in self.__checked__:
             allows, sentence = CHECKS[name]
-            if not allows(settings[name]):
-                raise ValueError(sentence.format(settings[name]))
-        for number, beta in enumerate(settings.get("betas", ())):
+            if not allows(defaults[name]):
+                raise ValueError(sentence.format(defaults[name]))
+        for number, beta in enumerate(defaults.get("betas", ())):
             if not 0.0 <= beta < 1.0:
                 raise ValueError(f"Invalid beta parameter at index {number}: {beta}")
-        super().__init__(params, settings)
-        if settings.get("fused"):
-            if settings["differentiable"]:
+        super().__init__(params, defaults)
+        if defaults.get("fused"):
+            if defaults["differentiable"]:
                 raise RuntimeError("`fused` does not support `differentiable`")
-            if settings["foreach"]:
+            if defaults["foreach"]:
                 raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+    __begin__ = __init__
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -136,7 +137,7 @@ class Elementwise(Optimizer):
             p, grad = (view(each, AS_REAL) for each in (p, grad))
             kept = {name: view(each, AS_REAL) if each.dtype.is_complex else each for name, each in state.items()}
         decay = group.get("weight_decay", 0)
-        if self.__adds_decay__(group) and (isinstance(decay, Tensor) or decay != 0):
+        if self.__adds_decay__ and (isinstance(decay, Tensor) or decay != 0):
             if group.get("decoupled_weight_decay"):
                 p.mul_(1 - number_of(group["lr"]) * decay)
             else:
@@ -145,15 +146,8 @@ class Elementwise(Optimizer):
 
     def __initial_state__(self, p: Tensor, grad: Tensor, group: Group) -> dict[str, Any]:
         """The state of a parameter before its first step."""
-        return {"step": _count(p)} | {name: zeros_like(p) for name in self.__averages__(group)}
-
-    def __adds_decay__(self, group: Group) -> bool:
-        """Whether `weight_decay` is as in most: the decayed parameter is added to its gradient."""
-        return True
-
-    def __averages__(self, group: Group) -> list[str]:
-        """The names of the averages that begin as zeros."""
-        return []
+        names = [each.partition("?") for each in self.__averages__.split()]
+        return {"step": _count(p)} | {name: zeros_like(p) for name, _, setting in names if group.get(setting, True)}
 
     def __corrections__(self, group: Group, *counts: Any) -> Any:
         """What the rule needs that follows from the counts, of which "step" has been counted and others are to be."""

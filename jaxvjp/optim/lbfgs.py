@@ -5,14 +5,14 @@ It decides on values as it goes, so each evaluation of the closure is read, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from jaxvjp.autograd.modes import enable_grad, no_grad
 from jaxvjp.ops.complex import view_as_real
 from jaxvjp.ops.joining import cat
-from jaxvjp.optim.elementwise import CHECKS, number_of, settings_of
-from jaxvjp.optim.optimizer import Optimizer
+from jaxvjp.optim.elementwise import CHECKS, number_of
+from jaxvjp.optim.optimizer import Optimizer, Params
 from jaxvjp.tensor.apply import apply
 from jaxvjp.tensor.tensor import Tensor, view
 from jaxvjp.tensor.view_steps import Step
@@ -23,26 +23,21 @@ AS_REAL = Step(view_as_real, ())
 class LBFGS(Optimizer):
     """Counterpart of `torch.optim.LBFGS`. `step(closure)` takes up to `max_iter` steps; there is one group."""
 
-    def __init__(
-        self,
-        params: Iterable[Any],
-        lr: float | Tensor = 1,
-        max_iter: int = 20,
-        max_eval: int | None = None,
-        tolerance_grad: float = 1e-7,
-        tolerance_change: float = 1e-9,
-        history_size: int = 100,
-        line_search_fn: str | None = None,
-    ) -> None:
-        settings = settings_of(locals())
+    __settings__ = (
+        "lr: Rate = 1, max_iter: int = 20, max_eval: int | None = None, tolerance_grad: float = 1e-7, "
+        "tolerance_change: float = 1e-9, history_size: int = 100, line_search_fn: str | None = None"
+    )
+
+    def __begin__(self, params: Params, settings: dict[str, Any]) -> None:
+        lr = settings["lr"]
         if isinstance(lr, Tensor) and lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
         allows, sentence = CHECKS["lr"]
         if not allows(lr):
             raise ValueError(sentence.format(lr))
-        if max_eval is None:
-            settings["max_eval"] = max_iter * 5 // 4
-        super().__init__(params, settings)
+        if settings["max_eval"] is None:
+            settings["max_eval"] = settings["max_iter"] * 5 // 4
+        super().__begin__(params, settings)
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
         self._params: list[Tensor] = self.param_groups[0]["params"]

@@ -147,5 +147,4 @@ class ChainedScheduler(_OfSchedulers):
         self._last_lr = _values_of_groups(self.optimizer, "lr")
 
 
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

@@ -16,6 +16,9 @@ from jaxvjp.types.hooks import RemovableHandle
 from jaxvjp.types.user_code import warn_user
 
 Group = dict[str, Any]
+Params = Iterable[Any]
+Rate = float | Tensor
+Pair = tuple[float, float]
 Hooks = OrderedDict[int, Callable[..., Any]]
 
 HOOKS = (
@@ -57,6 +60,8 @@ class Optimizer:
     A subclass writes `step`. Hooks are called around it.
 
     Attributes:
+        __settings__: its settings, as the parameters of the constructor are written. The constructor that is made of
+            them gives them to `__begin__`.
         param_groups: a dict for each group of parameters: "params", and the settings, such as "lr".
         state: what is kept for each parameter from step to step, in tensors.
         defaults: the settings of a group that gives none of its own.
@@ -70,8 +75,10 @@ class Optimizer:
         super().__init_subclass__(**named)
         if "step" in cls.__dict__:
             cls.step = cls.profile_hook_step(cls.__dict__["step"])  # type: ignore[method-assign]
+        if "__settings__" in cls.__dict__:
+            _add_constructor(cls, cls.__dict__["__settings__"])
 
-    def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
+    def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
         for each in HOOKS:
             setattr(self, each, OrderedDict())
@@ -87,6 +94,8 @@ class Optimizer:
             raise ValueError("optimizer got an empty parameter list")
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
+
+    __begin__ = __init__
 
     def __getstate__(self) -> dict[str, Any]:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
@@ -278,6 +287,20 @@ class Optimizer:
         if not known.isdisjoint(param_group["params"]):
             raise ValueError("some parameters appear in more than one parameter group")
         self.param_groups.append(param_group)
+
+
+def _add_constructor(kind: Any, settings: str) -> None:
+    """Gives an optimizer the constructor with these parameters."""
+    own: dict[str, Any] = {}
+    lines = (
+        "from __future__ import annotations",
+        f"def __init__(self, params: Params, {settings}) -> None:",
+        "    given = locals()",
+        "    self.__begin__(params, {name: given[name] for name in given if name not in ('self', 'params')})",
+    )
+    exec(compile("\n".join(lines), __file__, "exec"), globals(), own)
+    kind.__init__ = own["__init__"]
+    kind.__init__.__qualname__ = f"{kind.__qualname__}.__init__"
 
 
 def _register(optimizer: Optimizer, kind: str, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:

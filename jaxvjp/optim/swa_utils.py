@@ -15,16 +15,7 @@ from jaxvjp.optim.optimizer import Optimizer
 from jaxvjp.optim.schedule import LRScheduler, _one_for_each_group, present_rates
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import int64
-
-__all__ = [
-    "SWALR",
-    "AveragedModel",
-    "get_ema_avg_fn",
-    "get_ema_multi_avg_fn",
-    "get_swa_avg_fn",
-    "get_swa_multi_avg_fn",
-    "update_bn",
-]
+from jaxvjp.types.public import public_names
 
 Rule = Callable[[Tensor, Tensor, Any], Tensor]
 RuleOfMany = Callable[[Sequence[Tensor], Sequence[Tensor], Any], None]
@@ -188,3 +179,6 @@ class SWALR(LRScheduler):
             group["swa_lr"] * now + rate * (1 - now)
             for group, rate in zip(self.optimizer.param_groups, first, strict=True)
         ]
+
+
+__all__ = public_names(globals(), home=__name__)

@@ -35,5 +35,4 @@ def attach_methods() -> None:
     told_of_classes.append(register)
 
 
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

@@ -18,6 +18,4 @@ __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load",
 
 complete_all(globals(), __all__, "serialization", "no JAX: bytes of NumPy arrays in a zip archive")
 
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

@@ -3,7 +3,4 @@
 from jaxvjp.signal import windows
 
 __all__ = ["windows"]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from jaxvjp.types.public import modules_later
 from jaxvjp.utils import checkpoint, deterministic, dlpack, hooks
 
 if TYPE_CHECKING:
@@ -12,15 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["benchmark", "checkpoint", "data", "deterministic", "dlpack", "hooks"]
 
-LATER = frozenset(["benchmark", "data"])
-"""Modules that are imported at first use."""
+__dir__ = __all__.copy
 
 
-def __dir__() -> list[str]:
-    return __all__
-
-
-def __getattr__(name: str) -> Any:
-    if name in LATER:
-        return import_module(f"jaxvjp.utils.{name}")
-    raise AttributeError(f"module 'jaxvjp.utils' has no attribute '{name}'")
+__getattr__ = modules_later(__name__, "benchmark", "data")

@@ -28,6 +28,7 @@ from jaxvjp.library.crossing import from_jax
 from jaxvjp.library.sharding import DTensor
 from jaxvjp.tensor.docstrings import complete_all
 from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.public import modules_later
 from jaxvjp.types.size import Size
 
 UNDERNEATH = "orbax.checkpoint.v1"
@@ -241,11 +242,7 @@ def _request(tensor: Tensor, stored: Any) -> Any:
 complete_all(globals(), [each for each in __all__ if each not in ROOMS], "distributed.checkpoint")
 
 
-def __getattr__(name: str) -> Any:
-    if name in ROOMS:
-        return import_module(f"jaxvjp.distributed.checkpoint.{name}")
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+__getattr__ = modules_later(__name__, *ROOMS)
 
 
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

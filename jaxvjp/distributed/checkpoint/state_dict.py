@@ -18,18 +18,9 @@ from jaxvjp.nn.parallel import DistributedDataParallel
 from jaxvjp.optim import Optimizer
 from jaxvjp.tensor.docstrings import complete_all
 from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.public import public_names
 
 UNDERNEATH = "no JAX: dicts are made and read"
-
-__all__ = [
-    "StateDictOptions",
-    "get_model_state_dict",
-    "get_optimizer_state_dict",
-    "get_state_dict",
-    "set_model_state_dict",
-    "set_optimizer_state_dict",
-    "set_state_dict",
-]
 
 
 @dataclass
@@ -200,4 +191,5 @@ def _fill(optimizer: Optimizer) -> None:
     optimizer.zero_grad()
 
 
+__all__ = public_names(globals(), home=__name__)
 complete_all(globals(), __all__, "distributed.checkpoint.state_dict")

@@ -69,23 +69,14 @@ class _NormBase(Layer):
             raise ValueError(f"expected {told} input (got {input.dim()}D input)")
 
     def _load_from_state_dict(
-        self,
-        state_dict: Any,
-        prefix: str,
-        local_metadata: dict[str, Any],
-        strict: bool,
-        missing_keys: list[str],
-        unexpected_keys: list[str],
-        error_msgs: list[str],
+        self, state_dict: Any, prefix: str, local_metadata: dict[str, Any], *further: Any, **named: Any
     ) -> None:
         old = (local_metadata.get("version") or 1) < 2
         if old and self.track_running_stats:  # written before the count of batches was
             count = self.num_batches_tracked
             count = tensor(0, dtype=int64) if count is None or count.is_meta else count
             state_dict.setdefault(f"{prefix}num_batches_tracked", count)
-        super()._load_from_state_dict(
-            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
-        )
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *further, **named)
 
 
 class _BatchNorm(_NormBase):

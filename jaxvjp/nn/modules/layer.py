@@ -10,7 +10,7 @@ from typing import Any
 from jaxvjp.library.creation import empty
 from jaxvjp.nn import functional
 from jaxvjp.nn.modules.module import Module
-from jaxvjp.nn.modules.rows import ROWS, Row, expanded
+from jaxvjp.nn.modules.rows import ROWS, SAME, Row, expanded
 from jaxvjp.nn.parameter import Parameter
 from jaxvjp.tensor.tensor import Tensor
 
@@ -94,7 +94,9 @@ def source(name: str, row: Row) -> str:
         f"    def __init__(self, {row.signature}) -> None:",
         "        super().__init__()",
         *[
-            f"        self.register_buffer({each!r}, {each})" if "Tensor" in kind else f"        self.{each} = {each}"
+            f"        self.register_buffer({each!r}, {each})"
+            if kind.startswith("Tensor")
+            else f"        self.{each} = {each}"
             for each, kind in own.items()
         ],
         "        self.__finish_init__()",
@@ -104,12 +106,28 @@ def source(name: str, row: Row) -> str:
     return "\n".join(lines)
 
 
+def rows_of(file: str) -> Iterator[tuple[str, Row]]:
+    """The rows of a file, with the parameters of their functions in the place of `SAME`."""
+    for name, row in expanded(ROWS[file]):
+        if row.signature == SAME:
+            given, kept = [], []
+            for each in inspect.signature(getattr(functional, row.call)).parameters.values():
+                kind = inspect.formatannotation(each.annotation).strip("'").replace("jaxvjp.", "")
+                if each.default is each.empty:
+                    given.append(f"{each.name}: {kind}")
+                else:
+                    kept += ["*"] * (each.kind is each.KEYWORD_ONLY and "*" not in kept)
+                    kept.append(f"{each.name}: {kind} = {each.default!r}")
+            row = row._replace(signature=", ".join(kept), input=", ".join(given))
+        yield name, row
+
+
 NAMES = {"Any": Any, "Callable": Callable, "F": functional, "Size": Size, "Tensor": Tensor, "UNDERNEATH": UNDERNEATH}
 """What rows name in their calls and annotations."""
 
 
 def define(file: str, space: dict[str, Any]) -> None:
     """Makes the classes of a file's rows in its namespace."""
-    text = "\n".join(["from __future__ import annotations", *[source(*each) for each in expanded(ROWS[file])]])
+    text = "\n".join(["from __future__ import annotations", *[source(*each) for each in rows_of(file)]])
     space.update(NAMES)
     exec(compile(text, __file__, "exec"), space)

@@ -35,9 +35,19 @@ UNDERNEATH = "as the layer that it becomes"
 
 
 class _Lazy(LazyModuleMixin):
-    """What lazy layers share; `__inferred__` names the setting that the first input tells."""
+    """What lazy layers share: each is a class of this file and the layer that it becomes.
+
+    Attributes:
+        __inferred__: the setting that the first input tells.
+    """
 
     __inferred__ = ""
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        super().__init_subclass__(**named)
+        if cls.__module__ == __name__ and not cls.__name__.startswith("_"):
+            cls.cls_to_become = cls.__bases__[1]
+            cls.__doc__ = f"`{cls.cls_to_become.__name__}` that learns `{cls.__inferred__}` from its first input."
 
     def reset_parameters(self) -> None:
         if not self.has_uninitialized_params() and getattr(self, self.__inferred__) != 0:
@@ -57,9 +67,6 @@ def _defer(layer: Any, bias: bool, device: Any, dtype: Any) -> None:
 
 
 class LazyLinear(_Lazy, Linear):
-    """`Linear` that learns `in_features` from its first input."""
-
-    cls_to_become = Linear
     __inferred__ = "in_features"
 
     def __init__(self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
@@ -108,40 +115,22 @@ class _LazyConv(_Lazy, _ConvNd):
         self.reset_parameters()
 
 
-class LazyConv1d(_LazyConv, Conv1d):
-    """`Conv1d` that learns `in_channels` from its first input."""
-
-    cls_to_become = Conv1d
+class LazyConv1d(_LazyConv, Conv1d): ...
 
 
-class LazyConv2d(_LazyConv, Conv2d):
-    """`Conv2d` that learns `in_channels` from its first input."""
-
-    cls_to_become = Conv2d
+class LazyConv2d(_LazyConv, Conv2d): ...
 
 
-class LazyConv3d(_LazyConv, Conv3d):
-    """`Conv3d` that learns `in_channels` from its first input."""
-
-    cls_to_become = Conv3d
+class LazyConv3d(_LazyConv, Conv3d): ...
 
 
-class LazyConvTranspose1d(_LazyConv, ConvTranspose1d):
-    """`ConvTranspose1d` that learns `in_channels` from its first input."""
-
-    cls_to_become = ConvTranspose1d
+class LazyConvTranspose1d(_LazyConv, ConvTranspose1d): ...
 
 
-class LazyConvTranspose2d(_LazyConv, ConvTranspose2d):
-    """`ConvTranspose2d` that learns `in_channels` from its first input."""
-
-    cls_to_become = ConvTranspose2d
+class LazyConvTranspose2d(_LazyConv, ConvTranspose2d): ...
 
 
-class LazyConvTranspose3d(_LazyConv, ConvTranspose3d):
-    """`ConvTranspose3d` that learns `in_channels` from its first input."""
-
-    cls_to_become = ConvTranspose3d
+class LazyConvTranspose3d(_LazyConv, ConvTranspose3d): ...
 
 
 class _LazyNormBase(_Lazy, _NormBase):
@@ -178,37 +167,19 @@ class _LazyNormBase(_Lazy, _NormBase):
             self.reset_parameters()
 
 
-class LazyBatchNorm1d(_LazyNormBase, BatchNorm1d):
-    """`BatchNorm1d` that learns `num_features` from its first input."""
-
-    cls_to_become = BatchNorm1d
+class LazyBatchNorm1d(_LazyNormBase, BatchNorm1d): ...
 
 
-class LazyBatchNorm2d(_LazyNormBase, BatchNorm2d):
-    """`BatchNorm2d` that learns `num_features` from its first input."""
-
-    cls_to_become = BatchNorm2d
+class LazyBatchNorm2d(_LazyNormBase, BatchNorm2d): ...
 
 
-class LazyBatchNorm3d(_LazyNormBase, BatchNorm3d):
-    """`BatchNorm3d` that learns `num_features` from its first input."""
-
-    cls_to_become = BatchNorm3d
+class LazyBatchNorm3d(_LazyNormBase, BatchNorm3d): ...
 
 
-class LazyInstanceNorm1d(_LazyNormBase, InstanceNorm1d):
-    """`InstanceNorm1d` that learns `num_features` from its first input."""
-
-    cls_to_become = InstanceNorm1d
+class LazyInstanceNorm1d(_LazyNormBase, InstanceNorm1d): ...
 
 
-class LazyInstanceNorm2d(_LazyNormBase, InstanceNorm2d):
-    """`InstanceNorm2d` that learns `num_features` from its first input."""
-
-    cls_to_become = InstanceNorm2d
+class LazyInstanceNorm2d(_LazyNormBase, InstanceNorm2d): ...
 
 
-class LazyInstanceNorm3d(_LazyNormBase, InstanceNorm3d):
-    """`InstanceNorm3d` that learns `num_features` from its first input."""
-
-    cls_to_become = InstanceNorm3d
+class LazyInstanceNorm3d(_LazyNormBase, InstanceNorm3d): ...

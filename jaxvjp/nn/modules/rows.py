@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+SAME = "the same as of the function"
+
 
 class Row(NamedTuple):
     """A layer.
@@ -19,7 +21,8 @@ class Row(NamedTuple):
     Attributes:
         call: what `forward` calls, a function of `nn.functional`, which gets the layer's input and all its settings by
             name; or the whole call, as an expression.
-        signature: the parameters of the constructor, the layer's settings; a tensor becomes a buffer.
+        signature: the parameters of the constructor, the layer's settings; a tensor becomes a buffer. `SAME` where
+            these are the function's parameters with defaults, and those of `forward` its others.
         shown: `__printed__` of `Layer`.
         base: the class, in the file, that it derives from.
         input: the parameters of `forward`.
@@ -83,14 +86,13 @@ ROWS["activation"] = {
     "Threshold": Row("threshold", f"threshold: float, value: float, {INPLACE}", "threshold value inplace?"),
 }
 
-BOTH = "x1: Tensor, x2: Tensor"
 ROWS["distance"] = {
-    "CosineSimilarity": Row("cosine_similarity", "dim: int = 1, eps: float = 1e-8", input=BOTH),
+    "CosineSimilarity": Row("cosine_similarity", SAME),
     "PairwiseDistance": Row(
         "F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)",
         "p: float = 2.0, eps: float = 1e-6, keepdim: bool = False",
         base="_Distance",
-        input=BOTH,
+        input="x1: Tensor, x2: Tensor",
     ),
 }
 
@@ -107,79 +109,46 @@ ROWS["dropout"] = {
 
 REDUCTION = "reduction: str = 'mean'"
 CHOICE = f"size_average: bool | None = None, reduce: bool | None = None, {REDUCTION}"
-WEIGHT = "weight: Tensor | None = None"
 TARGET = "input: Tensor, target: Tensor"
-TWO = "input1: Tensor, input2: Tensor, target: Tensor"
-THREE = "anchor: Tensor, positive: Tensor, negative: Tensor"
-NUMBERED = "size_average: bool | None = None, ignore_index: int = -100, reduce: bool | None = None"
 ROWS["loss"] = {
-    "BCELoss": Row("binary_cross_entropy", f"{WEIGHT}, {CHOICE}", "", "_WeightedLoss", TARGET),
-    "BCEWithLogitsLoss": Row(
-        "binary_cross_entropy_with_logits",
-        f"{WEIGHT}, {CHOICE}, pos_weight: Tensor | None = None",
-        "",
-        "_WeightedLoss",
-        TARGET,
+    "BCELoss": Row("binary_cross_entropy", SAME, base="_WeightedLoss"),
+    "BCEWithLogitsLoss": Row("binary_cross_entropy_with_logits", SAME, base="_WeightedLoss"),
+    "CTCLoss": Row("ctc_loss", SAME, base="_Loss"),
+    "CosineEmbeddingLoss": Row(
+        "cosine_embedding_loss",
+        f"margin: float = 0.0, {CHOICE}",
+        base="_Loss",
+        input="input1: Tensor, input2: Tensor, target: Tensor",
     ),
-    "CTCLoss": Row(
-        "ctc_loss",
-        f"blank: int = 0, {REDUCTION}, zero_infinity: bool = False",
-        "",
-        "_Loss",
-        "log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor",
-    ),
-    "CosineEmbeddingLoss": Row("cosine_embedding_loss", f"margin: float = 0.0, {CHOICE}", "", "_Loss", TWO),
-    "CrossEntropyLoss": Row(
-        "cross_entropy",
-        f"{WEIGHT}, {NUMBERED}, {REDUCTION}, label_smoothing: float = 0.0",
-        "",
-        "_WeightedLoss",
-        TARGET,
-    ),
+    "CrossEntropyLoss": Row("cross_entropy", SAME, base="_WeightedLoss"),
     "GaussianNLLLoss": Row(
         "gaussian_nll_loss",
         f"*, full: bool = False, eps: float = 1e-6, {REDUCTION}",
-        "",
-        "_Loss",
-        "input: Tensor, target: Tensor, var: Tensor | float",
+        base="_Loss",
+        input="input: Tensor, target: Tensor, var: Tensor | float",
     ),
-    "HingeEmbeddingLoss": Row("hinge_embedding_loss", f"margin: float = 1.0, {CHOICE}", "", "_Loss", TARGET),
+    "HingeEmbeddingLoss": Row("hinge_embedding_loss", SAME, base="_Loss"),
     "HuberLoss": Row("huber_loss", f"{REDUCTION}, delta: float = 1.0", "", "_HuberLoss", TARGET),
-    "KLDivLoss": Row("kl_div", f"{CHOICE}, log_target: bool = False", "", "_Loss", TARGET),
+    "KLDivLoss": Row("kl_div", SAME, base="_Loss"),
     "L1Loss": Row("l1_loss", CHOICE, "", "_Loss", TARGET),
     "MSELoss": Row("mse_loss", CHOICE, "", "_Loss", TARGET),
-    "MarginRankingLoss": Row("margin_ranking_loss", f"margin: float = 0.0, {CHOICE}", "", "_Loss", TWO),
-    "MultiLabelMarginLoss": Row("multilabel_margin_loss", CHOICE, "", "_Loss", TARGET),
-    "MultiLabelSoftMarginLoss": Row("multilabel_soft_margin_loss", f"{WEIGHT}, {CHOICE}", "", "_WeightedLoss", TARGET),
-    "MultiMarginLoss": Row(
-        "multi_margin_loss", f"p: int = 1, margin: float = 1.0, {WEIGHT}, {CHOICE}", "", "_MarginLoss", TARGET
-    ),
-    "NLLLoss": Row("nll_loss", f"{WEIGHT}, {NUMBERED}, {REDUCTION}", "", "_WeightedLoss", TARGET),
-    "NLLLoss2d": Row("nll_loss", f"{WEIGHT}, {NUMBERED}, {REDUCTION}", "", "_WeightedLoss", TARGET),
+    "MarginRankingLoss": Row("margin_ranking_loss", SAME, base="_Loss"),
+    "MultiLabelMarginLoss": Row("multilabel_margin_loss", SAME, base="_Loss"),
+    "MultiLabelSoftMarginLoss": Row("multilabel_soft_margin_loss", SAME, base="_WeightedLoss"),
+    "MultiMarginLoss": Row("multi_margin_loss", SAME, base="_MarginLoss"),
+    "NLLLoss": Row("nll_loss", SAME, base="_WeightedLoss"),
+    "NLLLoss2d": Row("nll_loss", SAME, base="_WeightedLoss"),
     "PoissonNLLLoss": Row(
         "poisson_nll_loss",
         "log_input: bool = True, full: bool = False, size_average: bool | None = None, eps: float = 1e-8, "
         f"reduce: bool | None = None, {REDUCTION}",
-        "",
-        "_Loss",
-        "log_input: Tensor, target: Tensor",
+        base="_Loss",
+        input="log_input: Tensor, target: Tensor",
     ),
-    "SmoothL1Loss": Row("smooth_l1_loss", f"{CHOICE}, beta: float = 1.0", "", "_Loss", TARGET),
-    "SoftMarginLoss": Row("soft_margin_loss", CHOICE, "", "_Loss", TARGET),
-    "TripletMarginLoss": Row(
-        "triplet_margin_loss",
-        f"margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False, {CHOICE}",
-        "",
-        "_TripletLoss",
-        THREE,
-    ),
-    "TripletMarginWithDistanceLoss": Row(
-        "triplet_margin_with_distance_loss",
-        f"*, distance_function: Callable[..., Any] | None = None, margin: float = 1.0, swap: bool = False, {REDUCTION}",
-        "",
-        "_TripletLoss",
-        THREE,
-    ),
+    "SmoothL1Loss": Row("smooth_l1_loss", SAME, base="_Loss"),
+    "SoftMarginLoss": Row("soft_margin_loss", SAME, base="_Loss"),
+    "TripletMarginLoss": Row("triplet_margin_loss", SAME, base="_TripletLoss"),
+    "TripletMarginWithDistanceLoss": Row("triplet_margin_with_distance_loss", SAME, base="_TripletLoss"),
 }
 
 SIZE = "padding: Size"

@@ -35,5 +35,4 @@ def __getattr__(name: str) -> Any:
     return found
 
 
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

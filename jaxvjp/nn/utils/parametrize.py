@@ -13,18 +13,9 @@ from jaxvjp.nn.modules.container import ModuleDict, ModuleList
 from jaxvjp.nn.modules.module import Module
 from jaxvjp.nn.parameter import Parameter
 from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.public import public_names
 
 UNDERNEATH = "operations on the parameter, recorded when it is read"
-
-__all__ = [
-    "ParametrizationList",
-    "cached",
-    "is_parametrized",
-    "register_parametrization",
-    "remove_parametrizations",
-    "transfer_parametrizations_and_params",
-    "type_before_parametrizations",
-]
 
 UNPICKLED = (
     "Serialization of parametrized modules is only supported through state_dict(). See:\n"
@@ -328,3 +319,6 @@ def transfer_parametrizations_and_params(from_module: Any, to_module: Any, tenso
             for each in originals:
                 setattr(to_module.parametrizations[name], each, getattr(source, each))
     return to_module
+
+
+__all__ = public_names(globals(), home=__name__)

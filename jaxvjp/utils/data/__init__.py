@@ -1,6 +1,7 @@
 """torch's `utils.data`: datasets, samplers in torch's order for a seed, and `DataLoader`, whose workers are threads."""
 
-from jaxvjp.tensor.docstrings import complete_all
+from jaxvjp.tensor import docstrings
+from jaxvjp.types import public
 from jaxvjp.utils.data import dataloader, dataset, distributed, sampler
 from jaxvjp.utils.data.collate import default_collate, default_convert
 from jaxvjp.utils.data.dataloader import DataLoader
@@ -25,34 +26,8 @@ from jaxvjp.utils.data.sampler import (
 )
 from jaxvjp.utils.data.workers import get_worker_info
 
-__all__ = [
-    "BatchSampler",
-    "ChainDataset",
-    "ConcatDataset",
-    "DataLoader",
-    "Dataset",
-    "DistributedSampler",
-    "IterableDataset",
-    "RandomSampler",
-    "Sampler",
-    "SequentialSampler",
-    "StackDataset",
-    "Subset",
-    "SubsetRandomSampler",
-    "TensorDataset",
-    "WeightedRandomSampler",
-    "dataloader",
-    "dataset",
-    "default_collate",
-    "default_convert",
-    "distributed",
-    "get_worker_info",
-    "random_split",
-    "sampler",
-]
+__all__ = public.public_names(globals(), "dataloader", "dataset", "distributed", "sampler")
 
-complete_all(globals(), __all__, "utils.data", "no JAX: Python on the host, which makes leaves")
+docstrings.complete_all(globals(), __all__, "utils.data", "no JAX: Python on the host, which makes leaves")
 
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy
