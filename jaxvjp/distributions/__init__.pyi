@@ -1,4 +1,4 @@
-# Written by `python -m jaxvjp.tools.stubs`.
+# Written by `python -m tools.stubs`.
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override, misc"
 
 from typing import Any, Literal, NamedTuple, Self, overload
