@@ -35,17 +35,15 @@ gc.disable()
 try:
     from jaxvjp import (
         autograd,
-        cuda,
         explain,
         fft,
         func,
         library,
         linalg,
         masked,
+        namespaces,
         nn,
-        overrides,
         pure,
-        random,
         signal,
         special,
         testing,
@@ -98,6 +96,7 @@ try:
 
     library.attach_methods()
     pure.attach_methods()
+    namespaces.attach()
     globals().update({each.name: each for each in (*dtypes.ALL, *dtypes.UNSIGNED, *dtypes.NAMES)})
     globals().update(dtypes.ALIASES)
     globals().update(SPARSE)
@@ -119,13 +118,11 @@ __all__ = [
     "TypedStorage",
     "UnstageableError",
     "UntypedStorage",
-    "accelerator",
     "amp",
     "as_function",
     "as_torch",
     "autocast",
     "autograd",
-    "backends",
     "channels_last",
     "channels_last_3d",
     "clear_autocast_cache",
@@ -134,8 +131,6 @@ __all__ = [
     "cond",
     "contiguous_format",
     "counters",
-    "cpu",
-    "cuda",
     "device",
     "distributed",
     "distributions",
@@ -174,7 +169,6 @@ __all__ = [
     "manual_seed",
     "masked",
     "memory_format",
-    "mps",
     "multiprocessing",
     "nan",
     "newaxis",
@@ -183,10 +177,8 @@ __all__ = [
     "ones",
     "ones_like",
     "optim",
-    "overrides",
     "pi",
     "preserve_format",
-    "profiler",
     "promote_types",
     "pullback",
     "quasirandom",
@@ -194,7 +186,6 @@ __all__ = [
     "rand_like",
     "randn",
     "randn_like",
-    "random",
     "recompiles",
     "return_types",
     "save",
@@ -213,7 +204,6 @@ __all__ = [
     "tensor",
     "testing",
     "utils",
-    "version",
     "vmap",
     "while_loop",
     "wrap",
@@ -225,18 +215,16 @@ __all__ += [each.name for each in (*dtypes.ALL, *dtypes.UNSIGNED, *dtypes.NAMES)
     *SPARSE,
     *TYPES,
     *STORAGES,
+    *[each for each in namespaces.SPACES if "." not in each],
 ]
 
 LATER = {
     "GradScaler": "jaxvjp.amp",
-    "accelerator": "jaxvjp",
     "amp": "jaxvjp",
     "as_torch": "jaxvjp.tools.scripts",
     "autocast": "jaxvjp.amp",
-    "backends": "jaxvjp",
     "clear_autocast_cache": "jaxvjp.amp",
     "compare": "jaxvjp.tools.comparison",
-    "cpu": "jaxvjp",
     "distributed": "jaxvjp",
     "distributions": "jaxvjp",
     "get_autocast_cpu_dtype": "jaxvjp.amp",
@@ -246,16 +234,13 @@ LATER = {
     "is_autocast_cpu_enabled": "jaxvjp.amp",
     "is_autocast_enabled": "jaxvjp.amp",
     "load": "jaxvjp.serialization",
-    "mps": "jaxvjp",
     "multiprocessing": "jaxvjp",
     "optim": "jaxvjp",
-    "profiler": "jaxvjp",
     "quasirandom": "jaxvjp",
     "return_types": "jaxvjp",
     "save": "jaxvjp.serialization",
     "serialization": "jaxvjp",
     "set_autocast_cache_enabled": "jaxvjp.amp",
-    "version": "jaxvjp",
 }
 """Names whose modules are imported at first use; of "jaxvjp" it is the module of that name."""
 NOT_STARRED = frozenset(
@@ -298,7 +283,7 @@ _published, __dir__ = bindings.published("function", globals())
 
 def __getattr__(name: str) -> Any:
     if name == "__all__":
-        rooms = {each for each, value in globals().items() if type(value) is ModuleType}
+        rooms = {each for each, value in globals().items() if type(value) in (ModuleType, namespaces.Namespace)}
         rooms |= {each for each, home in LATER.items() if home == "jaxvjp"}
         return [each for each in _published(name) if each not in rooms | NOT_STARRED]
     if name == "Storage":  # that of the default dtype

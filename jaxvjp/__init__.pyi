@@ -243,7 +243,7 @@ def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def arctanh_(input: Tensor) -> Tensor:
     """In place: The number whose hyperbolic tangent is `input`."""
 def are_deterministic_algorithms_enabled() -> builtins.bool:
-    """Whether they were asked for. Counterpart of `torch.are_deterministic_algorithms_enabled`."""
+    """Whether they were asked for."""
 def argmax(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """Where the largest element is, along `dim` or, without it, in the flattened tensor."""
 def argmin(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -482,7 +482,7 @@ def det(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def detach(input: Tensor) -> Tensor:
     """The same values, through which no gradient flows: `input.detach()`. Counterpart of `torch.detach`."""
 def detach_(input: Tensor) -> Tensor:
-    """Cuts `input` off from its graph and makes it a leaf; RuntimeError for a view. Counterpart of `torch.detach_`."""
+    """Cuts `input` off from its graph and makes it a leaf; RuntimeError for a view."""
 def diag(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """The matrix with a vector on a diagonal; of a matrix the diagonal."""
 def diag_embed(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
@@ -523,7 +523,7 @@ def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Arrays one after another along their third dimension."""
 def eig(*arguments: Any, **named: Any) -> Tensor:
-    """RuntimeError: torch has taken it away. Counterpart of `torch.eig`."""
+    """RuntimeError: torch has taken it away."""
 def einsum(equation: Any, *operands: Any) -> Tensor:
     """The sum of products that `equation`, such as `"ij,jk->ik"`, describes in Einstein's notation."""
 def embedding(weight: Tensor, indices: Tensor, padding_idx: builtins.int = -1, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor:
@@ -647,15 +647,15 @@ def geqrf(input: Tensor, *, out: tuple[Tensor, ...] | None = None) -> return_typ
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Each element of one vector times each of another, as a matrix."""
 def get_deterministic_debug_mode() -> builtins.int:
-    """0, 1 or 2, as set. Counterpart of `torch.get_deterministic_debug_mode`."""
+    """0, 1 or 2, as set."""
 def get_device(input: Tensor) -> builtins.int:
-    """The number of its device; -1 on the CPU. Counterpart of `torch.get_device`."""
+    """The number of its device; -1 on the CPU."""
 def get_float32_matmul_precision() -> str:
     """What `set_float32_matmul_precision` was last called with: "highest", "high" or "medium"."""
 def get_num_interop_threads() -> builtins.int:
-    """As many as were set, or else as there are cores. Counterpart of `torch.get_num_interop_threads`."""
+    """As many as were set, or else as there are cores."""
 def get_num_threads() -> builtins.int:
-    """As many as were set, or else as there are cores. Counterpart of `torch.get_num_threads`."""
+    """As many as were set, or else as there are cores."""
 def get_rng_state() -> Tensor:
     """The state of the default generator, as bytes; counterpart of `torch.get_rng_state`."""
 def gradient(input: Tensor, *, spacing: Any = None, dim: builtins.int | Sequence[builtins.int] | None = None, edge_order: builtins.int = 1) -> tuple[Tensor, ...]:
@@ -741,13 +741,13 @@ def is_complex(input: Tensor) -> builtins.bool:
 def is_conj(input: Tensor) -> builtins.bool:
     """Whether it is a conjugated view, `x.conj()`. Counterpart of `torch.is_conj`."""
 def is_deterministic_algorithms_warn_only_enabled() -> builtins.bool:
-    """The `warn_only` that was asked for. As `torch.is_deterministic_algorithms_warn_only_enabled`."""
+    """The `warn_only` that was asked for."""
 def is_distributed(input: Tensor) -> builtins.bool:
-    """Never. Counterpart of `torch.is_distributed`."""
+    """Never."""
 def is_floating_point(input: Tensor) -> builtins.bool:
     """Whether its elements are real floating-point numbers; counterpart of `torch.is_floating_point`."""
 def is_inference(input: Tensor) -> builtins.bool:
-    """Whether it was made in inference mode. Counterpart of `torch.is_inference`."""
+    """Whether inference mode made it."""
 def is_neg(input: Tensor) -> builtins.bool:
     """Whether it is a negated view, the imaginary part of a conjugated one. Counterpart of `torch.is_neg`."""
 def is_nonzero(input: Tensor) -> builtins.bool:
@@ -757,11 +757,11 @@ def is_same_size(input: Tensor, other: Tensor) -> builtins.bool:
 def is_signed(input: Tensor) -> builtins.bool:
     """Whether its elements have a sign; counterpart of `torch.is_signed`."""
 def is_storage(obj: Any) -> builtins.bool:
-    """Whether it is the memory of a tensor. Counterpart of `torch.is_storage`."""
+    """Whether it is a tensor's memory."""
 def is_tensor(obj: Any) -> builtins.bool:
     """Whether it is a tensor; counterpart of `torch.is_tensor`."""
 def is_warn_always_enabled() -> builtins.bool:
-    """What `set_warn_always` was last called with. Counterpart of `torch.is_warn_always_enabled`."""
+    """What `set_warn_always` was last called with."""
 def isclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Tensor:
     """Whether `|input - other| <= atol + rtol * |other|`, or the two are equal."""
 def isfinite(input: Tensor) -> Tensor:
@@ -858,7 +858,7 @@ def lstm(*arguments: Any, **named: Any) -> tuple[Tensor, ...]:
 def lstm_cell(input: Tensor, hx: Any, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Any:
     """The next state of a cell, after `input` (batch, features)."""
 def lstsq(*arguments: Any, **named: Any) -> Tensor:
-    """RuntimeError: torch has taken it away. Counterpart of `torch.lstsq`."""
+    """RuntimeError: torch has taken it away."""
 def lt(input: Tensor, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """Whether the elements of `input` are smaller."""
 def lu(A: Tensor, pivot: builtins.bool = True, get_infos: builtins.bool = False, out: Any = None) -> tuple[Tensor, ...]:
@@ -882,7 +882,7 @@ def matrix_exp(input: Tensor) -> Tensor:
 def matrix_power(input: Tensor, n: builtins.int, *, out: Tensor | None = None) -> Tensor:
     """A square matrix multiplied by itself `n` times; its inverse where `n` is negative."""
 def matrix_rank(*arguments: Any, **named: Any) -> Tensor:
-    """RuntimeError: torch has taken it away. Counterpart of `torch.matrix_rank`."""
+    """RuntimeError: torch has taken it away."""
 @overload
 def max(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The larger of two elements; NaN where one of them is."""
@@ -1205,11 +1205,11 @@ def set_deterministic_debug_mode(debug_mode: builtins.int | str) -> None:
 def set_float32_matmul_precision(precision: str) -> None:
     """How precise float32 matrix products recorded from now on have to be: "highest", "high" or "medium"."""
 def set_flush_denormal(mode: builtins.bool) -> builtins.bool:
-    """Accepted and without effect: XLA's programs on a CPU flush denormal numbers. As `torch.set_flush_denormal`."""
+    """Accepted and without effect: XLA's programs on a CPU flush denormal numbers."""
 def set_num_interop_threads(int: Any) -> None:
-    """Accepted and told by `get_num_interop_threads`. Counterpart of `torch.set_num_interop_threads`."""
+    """Accepted and told by `get_num_interop_threads`: JAX's threads are its own."""
 def set_num_threads(int: Any) -> None:
-    """Accepted and told by `get_num_threads`: JAX's threads are its own. Counterpart of `torch.set_num_threads`."""
+    """Accepted and told by `get_num_threads`: JAX's threads are its own."""
 def set_rng_state(new_state: Tensor) -> None:
     """Goes back to a state of the generator; counterpart of `torch.set_rng_state`."""
 def set_warn_always(b: builtins.bool) -> None:
@@ -1246,7 +1246,7 @@ def slogdet(input: Tensor, *, out: tuple[Tensor, ...] | None = None) -> return_t
 def softmax(input: Tensor, dim: builtins.int, dtype: dtype | None = None, *, out: Tensor | None = None) -> Tensor:
     """`exp(input)`, scaled to a sum of 1 over `dim`."""
 def solve(*arguments: Any, **named: Any) -> Tensor:
-    """RuntimeError: torch has taken it away. Counterpart of `torch.solve`."""
+    """RuntimeError: torch has taken it away."""
 def sort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool | None = False, out: tuple[Tensor, ...] | None = None) -> return_types.sort:
     """The elements along `dim` in order, and where they were; equal ones keep their order."""
 sparse_bsc: layout
@@ -1313,7 +1313,7 @@ def swapaxes(input: Tensor, axis0: builtins.int, axis1: builtins.int) -> Tensor:
 def swapdims(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
     """Two dimensions exchanged."""
 def symeig(*arguments: Any, **named: Any) -> Tensor:
-    """RuntimeError: torch has taken it away. Counterpart of `torch.symeig`."""
+    """RuntimeError: torch has taken it away."""
 def t(input: Tensor) -> Tensor:
     """The transpose of a matrix; a vector unchanged."""
 def t_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from jaxvjp.library.storages import Memory
-from jaxvjp.ops.layouts import layout, strided
+from jaxvjp.library.storages import Memory  # noqa: F401 - of the rows
+from jaxvjp.ops.layouts import layout, strided  # noqa: F401
+from jaxvjp.tensor.answers import Row, define, publish
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
@@ -33,29 +33,14 @@ REMOVED = {
 """Functions that torch has taken away, and what it says of each."""
 
 
-def _removed(name: str, words: str) -> Callable[..., Tensor]:
-    def function(*arguments: Any, **named: Any) -> Tensor:
-        raise RuntimeError(f"This function was deprecated since version 1.9 and is now removed. {words}".rstrip(" "))
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"RuntimeError: torch has taken it away. Counterpart of `torch.{name}`."
-    return public("function" if name == "matrix_rank" else "method function", name)(function)
-
-
-for _name, _words in REMOVED.items():
-    _removed(_name, _words)
-
-
-@public("function")
-def detach_(input: Tensor) -> Tensor:
-    """Cuts `input` off from its graph and makes it a leaf; RuntimeError for a view. Counterpart of `torch.detach_`."""
-    return input.detach_()
-
-
-@public("function")
-def is_inference(input: Tensor) -> bool:
-    """Whether it was made in inference mode. Counterpart of `torch.is_inference`."""
-    return input.is_inference()
+GONE = [
+    Row(
+        f"{name}(*arguments: Any, **named: Any) -> Tensor",
+        "RuntimeError: torch has taken it away.",
+        f"raise RuntimeError('This function was deprecated since version 1.9 and is now removed. ' + {words!r})",
+    )
+    for name, words in REMOVED.items()
+]
 
 
 @public()
@@ -82,28 +67,6 @@ def resolve_neg(input: Tensor) -> Tensor:
     return input.clone() if is_neg(input) else input
 
 
-@public()
-def is_distributed(input: Tensor) -> bool:
-    """Never. Counterpart of `torch.is_distributed`."""
-    return False
-
-
-@public("function")
-def get_device(input: Tensor) -> int:
-    """The number of its device; -1 on the CPU. Counterpart of `torch.get_device`."""
-    return input.get_device()
-
-
-@public("function")
-def is_storage(obj: Any) -> bool:
-    """Whether it is the memory of a tensor. Counterpart of `torch.is_storage`.
-
-    Args:
-        obj: anything.
-    """
-    return isinstance(obj, Memory)
-
-
 @public("function")
 def typename(obj: Any) -> str:
     """What torch calls the type of something: of a tensor its old type. Counterpart of `torch.typename`.
@@ -123,41 +86,11 @@ def typename(obj: Any) -> str:
 
 
 @public("method")
-def is_pinned(self: Tensor, device: Any = None) -> bool:
-    """Never: JAX moves memory itself. Counterpart of `torch.Tensor.is_pinned`."""
-    return False
-
-
-@public("method")
-def is_shared(self: Tensor) -> bool:
-    """Never: no other process sees it. Counterpart of `torch.Tensor.is_shared`."""
-    return False
-
-
-@public("method")
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     """The tensor itself, for JAX moves memory; RuntimeError where there is only a CPU. As `torch.Tensor.pin_memory`."""
     if self.is_cpu:
         raise RuntimeError("Cannot access accelerator device when none is available.")
     return self
-
-
-@public("method")
-def is_coalesced(self: Tensor) -> bool:
-    """RuntimeError: it is not sparse. Counterpart of `torch.Tensor.is_coalesced`."""
-    raise RuntimeError("is_coalesced expected sparse coordinate tensor layout but got Strided")
-
-
-@public("method")
-def dense_dim(self: Tensor) -> int:
-    """The number of dimensions, of which none is sparse. Counterpart of `torch.Tensor.dense_dim`."""
-    return self.ndim
-
-
-@public("method")
-def sparse_dim(self: Tensor) -> int:
-    """0. Counterpart of `torch.Tensor.sparse_dim`."""
-    return 0
 
 
 @public("method")
@@ -196,33 +129,39 @@ def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
     return _resized("resize_as", self, tuple(tensor.shape))
 
 
-def _is_xla(self: Tensor) -> bool:
-    """Whether it is on a TPU."""
-    return self.device.type == "xla"
-
-
-def _layout(self: Tensor) -> layout:
-    """How its elements lie in memory: `strided`."""
-    return strided
-
-
-def _itemsize(self: Tensor) -> int:
-    """How many bytes an element has."""
-    return int(self.dtype.itemsize)
-
-
-def _nothing(self: Tensor) -> None:
-    """None: it has no name."""
-
-
-def _never(self: Tensor) -> bool:
-    """Never."""
-    return False
-
-
-def _is_meta(self: Tensor) -> bool:
-    """Whether it is on the device `meta`: a shape and a dtype without numbers."""
-    return self.device.type == "meta"
+STRIDED = "raise RuntimeError('is_coalesced expected sparse coordinate tensor layout but got Strided')"
+publish(
+    {
+        "function": [
+            Row(
+                "detach_(input: Tensor) -> Tensor",
+                "Cuts `input` off from its graph and makes it a leaf; RuntimeError for a view.",
+                "input.detach_()",
+            ),
+            Row("get_device(input: Tensor) -> int", "The number of its device; -1 on the CPU.", "input.get_device()"),
+            Row("is_inference(input: Tensor) -> bool", "Whether inference mode made it.", "input.is_inference()"),
+            Row("is_storage(obj: Any) -> bool", "Whether it is a tensor's memory.", "isinstance(obj, Memory)"),
+            GONE[-1],
+        ],
+        "method function": [Row("is_distributed(input: Tensor) -> bool", "Never.", "False"), *GONE[:-1]],
+        "method": [
+            Row("dense_dim(self: Tensor) -> int", "The number of dimensions, of which none is sparse.", "self.ndim"),
+            Row("is_coalesced(self: Tensor) -> bool", "RuntimeError: it is not sparse.", STRIDED),
+            Row("is_pinned(self: Tensor, device: Any = None) -> bool", "Never: JAX moves memory itself.", "False"),
+            Row("is_shared(self: Tensor) -> bool", "Never: no other process sees it.", "False"),
+            Row("sparse_dim(self: Tensor) -> int", "None of its dimensions is.", "0"),
+        ],
+    },
+    globals(),
+)
+PROPERTIES = [
+    *[Row(f"{name}(self: Tensor) -> bool", "Never.", "False") for name in NEVER.split()],
+    Row("is_xla(self: Tensor) -> bool", "Whether it is on a TPU.", "self.device.type == 'xla'"),
+    Row("is_meta(self: Tensor) -> bool", "Whether it is on `meta`, without numbers.", "self.device.type == 'meta'"),
+    Row("layout(self: Tensor) -> layout", "How its elements lie in memory: `strided`.", "strided"),
+    Row("itemsize(self: Tensor) -> int", "How many bytes an element has.", "int(self.dtype.itemsize)"),
+    Row("name(self: Tensor) -> None", "None: it has no name."),
+]
 
 
 def _volatile(self: Tensor) -> bool:
@@ -231,19 +170,7 @@ def _volatile(self: Tensor) -> bool:
     return False
 
 
-PROPERTIES = {
-    "is_xla": _is_xla,
-    "is_meta": _is_meta,
-    "layout": _layout,
-    "itemsize": _itemsize,
-    "name": _nothing,
-    "volatile": _volatile,
-}
-
-
 def attach_methods() -> None:
     """Hangs what is no function on `Tensor`."""
-    for name in NEVER.split():
-        setattr(Tensor, name, property(_never))
-    for name, read in PROPERTIES.items():
+    for name, read in {**define(PROPERTIES, globals()), "volatile": _volatile}.items():
         setattr(Tensor, name, property(read))

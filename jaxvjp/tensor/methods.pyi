@@ -433,7 +433,7 @@ class Methods(Stored):
     def deg2rad_(self) -> Self:
         """In place: Degrees as radians."""
     def dense_dim(self) -> builtins.int:
-        """The number of dimensions, of which none is sparse. Counterpart of `torch.Tensor.dense_dim`."""
+        """The number of dimensions, of which none is sparse."""
     def det(self) -> Tensor:
         """The determinant of each square matrix."""
     @property
@@ -486,7 +486,7 @@ class Methods(Stored):
     def dsplit(self, *indices_or_sections: Any) -> tuple[Tensor, ...]:
         """`tensor_split` along a fixed dimension, into equal pieces. Counterpart of `torch.dsplit`."""
     def eig(self, **named: Any) -> Tensor:
-        """RuntimeError: torch has taken it away. Counterpart of `torch.eig`."""
+        """RuntimeError: torch has taken it away."""
     def element_size(self) -> builtins.int:
         """How many bytes an element has; counterpart of `torch.Tensor.element_size`."""
     def eq(self, other: Tensor | complex) -> Tensor:
@@ -672,7 +672,7 @@ class Methods(Stored):
     def inverse(self) -> Tensor:
         """The inverse of a square matrix; LinAlgError where it is singular."""
     def is_coalesced(self) -> builtins.bool:
-        """RuntimeError: it is not sparse. Counterpart of `torch.Tensor.is_coalesced`."""
+        """RuntimeError: it is not sparse."""
     def is_complex(self) -> builtins.bool:
         """Whether its elements are complex numbers; counterpart of `torch.is_complex`."""
     def is_conj(self) -> builtins.bool:
@@ -680,7 +680,7 @@ class Methods(Stored):
     def is_contiguous(self, memory_format: memory_format = ...) -> builtins.bool:
         """Whether the elements lie in memory in their order, or in that of a format. As `torch.Tensor.is_contiguous`."""
     def is_distributed(self) -> builtins.bool:
-        """Never. Counterpart of `torch.is_distributed`."""
+        """Never."""
     def is_floating_point(self) -> builtins.bool:
         """Whether its elements are real floating-point numbers; counterpart of `torch.is_floating_point`."""
     @property
@@ -691,7 +691,7 @@ class Methods(Stored):
         """Never."""
     @property
     def is_meta(self) -> builtins.bool:
-        """Whether it is on the device `meta`: a shape and a dtype without numbers."""
+        """Whether it is on `meta`, without numbers."""
     @property
     def is_mkldnn(self) -> builtins.bool:
         """Never."""
@@ -709,7 +709,7 @@ class Methods(Stored):
     def is_nonzero(self) -> builtins.bool:
         """Whether its one element is not 0; RuntimeError for several. Counterpart of `torch.is_nonzero`."""
     def is_pinned(self, device: Any = None) -> builtins.bool:
-        """Never: JAX moves memory itself. Counterpart of `torch.Tensor.is_pinned`."""
+        """Never: JAX moves memory itself."""
     @property
     def is_quantized(self) -> builtins.bool:
         """Never."""
@@ -718,7 +718,7 @@ class Methods(Stored):
     def is_set_to(self, tensor: Tensor) -> builtins.bool:
         """Whether both show the same part of a storage in the same way. Counterpart of `torch.Tensor.is_set_to`."""
     def is_shared(self) -> builtins.bool:
-        """Never: no other process sees it. Counterpart of `torch.Tensor.is_shared`."""
+        """Never: no other process sees it."""
     def is_signed(self) -> builtins.bool:
         """Whether its elements have a sign; counterpart of `torch.is_signed`."""
     @property
@@ -849,7 +849,7 @@ class Methods(Stored):
     def lowered(self, wrt: Tensor | Iterable[Tensor] | None = None) -> Any:
         """The recorded program as JAX lowers it: `y.lowered().as_text()` is StableHLO, `.compile()` an executable."""
     def lstsq(self, **named: Any) -> Tensor:
-        """RuntimeError: torch has taken it away. Counterpart of `torch.lstsq`."""
+        """RuntimeError: torch has taken it away."""
     def lt(self, other: Tensor | complex) -> Tensor:
         """Whether the elements of `input` are smaller."""
     def lt_(self, other: Tensor | complex) -> Self:
@@ -1191,11 +1191,11 @@ class Methods(Stored):
     def softmax(self, dim: builtins.int, dtype: dtype | None = None) -> Tensor:
         """`exp(input)`, scaled to a sum of 1 over `dim`."""
     def solve(self, **named: Any) -> Tensor:
-        """RuntimeError: torch has taken it away. Counterpart of `torch.solve`."""
+        """RuntimeError: torch has taken it away."""
     def sort(self, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool | None = False) -> return_types.sort:
         """The elements along `dim` in order, and where they were; equal ones keep their order."""
     def sparse_dim(self) -> builtins.int:
-        """0. Counterpart of `torch.Tensor.sparse_dim`."""
+        """None of its dimensions is."""
     def split(self, split_size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
         """Pieces of `split_size` indices, or of the sizes listed, along `dim`: views. As `torch.Tensor.split`."""
     def split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
@@ -1269,7 +1269,7 @@ class Methods(Stored):
     def swapdims_(self, dim0: builtins.int, dim1: builtins.int) -> Self:
         """In place: two dimensions exchanged. Counterpart of `torch.Tensor.transpose_`."""
     def symeig(self, **named: Any) -> Tensor:
-        """RuntimeError: torch has taken it away. Counterpart of `torch.symeig`."""
+        """RuntimeError: torch has taken it away."""
     def t(self) -> Tensor:
         """The transpose of a matrix; a vector unchanged."""
     def t_(self) -> Tensor:

@@ -20,6 +20,7 @@ from typing import Any, Literal, get_overloads
 import jaxvjp
 from jaxvjp.explain.explanation import Explanation
 from jaxvjp.library.sharding import OfMesh
+from jaxvjp.namespaces import SPACES
 from jaxvjp.nn.modules.layer import LEGACY, settings
 from jaxvjp.nn.modules.rows import ROWS, expanded
 from jaxvjp.ops.op import REQUIRED
@@ -213,7 +214,7 @@ def module(path: str, place: str, results: dict[str, type]) -> str:
         live = getattr(own, name)
         if isinstance(live, dtype):
             stub.lines.append(f"{name}: {stub.typed(dtype)}")
-        elif isinstance(live, ModuleType) and own.__name__ != "jaxvjp":
+        elif isinstance(live, ModuleType) and (own.__name__ != "jaxvjp" or name in SPACES):
             stub.imports.add(f"from {own.__name__} import {name} as {name}")
         elif isinstance(live, type) and name in made:
             stub.imports.add(f"from {live.__module__} import {name} as {name}")
@@ -246,11 +247,32 @@ def layers(file: str) -> str:
     return str(stub)
 
 
+def namespace(place: str) -> tuple[str, str]:
+    """The path and the stub of a namespace that is made of rows."""
+    space = SPACES[place]
+    stub = Stub(space.names, {})
+    stub.imports |= {
+        "from collections.abc import Sequence",
+        "from contextlib import AbstractContextManager",
+        "from jaxvjp.tensor.tensor import Tensor",
+    }
+    for home, names in space.imported.items():
+        stub.imports |= {f"from {home} import {each} as {each}" for each in names.split()}
+    inner = [each.rpartition(".")[2] for each in SPACES if each.rpartition(".")[0] == place]
+    stub.imports |= {f"from jaxvjp.{place} import {each} as {each}" for each in inner}
+    for row in space.rows:
+        same = next((each for each in space.rows if each.name == row.answer), row)
+        call = same.call.replace(same.name, row.name, 1)
+        stub.lines.append(f'def {call}:\n    """{same.doc}"""' if "(" in call else call)
+    return f"{place.replace('.', '/')}{'/__init__' if inner else ''}.pyi", str(stub)
+
+
 def texts() -> dict[Path, str]:
     """The text of each stub, by its path."""
     results: dict[str, Any] = {}
     found = {f"{path}.pyi": module(path, place, results) for path, place in PLACES.items()}
     found |= {f"nn/modules/{file}.pyi": layers(file) for file in ROWS}
+    found |= dict(map(namespace, SPACES))
     found["tensor/methods.pyi"] = methods(results)
     stub = Stub([], {})
     for name, each in sorted(results.items()):
@@ -261,5 +283,6 @@ def texts() -> dict[Path, str]:
 
 if __name__ == "__main__":
     for path, text in texts().items():
+        path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
         print(path)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
+import sys
 from functools import cache, lru_cache
 from pathlib import Path
 from types import ModuleType
@@ -69,7 +70,7 @@ def counterpart_name(module: str) -> str | None:
         return None
     ours = ELSEWHERE.get(module, "jaxvjp" + module.removeprefix("torch"))
     path = ROOT.joinpath(*ours.split(".")[1:])
-    if path.with_suffix(".py").is_file() or (path / "__init__.py").is_file():
+    if ours in sys.modules or path.with_suffix(".py").is_file() or (path / "__init__.py").is_file():
         return ours
     package = module.rpartition(".")[0]
     return counterpart_name(package) if package in FLAT else None

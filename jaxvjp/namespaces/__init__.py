@@ -1,0 +1,54 @@
+"""torch's namespaces that mostly say what is not here, or pass on: modules that are made of the rows in `rows`.
+
+`import jaxvjp.mps` or `from jaxvjp.backends import cudnn` finds them in `sys.modules`. One gets its names when one of
+them is first asked for.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from jaxvjp.namespaces.rows import SPACES
+from jaxvjp.tensor.answers import define
+from jaxvjp.tensor.docstrings import complete_all
+
+
+class Namespace(ModuleType):
+    """The module of a place such as "backends.cudnn"."""
+
+    def __init__(self, place: str) -> None:
+        super().__init__(f"jaxvjp.{place}", SPACES[place].doc)
+        self.__spec__ = ModuleSpec(self.__name__, None)
+
+    def __getattr__(self, name: str) -> Any:
+        own, place = vars(self), self.__name__.removeprefix("jaxvjp.")
+        space = SPACES[place]
+        if name == "__all__":
+            return dir(self)
+        if name not in space.names:
+            raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
+        written = {**own}
+        for each in space.code.split():
+            own.update({key: value for key, value in vars(import_module(each)).items() if not key.startswith("__")})
+        for home, names in space.imported.items():
+            own.update({each: getattr(import_module(home), each) for each in names.split()})
+        own.update(define(space.rows, own) | written)
+        complete_all(own, space.names, place, "`jax.devices`" if space.code else "no JAX")
+        return own[name]
+
+    def __dir__(self) -> list[str]:
+        place = self.__name__.removeprefix("jaxvjp.")
+        inner = {each.rpartition(".")[2] for each in SPACES if each.rpartition(".")[0] == place}
+        return sorted(inner | SPACES[place].names)
+
+
+def attach() -> None:
+    """Makes the modules, each of which is an attribute of the one that it is in."""
+    for place in SPACES:
+        name = f"jaxvjp.{place}"
+        sys.modules[name] = made = Namespace(place)
+        setattr(sys.modules[name.rpartition(".")[0]], name.rpartition(".")[2], made)
