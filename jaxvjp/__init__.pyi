@@ -747,7 +747,7 @@ def is_distributed(input: Tensor) -> builtins.bool:
 def is_floating_point(input: Tensor) -> builtins.bool:
     """Whether its elements are real floating-point numbers; counterpart of `torch.is_floating_point`."""
 def is_inference(input: Tensor) -> builtins.bool:
-    """Whether inference mode made it."""
+    """Whether it was made in inference mode."""
 def is_neg(input: Tensor) -> builtins.bool:
     """Whether it is a negated view, the imaginary part of a conjugated one. Counterpart of `torch.is_neg`."""
 def is_nonzero(input: Tensor) -> builtins.bool:
@@ -757,7 +757,7 @@ def is_same_size(input: Tensor, other: Tensor) -> builtins.bool:
 def is_signed(input: Tensor) -> builtins.bool:
     """Whether its elements have a sign; counterpart of `torch.is_signed`."""
 def is_storage(obj: Any) -> builtins.bool:
-    """Whether it is a tensor's memory."""
+    """Whether it is the memory of a tensor."""
 def is_tensor(obj: Any) -> builtins.bool:
     """Whether it is a tensor; counterpart of `torch.is_tensor`."""
 def is_warn_always_enabled() -> builtins.bool:

@@ -35,4 +35,4 @@ def set_device_index(device: Any) -> None:
 def set_device_idx(device: Any) -> None:
     """Has this thread use another one."""
 def synchronize(device: Any = None) -> None:
-    """Accepted: to read a value waits."""
+    """Accepted: reading a value waits for it."""

@@ -9,4 +9,4 @@ from jaxvjp.tensor.tensor import Tensor
 def get_fastpath_enabled() -> bool:
     """Whether layers take that way."""
 def set_fastpath_enabled(value: bool) -> None:
-    """Says whether layers take that way."""
+    """Says whether layers take it."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from jaxvjp.library.storages import Memory  # noqa: F401 - of the rows
 from jaxvjp.ops.layouts import layout, strided  # noqa: F401
-from jaxvjp.tensor.answers import Row, define, publish
+from jaxvjp.tensor.answers import define, publish, rows_of
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
@@ -33,12 +33,11 @@ REMOVED = {
 """Functions that torch has taken away, and what it says of each."""
 
 
+_words = "This function was deprecated since version 1.9 and is now removed."
 GONE = [
-    Row(
-        f"{name}(*arguments: Any, **named: Any) -> Tensor",
-        "RuntimeError: torch has taken it away.",
-        f"raise RuntimeError('This function was deprecated since version 1.9 and is now removed. ' + {words!r})",
-    )
+    f"""
+    {name}(*arguments: Any, **named: Any) -> Tensor = raise RuntimeError({f"{_words} {words}"!r})
+        RuntimeError: torch has taken it away."""
     for name, words in REMOVED.items()
 ]
 
@@ -129,39 +128,37 @@ def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
     return _resized("resize_as", self, tuple(tensor.shape))
 
 
-STRIDED = "raise RuntimeError('is_coalesced expected sparse coordinate tensor layout but got Strided')"
-publish(
-    {
-        "function": [
-            Row(
-                "detach_(input: Tensor) -> Tensor",
-                "Cuts `input` off from its graph and makes it a leaf; RuntimeError for a view.",
-                "input.detach_()",
-            ),
-            Row("get_device(input: Tensor) -> int", "The number of its device; -1 on the CPU.", "input.get_device()"),
-            Row("is_inference(input: Tensor) -> bool", "Whether inference mode made it.", "input.is_inference()"),
-            Row("is_storage(obj: Any) -> bool", "Whether it is a tensor's memory.", "isinstance(obj, Memory)"),
-            GONE[-1],
-        ],
-        "method function": [Row("is_distributed(input: Tensor) -> bool", "Never.", "False"), *GONE[:-1]],
-        "method": [
-            Row("dense_dim(self: Tensor) -> int", "The number of dimensions, of which none is sparse.", "self.ndim"),
-            Row("is_coalesced(self: Tensor) -> bool", "RuntimeError: it is not sparse.", STRIDED),
-            Row("is_pinned(self: Tensor, device: Any = None) -> bool", "Never: JAX moves memory itself.", "False"),
-            Row("is_shared(self: Tensor) -> bool", "Never: no other process sees it.", "False"),
-            Row("sparse_dim(self: Tensor) -> int", "None of its dimensions is.", "0"),
-        ],
-    },
-    globals(),
-)
-PROPERTIES = [
-    *[Row(f"{name}(self: Tensor) -> bool", "Never.", "False") for name in NEVER.split()],
-    Row("is_xla(self: Tensor) -> bool", "Whether it is on a TPU.", "self.device.type == 'xla'"),
-    Row("is_meta(self: Tensor) -> bool", "Whether it is on `meta`, without numbers.", "self.device.type == 'meta'"),
-    Row("layout(self: Tensor) -> layout", "How its elements lie in memory: `strided`.", "strided"),
-    Row("itemsize(self: Tensor) -> int", "How many bytes an element has.", "int(self.dtype.itemsize)"),
-    Row("name(self: Tensor) -> None", "None: it has no name."),
-]
+FACTS = {
+    "function": """
+    detach_(input: Tensor) -> Tensor = input.detach_()
+        Cuts `input` off from its graph and makes it a leaf; RuntimeError for a view.
+    get_device(input: Tensor) -> int = input.get_device()  # The number of its device; -1 on the CPU.
+    is_inference(input: Tensor) -> bool = input.is_inference()  # Whether it was made in inference mode.
+    is_storage(obj: Any) -> bool = isinstance(obj, Memory)  # Whether it is the memory of a tensor.
+    """
+    + GONE[-1],
+    "method function": """
+    is_distributed(input: Tensor) -> bool = False  # Never.
+    """
+    + "".join(GONE[:-1]),
+    "method": """
+    dense_dim(self: Tensor) -> int = self.ndim  # The number of dimensions, of which none is sparse.
+    is_coalesced(self: Tensor) -> bool = raise RuntimeError(NOT_SPARSE)  # RuntimeError: it is not sparse.
+    is_pinned(self: Tensor, device: Any = None) -> bool = False  # Never: JAX moves memory itself.
+    is_shared(self: Tensor) -> bool = False  # Never: no other process sees it.
+    sparse_dim(self: Tensor) -> int = 0  # None of its dimensions is.
+    """,
+}
+NOT_SPARSE = "is_coalesced expected sparse coordinate tensor layout but got Strided"
+publish(FACTS, globals())
+PROPERTIES = """
+is_xla(self: Tensor) -> bool = self.device.type == "xla"  # Whether it is on a TPU.
+is_meta(self: Tensor) -> bool = self.device.type == "meta"
+    Whether it is on the device `meta`: a shape and a dtype without numbers.
+layout(self: Tensor) -> layout = strided  # How its elements lie in memory: `strided`.
+itemsize(self: Tensor) -> int = int(self.dtype.itemsize)  # How many bytes an element has.
+name(self: Tensor) -> None = None  # None: it has no name.
+""" + "\n".join(f"{each}(self: Tensor) -> bool = False  # Never." for each in NEVER.split())
 
 
 def _volatile(self: Tensor) -> bool:
@@ -172,5 +169,5 @@ def _volatile(self: Tensor) -> bool:
 
 def attach_methods() -> None:
     """Hangs what is no function on `Tensor`."""
-    for name, read in {**define(PROPERTIES, globals()), "volatile": _volatile}.items():
+    for name, read in {**define(rows_of(PROPERTIES), globals()), "volatile": _volatile}.items():
         setattr(Tensor, name, property(read))

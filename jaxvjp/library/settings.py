@@ -9,7 +9,7 @@ from __future__ import annotations
 import os  # noqa: F401 - of the rows
 from typing import Any
 
-from jaxvjp.tensor.answers import Row, publish
+from jaxvjp.tensor.answers import publish
 from jaxvjp.tensor.published import public
 from jaxvjp.types.dtypes import typename
 from jaxvjp.types.settings import settings
@@ -75,40 +75,28 @@ def set_warn_always(b: bool) -> None:
 
 def _positive(name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise RuntimeError(f"{name} expects an int, but got {typename(value)}")
+        raise RuntimeError(f"set_num_{name} expects an int, but got {typename(value)}")
     if value >= 1 << 63:
         raise ValueError("Overflow when unpacking long long")
     if value <= 0:
-        raise RuntimeError(f"{name} expects a positive integer")
+        raise RuntimeError(f"set_num_{name} expects a positive integer")
     return value
 
 
-ANSWERS = [
-    Row("are_deterministic_algorithms_enabled() -> bool", "Whether they were asked for.", "settings.deterministic > 0"),
-    Row("get_deterministic_debug_mode() -> int", "0, 1 or 2, as set.", "settings.deterministic"),
-    Row(
-        "is_deterministic_algorithms_warn_only_enabled() -> bool",
-        "The `warn_only` that was asked for.",
-        "settings.only_warns",
-    ),
-    Row("is_warn_always_enabled() -> bool", "What `set_warn_always` was last called with.", "settings.warns_always"),
-    Row(
-        "set_flush_denormal(mode: bool) -> bool",
-        "Accepted and without effect: XLA's programs on a CPU flush denormal numbers.",
-        "True",
-    ),
-]
-for _kind, _setting in (("num_threads", "threads"), ("num_interop_threads", "interop_threads")):
-    ANSWERS += [
-        Row(
-            f"get_{_kind}() -> int",
-            "As many as were set, or else as there are cores.",
-            f"settings.{_setting} or os.cpu_count() or 1",
-        ),
-        Row(
-            f"set_{_kind}(int: Any) -> None",
-            f"Accepted and told by `get_{_kind}`: JAX's threads are its own.",
-            f"setattr(settings, '{_setting}', _positive('set_{_kind}', int))",
-        ),
-    ]
+ANSWERS = """
+are_deterministic_algorithms_enabled() -> bool = settings.deterministic > 0  # Whether they were asked for.
+get_deterministic_debug_mode() -> int = settings.deterministic  # 0, 1 or 2, as set.
+get_num_interop_threads() -> int = settings.interop_threads or os.cpu_count() or 1
+    As many as were set, or else as there are cores.
+get_num_threads() -> int = settings.threads or os.cpu_count() or 1
+    As many as were set, or else as there are cores.
+is_deterministic_algorithms_warn_only_enabled() -> bool = settings.only_warns  # The `warn_only` that was asked for.
+is_warn_always_enabled() -> bool = settings.warns_always  # What `set_warn_always` was last called with.
+set_flush_denormal(mode: bool) -> bool = True
+    Accepted and without effect: XLA's programs on a CPU flush denormal numbers.
+set_num_interop_threads(int: Any) -> None = setattr(settings, "interop_threads", _positive("interop_threads", int))
+    Accepted and told by `get_num_interop_threads`: JAX's threads are its own.
+set_num_threads(int: Any) -> None = setattr(settings, "threads", _positive("threads", int))
+    Accepted and told by `get_num_threads`: JAX's threads are its own.
+"""
 publish({"function": ANSWERS}, globals())

@@ -29,7 +29,7 @@ class Namespace(ModuleType):
         space = SPACES[place]
         if name == "__all__":
             return dir(self)
-        if name not in space.names:
+        if name.startswith("__") or name not in space.names:
             raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
         written = {**own}
         for each in space.code.split():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 from jaxvjp.library import generator, random_state
@@ -14,7 +14,7 @@ from jaxvjp.ops.products import get_float32_matmul_precision, set_float32_matmul
 from jaxvjp.types import devices
 from jaxvjp.types.settings import for_a_block, settings, switched
 
-__all__ = ["CUDA_TYPES", "for_a_block", "generator", "nullcontext", "random_state", "settings", "switched"]
+__all__ = ["CUDA_TYPES", "for_a_block", "generator", "nullcontext", "switched"]
 
 
 def current_accelerator(check_available: bool = False) -> devices.device | None:
@@ -52,9 +52,20 @@ def number(which: Any) -> int:
     return which if isinstance(which, int) else (devices.device(which).index or 0)
 
 
+def device_of(kind: Callable[[], str], which: Any) -> Any:
+    """JAX's device of a type, named as a number, "cuda:1" or a device; the one that is used for None."""
+    wanted = kind() if which is None else f"{kind()}:{which}" if isinstance(which, int) else which
+    return devices.jax_device(devices.place(wanted))
+
+
 def of_gpu(which: Any) -> Any:
-    """The place of a GPU, named as a number, "cuda:1" or a device; of the one that is used for None."""
-    return devices.place("cuda" if which is None else f"cuda:{which}" if isinstance(which, int) else which)
+    """`device_of`, for a GPU."""
+    return device_of(gpu, which)
+
+
+def memory_of(kind: Callable[[], str], which: Any) -> dict[str, int]:
+    """What JAX tells of the memory of a device, by its names."""
+    return dict(device_of(kind, which).memory_stats() or {})
 
 
 def choose(kind: Callable[[], str], which: Any) -> None:
@@ -102,24 +113,33 @@ class DeviceProperties(NamedTuple):
 
 def get_device_capability(device: Any = None) -> tuple[int, int]:
     """The compute capability of a GPU, as (9, 0). Counterpart of `torch.cuda.get_device_capability`."""
-    told = devices.jax_device(of_gpu(device))
-    major, _, minor = str(getattr(told, "compute_capability", "0.0")).partition(".")
+    major, _, minor = str(getattr(of_gpu(device), "compute_capability", "0.0")).partition(".")
     return int(major), int(minor or 0)
 
 
 def get_device_properties(device: Any = None) -> DeviceProperties:
     """Name, compute capability and memory of a GPU. Counterpart of `torch.cuda.get_device_properties`."""
-    told = devices.jax_device(of_gpu(device))
-    total = (told.memory_stats() or {}).get("bytes_limit", 0)
+    told, total = of_gpu(device), memory_of(gpu, device).get("bytes_limit", 0)
     cores = int(getattr(told, "core_count", 0))
     return DeviceProperties(str(told.device_kind), *get_device_capability(device), total, cores)
 
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
     """Free bytes and all that JAX may use. AssertionError without a GPU. As `torch.cuda.mem_get_info`."""
-    told = devices.jax_device(of_gpu(device)).memory_stats() or {}
+    told = memory_of(gpu, device)
     total = told.get("bytes_limit", 0)
     return total - told.get("bytes_in_use", 0), total
+
+
+def has_bf16(including_emulation: bool) -> bool:
+    """Whether a GPU has the dtype, itself or, if that counts, by XLA's emulation."""
+    return there_is_a_gpu() and (including_emulation or get_device_capability() >= (8, 0))
+
+
+def set_state(*states: Any) -> None:
+    """Goes back to states of the one generator; without a GPU nothing."""
+    for each in states if there_is_a_gpu() else ():
+        random_state.set_rng_state(each)
 
 
 class Event:
@@ -220,6 +240,13 @@ def preferred_linalg_library(backend: str | None = None) -> str:
             raise RuntimeError(f"Unknown input value. Choose from: {', '.join(LIBRARIES)}.")
         _library[0] = backend
     return _library[0]
+
+
+def sdp_kernel(
+    enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True
+) -> AbstractContextManager[None]:
+    """The four switches for a block. Counterpart of `torch.backends.cuda.sdp_kernel`."""
+    return for_a_block(settings.kernels, locals())
 
 
 def cuda_version() -> str | None:

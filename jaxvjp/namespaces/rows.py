@@ -1,12 +1,12 @@
-"""The rows of the namespaces, by torch's names of them (`SPACES`). `tensor.answers` says what a row is."""
+"""The rows of the namespaces, by torch's names of them. `tensor.answers` says what a row is."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from jaxvjp.library.constructors import CUDA_TYPES
-from jaxvjp.tensor.answers import Row
+from jaxvjp.tensor.answers import Row, rows_of
 
 
 class Space(NamedTuple):
@@ -14,15 +14,20 @@ class Space(NamedTuple):
 
     Attributes:
         doc: the docstring of the module.
-        rows: what it has of its own.
+        text: the rows of what it has of its own.
         imported: the names that it has of other modules.
         code: the module whose names the rows use.
     """
 
     doc: str
-    rows: Sequence[Row] = ()
+    text: str = ""
     imported: Mapping[str, str] = {}
     code: str = ""
+
+    @property
+    def rows(self) -> list[Row]:
+        """What it has of its own."""
+        return rows_of(self.text)
 
     @property
     def names(self) -> set[str]:
@@ -31,174 +36,124 @@ class Space(NamedTuple):
 
 
 ACCELERATORS = "jaxvjp.namespaces.accelerators"
-WITHOUT = "Accepted, without effect"
-MEMORY = (
-    ("memory_allocated", "bytes_in_use", "How many bytes are in use"),
-    ("max_memory_allocated", "peak_bytes_in_use", "How many bytes were in use at most"),
-    ("memory_reserved", "pool_bytes", "How many bytes JAX has taken of the device"),
-    ("max_memory_reserved", "peak_pool_bytes", "How many bytes JAX had taken at most"),
-)
-"""torch's functions of memory, JAX's names of the numbers, and what they are."""
 SPACES: dict[str, Space] = {}
 
 SPACES["accelerator"] = Space(
     "torch's `accelerator`: the device that JAX has beside the CPU, if any.",
-    [
-        Row("current_device_index() -> int", "The number of the one that is used.", "devices.current(accelerator())"),
-        Row("current_device_idx", answer="current_device_index"),
-        Row("device_count() -> int", "How many there are.", "devices.count_of(accelerator()) if is_available() else 0"),
-        Row("empty_cache() -> None", f"{WITHOUT}: JAX manages its memory itself.", "accelerator() and None"),
-        Row("is_available() -> bool", "Whether there is one.", "current_accelerator() is not None"),
-        Row(
-            "memory_stats(device_index: Any = None) -> dict[str, int]",
-            "What JAX tells of the device's memory, by JAX's names.",
-            "devices.memory(accelerator() if device_index is None else device_index)",
-        ),
-        *[
-            Row(f"{name}(device_index: Any = None) -> int", f"{words}.", f"memory_stats(device_index).get('{told}', 0)")
-            for name, told, words in MEMORY
-        ],
-        Row(
-            "reset_peak_memory_stats(device_index: Any = None) -> None",
-            f"{WITHOUT}: JAX's peaks last.",
-            "accelerator() and None",
-        ),
-        Row("set_device_index(device: Any) -> None", "Has this thread use another one.", "choose(accelerator, device)"),
-        Row("set_device_idx", answer="set_device_index"),
-        Row("synchronize(device: Any = None) -> None", "Accepted: to read a value waits.", "accelerator() and None"),
-    ],
+    """
+    current_device_index() -> int = devices.current(accelerator())  # The number of the one that is used.
+    current_device_idx = current_device_index
+    device_count() -> int = devices.count_of(accelerator()) if is_available() else 0  # How many there are.
+    empty_cache() -> None = accelerator() and None  # Accepted, without effect: JAX manages its memory itself.
+    is_available() -> bool = current_accelerator() is not None  # Whether there is one.
+    memory_stats(device_index: Any = None) -> dict[str, int] = memory_of(accelerator, device_index)
+        What JAX tells of the device's memory, by JAX's names.
+    memory_allocated(device_index: Any = None) -> int = memory_stats(device_index).get("bytes_in_use", 0)
+        How many bytes are in use.
+    max_memory_allocated(device_index: Any = None) -> int = memory_stats(device_index).get("peak_bytes_in_use", 0)
+        How many bytes were in use at most.
+    memory_reserved(device_index: Any = None) -> int = memory_stats(device_index).get("pool_bytes", 0)
+        How many bytes JAX has taken of the device.
+    max_memory_reserved(device_index: Any = None) -> int = memory_stats(device_index).get("peak_pool_bytes", 0)
+        How many bytes JAX had taken at most.
+    reset_peak_memory_stats(device_index: Any = None) -> None = accelerator() and None
+        Accepted, without effect: JAX's peaks last.
+    set_device_index(device: Any) -> None = choose(accelerator, device)  # Has this thread use another one.
+    set_device_idx = set_device_index
+    synchronize(device: Any = None) -> None = accelerator() and None  # Accepted: reading a value waits for it.
+    """,
     {ACCELERATORS: "current_accelerator device_index"},
     ACCELERATORS,
 )
 
 SPACES["cuda"] = Space(
     "The functions of `torch.cuda`: what a script asks to choose a device, and what it says to one that is there.",
-    [
-        *[Row(f"{name}: Any", answer=f"CUDA_TYPES['{name}']") for name in CUDA_TYPES],
-        Row(
-            "current_device() -> int",
-            'The number of the GPU that `device("cuda")` means; AssertionError where there is none.',
-            "devices.current(gpu())",
-        ),
-        Row(
-            "current_stream(device: Any = None) -> Stream",
-            "The one order of work; AssertionError without a GPU.",
-            "(of_gpu(device), Stream())[1]",
-        ),
-        Row("default_stream", answer="current_stream"),
-        Row("device_count() -> int", "How many GPUs JAX has here.", "devices.count_of('cuda')"),
-        Row("empty_cache() -> None", f"{WITHOUT}, as in torch without a GPU: JAX manages its memory itself."),
-        Row("get_arch_list() -> list[str]", "Nothing: XLA compiles for the GPU that is there.", "[]"),
-        Row(
-            "get_device_name(device: Any = None) -> str",
-            "The name of a GPU; AssertionError if there is none.",
-            "str(devices.jax_device(of_gpu(device)).device_kind)",
-        ),
-        Row(
-            "get_rng_state(device: Any = 'cuda') -> Tensor",
-            "The state of the one generator, on the host; AssertionError without a GPU.",
-            "(of_gpu(device), random_state.get_rng_state())[1]",
-        ),
-        Row(
-            "get_rng_state_all() -> list[Tensor]",
-            "`get_rng_state` for each GPU; an empty list without one.",
-            "[get_rng_state() for _ in range(device_count())]",
-        ),
-        Row("init() -> None", "Accepted: JAX sets it up by itself. AssertionError without a GPU.", "gpu() and None"),
-        Row(
-            "initial_seed() -> int",
-            "The seed of `manual_seed`'s generator; AssertionError without a GPU.",
-            "gpu() and generator.initial_seed()",
-        ),
-        Row("ipc_collect() -> None", f"{WITHOUT}. AssertionError without a GPU.", "gpu() and None"),
-        Row("is_available() -> bool", "Whether JAX has a GPU here.", "there_is_a_gpu()"),
-        Row(
-            "is_bf16_supported(including_emulation: bool = True) -> bool",
-            "Whether there is a GPU: XLA emulates where one lacks it.",
-            "is_available() and (including_emulation or get_device_capability() >= (8, 0))",
-        ),
-        Row("is_initialized() -> bool", "Whether there is a GPU, which JAX has then set up.", "there_is_a_gpu()"),
-        Row("manual_seed(seed: int) -> None", f"{WITHOUT}: numbers are drawn on the host, by another `manual_seed`."),
-        Row("manual_seed_all", answer="manual_seed"),
-        *[
-            Row(
-                f"{name}(device: Any = None) -> int",
-                f"{words}; 0 without a GPU.",
-                f"memory_stats(device).get('{told}', 0)",
-            )
-            for name, told, words in MEMORY
-        ],
-        Row(
-            "memory_stats(device: Any = None) -> dict[str, int]",
-            "What JAX tells of a GPU's memory, by its names; nothing without a GPU.",
-            "devices.memory(of_gpu(device)) if is_available() else {}",
-        ),
-        Row("reset_peak_memory_stats(device: Any = None) -> None", f"{WITHOUT}: JAX's peaks last."),
-        Row("reset_max_memory_allocated", answer="reset_peak_memory_stats"),
-        Row("seed() -> None", f"{WITHOUT}, as `manual_seed`."),
-        Row("seed_all", answer="seed"),
-        Row(
-            "set_device(device: Any) -> None",
-            'Has "cuda" mean another GPU in this thread; a negative number changes nothing.',
-            "choose(gpu, device)",
-        ),
-        Row(
-            "set_rng_state(new_state: Tensor, device: Any = 'cuda') -> None",
-            "Goes back to a state of the one generator; without a GPU nothing.",
-            "random_state.set_rng_state(new_state) if is_available() else None",
-        ),
-        Row(
-            "set_rng_state_all(new_states: Sequence[Tensor]) -> None",
-            "`set_rng_state` with each of them.",
-            "[set_rng_state(each) for each in new_states] and None",
-        ),
-        Row(
-            "stream(stream: Stream | None) -> AbstractContextManager[None]",
-            "A block without effect: there is one order of work.",
-            "nullcontext()",
-        ),
-        Row(
-            "synchronize(device: Any = None) -> None",
-            "Accepted, for scripts that time a GPU; here reading a value waits for it. AssertionError without a GPU.",
-            "of_gpu(device) and None",
-        ),
-    ],
-    {
-        ACCELERATORS: "Event Stream device get_device_capability get_device_properties mem_get_info",
-    },
+    """
+    current_device() -> int = devices.current(gpu())
+        The number of the GPU that `device("cuda")` means; AssertionError where there is none.
+    current_stream(device: Any = None) -> Stream = of_gpu(device) and Stream()
+        The one order of work. AssertionError without a GPU.
+    default_stream = current_stream
+    device_count() -> int = devices.count_of("cuda")  # How many GPUs JAX has here.
+    empty_cache() -> None = None  # Accepted, without effect, as in torch without a GPU: JAX manages its memory itself.
+    get_arch_list() -> list[str] = []  # Nothing: XLA compiles for the GPU that is there.
+    get_device_name(device: Any = None) -> str = str(of_gpu(device).device_kind)
+        The name of a GPU. AssertionError if there is none.
+    get_rng_state(device: Any = "cuda") -> Tensor = of_gpu(device) and random_state.get_rng_state()
+        The state of the one generator, on the host. AssertionError without a GPU.
+    get_rng_state_all() -> list[Tensor] = [get_rng_state() for _ in range(device_count())]
+        `get_rng_state` for each GPU; an empty list without one.
+    init() -> None = gpu() and None  # Accepted: JAX sets it up by itself. AssertionError without a GPU.
+    initial_seed() -> int = gpu() and generator.initial_seed()
+        The seed of `manual_seed`'s generator. AssertionError without a GPU.
+    ipc_collect() -> None = gpu() and None  # Accepted, without effect. AssertionError without a GPU.
+    is_available() -> bool = there_is_a_gpu()  # Whether JAX has a GPU here.
+    is_bf16_supported(including_emulation: bool = True) -> bool = has_bf16(including_emulation)
+        Whether there is a GPU: XLA emulates where one lacks it.
+    is_initialized() -> bool = there_is_a_gpu()  # Whether there is a GPU, which JAX has then set up.
+    manual_seed(seed: int) -> None = None  # Accepted, without effect: numbers are drawn on the host.
+    manual_seed_all = manual_seed
+    memory_stats(device: Any = None) -> dict[str, int] = memory_of(gpu, device) if is_available() else {}
+        What JAX tells of a GPU's memory, by its names; nothing without a GPU.
+    memory_allocated(device: Any = None) -> int = memory_stats(device).get("bytes_in_use", 0)
+        How many bytes are in use; 0 without a GPU.
+    max_memory_allocated(device: Any = None) -> int = memory_stats(device).get("peak_bytes_in_use", 0)
+        How many bytes were in use at most; 0 without a GPU.
+    memory_reserved(device: Any = None) -> int = memory_stats(device).get("pool_bytes", 0)
+        How many bytes JAX has taken of the GPU; 0 without one.
+    max_memory_reserved(device: Any = None) -> int = memory_stats(device).get("peak_pool_bytes", 0)
+        How many bytes JAX had taken at most; 0 without a GPU.
+    reset_peak_memory_stats(device: Any = None) -> None = None  # Accepted, without effect: JAX's peaks last.
+    reset_max_memory_allocated = reset_peak_memory_stats
+    seed() -> None = None  # Accepted, without effect, as `manual_seed`.
+    seed_all = seed
+    set_device(device: Any) -> None = choose(gpu, device)
+        Has "cuda" mean another GPU in this thread; a negative number changes nothing. AssertionError without a GPU.
+    set_rng_state(new_state: Tensor, device: Any = "cuda") -> None = set_state(new_state)
+        Goes back to a state of the one generator; without a GPU nothing.
+    set_rng_state_all(new_states: Sequence[Tensor]) -> None = set_state(*new_states)  # `set_rng_state` with each.
+    stream(stream: Stream | None) -> AbstractContextManager[None] = nullcontext()
+        A block without effect: there is one order of work.
+    synchronize(device: Any = None) -> None = of_gpu(device) and None
+        Accepted, for scripts that time a GPU; here reading a value waits for it. AssertionError without a GPU.
+    """
+    + "".join(f"\n    {name}: Any = CUDA_TYPES['{name}']" for name in CUDA_TYPES),
+    {ACCELERATORS: "Event Stream device get_device_capability get_device_properties mem_get_info"},
     ACCELERATORS,
 )
 
 SPACES["cpu"] = Space(
     "The functions of `torch.cpu`, for scripts that ask the module of any type of device the same: there is one CPU.",
-    [
-        Row("current_device() -> str", "The only one.", "'cpu'"),
-        Row("device_count() -> int", "One.", "1"),
-        Row("is_available() -> bool", "True.", "True"),
-        Row("is_initialized() -> bool", "True.", "True"),
-        Row("set_device(device: Any) -> None", f"{WITHOUT}."),
-        Row("synchronize(device: Any = None) -> None", f"{WITHOUT}: whatever reads a value waits for it."),
-    ],
+    """
+    current_device() -> str = "cpu"  # The only one.
+    device_count() -> int = 1  # One.
+    is_available() -> bool = True  # True.
+    is_initialized() -> bool = True  # True.
+    set_device(device: Any) -> None = None  # Accepted, without effect.
+    synchronize(device: Any = None) -> None = None  # Accepted, without effect: whatever reads a value waits for it.
+    """,
 )
 
-for _device, _imported in {"cpu": {}, "cuda": {"jaxvjp.amp.older_names": "custom_bwd custom_fwd"}}.items():
+OLDER = "jaxvjp.amp.older_names"
+for _device, _imported in {"cpu": {}, "cuda": {OLDER: "custom_bwd custom_fwd"}}.items():
     SPACES[f"{_device}.amp"] = Space(
         f"torch's older names of `jaxvjp.amp` for one type of device: `torch.{_device}.amp.autocast()`.",
-        [Row(f"{name}: Any", answer=f"older('{_device}').{name}") for name in ("GradScaler", "autocast")],
+        f"GradScaler: Any = older('{_device}').GradScaler\nautocast: Any = older('{_device}').autocast",
         _imported,
-        "jaxvjp.amp.older_names",
+        OLDER,
     )
 
-NO_MPS = "raise RuntimeError('Cannot execute {}() without MPS backend.')"
 SPACES["mps"] = Space(
     "torch's `mps`, as it answers on a machine without such a device; JAX has none.",
-    [
-        Row("device_count() -> int", "None.", "0"),
-        Row("empty_cache() -> None", "RuntimeError: there is no such device.", NO_MPS.format("emptyCache")),
-        Row("is_available() -> bool", "False: JAX has no device of this type.", "False"),
-        Row("manual_seed(seed: int) -> None", f"{WITHOUT}."),
-        Row("synchronize() -> None", "RuntimeError: there is no such device.", NO_MPS.format("deviceSynchronize")),
-    ],
+    """
+    device_count() -> int = 0  # None.
+    empty_cache() -> None = raise RuntimeError("Cannot execute emptyCache() without MPS backend.")
+        RuntimeError: there is no such device.
+    is_available() -> bool = False  # False: JAX has no device of this type.
+    manual_seed(seed: int) -> None = None  # Accepted, without effect.
+    synchronize() -> None = raise RuntimeError("Cannot execute deviceSynchronize() without MPS backend.")
+        RuntimeError: there is no such device.
+    """,
 )
 
 SPACES["backends"] = Space(
@@ -206,103 +161,77 @@ SPACES["backends"] = Space(
 )
 SPACES["backends.cuda"] = Space(
     "torch's `backends.cuda`: the precision of products, and switches of attention kernels, of which XLA has its own.",
-    [
-        *[
-            Row(
-                f"enable_{kernel}_sdp(enabled: bool) -> None",
-                "Remembered, without effect: XLA has attention kernels of its own.",
-                f"settings.kernels.update(enable_{kernel}=bool(enabled))",
-            )
-            for kernel in ("cudnn", "flash", "math", "mem_efficient")
-        ],
-        *[
-            Row(f"{kernel}_sdp_enabled() -> bool", "What was last set.", f"settings.kernels['enable_{kernel}']")
-            for kernel in ("cudnn", "flash", "math", "mem_efficient")
-        ],
-        Row("is_built() -> bool", "Whether JAX has a GPU here.", "there_is_a_gpu()"),
-        Row("is_flash_attention_available() -> bool", "False: attention is a composition that XLA fuses.", "False"),
-        Row("matmul: Any", answer="Matmul()"),
-        Row(
-            "sdp_kernel(enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, "
-            "enable_cudnn: bool = True) -> AbstractContextManager[None]",
-            "The four switches for a block.",
-            "for_a_block(settings.kernels, locals())",
-        ),
-    ],
-    {ACCELERATORS: "preferred_linalg_library"},
+    """
+    is_built() -> bool = there_is_a_gpu()  # Whether JAX has a GPU here.
+    is_flash_attention_available() -> bool = False  # False: attention is a composition that XLA fuses.
+    matmul: Any = Matmul()
+    """
+    + "".join(
+        f"""
+    enable_{kernel}_sdp(enabled: bool) -> None = settings.kernels.update(enable_{kernel}=bool(enabled))
+        Remembered, without effect: XLA has attention kernels of its own.
+    {kernel}_sdp_enabled() -> bool = settings.kernels["enable_{kernel}"]  # What was last set."""
+        for kernel in ("cudnn", "flash", "math", "mem_efficient")
+    ),
+    {ACCELERATORS: "preferred_linalg_library sdp_kernel"},
     ACCELERATORS,
 )
 
-
-def _switches(flags: Mapping[str, tuple[str, str, str]]) -> list[Row]:
-    """The rows of settings, by name: its type, what it is at first, and what it is in a block."""
-    inside = ", ".join(f"{name}: {kind} = {usual}" for name, (kind, _, usual) in flags.items())
-    given = ", ".join(f"_{name}: {kind} | None = None" for name, (kind, _, _) in flags.items())
-    return [
-        *[Row(f"{name}: {kind}", answer=first) for name, (kind, first, _) in flags.items()],
-        Row(
-            f"flags({inside}) -> AbstractContextManager[None]",
-            "`set_flags` for a block.",
-            "for_a_block(globals(), locals())",
-        ),
-        Row(
-            f"set_flags({given}) -> tuple[Any, ...]",
-            "Sets those that are given and returns what they all were.",
-            "tuple(switched(globals(), locals()).values())",
-        ),
-    ]
-
-
-ENABLED, DETERMINISTIC, TF32 = ("bool", "True", "False"), ("bool", "False", "False"), ("bool", "True", "True")
+SWITCHES = """
+    flags({}) -> AbstractContextManager[None] = for_a_block(globals(), locals())  # `set_flags` for a block.
+    set_flags({}) -> tuple[Any, ...] = tuple(switched(globals(), locals()).values())
+        Sets those that are given and returns what they all were.
+"""
+"""The rows of a backend whose settings a block, or a function, makes: the parameters of the two."""
 SPACES["backends.cudnn"] = Space(
     "torch's `backends.cudnn`: settings that are remembered; XLA chooses its kernels itself: `cudnn.benchmark = True`.",
-    [
-        *_switches(
-            {
-                "enabled": ENABLED,
-                "benchmark": ("bool", "False", "False"),
-                "benchmark_limit": ("int | None", "None", "10"),
-                "deterministic": DETERMINISTIC,
-                "allow_tf32": TF32,
-            }
-        ),
-        Row("is_acceptable(tensor: Any) -> bool", "False, as where torch has no cuDNN.", "False"),
-        Row("is_available() -> bool", "False: XLA calls cuDNN where it chooses to.", "False"),
-        Row("version() -> int | None", "None, as where torch has no cuDNN."),
-    ],
+    """
+    allow_tf32: bool = True
+    benchmark: bool = False
+    benchmark_limit: int | None = None
+    deterministic: bool = False
+    enabled: bool = True
+    is_acceptable(tensor: Any) -> bool = False  # False, as where torch has no cuDNN.
+    is_available() -> bool = False  # False: XLA calls cuDNN where it chooses to.
+    version() -> int | None = None  # None, as where torch has no cuDNN.
+    """
+    + SWITCHES.format(
+        "enabled: bool = False, benchmark: bool = False, benchmark_limit: int | None = 10, "
+        "deterministic: bool = False, allow_tf32: bool = True",
+        "_enabled: bool | None = None, _benchmark: bool | None = None, _benchmark_limit: int | None = None, "
+        "_deterministic: bool | None = None, _allow_tf32: bool | None = None",
+    ),
     code=ACCELERATORS,
 )
 SPACES["backends.mkldnn"] = Space(
     "torch's `backends.mkldnn`: settings that are remembered; XLA has kernels of its own: `mkldnn.enabled = False`.",
-    [
-        *_switches({"enabled": ENABLED, "deterministic": DETERMINISTIC, "allow_tf32": TF32}),
-        Row("is_available() -> bool", "False: XLA has kernels of its own.", "False"),
-    ],
+    """
+    allow_tf32: bool = True
+    deterministic: bool = False
+    enabled: bool = True
+    is_available() -> bool = False  # False: XLA has kernels of its own.
+    """
+    + SWITCHES.format(
+        "enabled: bool = False, deterministic: bool = False, allow_tf32: bool = True",
+        "_enabled: bool | None = None, _deterministic: bool | None = None, _allow_tf32: bool | None = None",
+    ),
     code=ACCELERATORS,
 )
 SPACES["backends.mha"] = Space(
     "torch's `backends.mha`: whether attention for inference does what torch's kernels for it do.",
-    [
-        Row("get_fastpath_enabled() -> bool", "Whether layers take that way.", "settings.fastpath"),
-        Row(
-            "set_fastpath_enabled(value: bool) -> None",
-            "Says whether layers take that way.",
-            "setattr(settings, 'fastpath', value)",
-        ),
-    ],
+    """
+    get_fastpath_enabled() -> bool = settings.fastpath  # Whether layers take that way.
+    set_fastpath_enabled(value: bool) -> None = setattr(settings, "fastpath", value)  # Says whether layers take it.
+    """,
     code=ACCELERATORS,
 )
-for _backend, _doc in {"mkl": "XLA has products of its own", "openmp": "XLA has loops of its own"}.items():
-    SPACES[f"backends.{_backend}"] = Space(
-        f"torch's `backends.{_backend}`.", [Row("is_available() -> bool", f"False: {_doc}.", "False")]
-    )
-SPACES["backends.mps"] = Space(
-    "torch's `backends.mps`.",
-    [
-        Row("is_available() -> bool", "False: JAX has no device of this type.", "False"),
-        Row("is_built() -> bool", "False, as `is_available`.", "False"),
-    ],
-)
+for _backend, _text in {
+    "mkl": "is_available() -> bool = False  # False: XLA has products of its own.",
+    "mps": "is_available() -> bool = False  # False: JAX has no device of this type.\n"
+    "is_built() -> bool = False  # False, as `is_available`.",
+    "openmp": "is_available() -> bool = False  # False: XLA has loops of its own.",
+}.items():
+    SPACES[f"backends.{_backend}"] = Space(f"torch's `backends.{_backend}`.", _text)
 
 SPACES["overrides"] = Space(
     "torch's `overrides`: what a class that inherits from `Tensor` says of the functions that it is given to.",
@@ -327,12 +256,12 @@ SPACES["random"] = Space(
 )
 SPACES["version"] = Space(
     "torch's `version`: what a script asks for the build that it runs on.",
-    [
-        Row("cuda: str | None", answer="cuda_version()"),
-        Row("debug: bool", answer="False"),
-        Row("git_version: str", answer="'unknown'"),
-        Row("hip: str | None"),
-        Row("xpu: str | None"),
-    ],
+    """
+    cuda: str | None = cuda_version()
+    debug: bool = False
+    git_version: str = "unknown"
+    hip: str | None = None
+    xpu: str | None = None
+    """,
     code=ACCELERATORS,
 )

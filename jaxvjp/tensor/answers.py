@@ -1,50 +1,65 @@
-"""Functions that only answer or pass on, a row each: `Row("device_count() -> int", "How many there are: none.", "0")`.
+"""Functions that only answer or pass on, as rows of a text.
 
-A row says how the function is called, in torch's words, what it does, and what it gives: an expression, or `raise`
-and an error. `define` makes functions of rows, `publish` those that are torch's functions and methods.
+    device_count() -> int = 0  # How many there are: none.
+
+is a function with torch's parameters: what it gives, an expression or `raise` and an error, and what it does. That may
+stand on a line of its own, further in. A row without parentheses is a value: a setting, or another name of a function.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import inspect
+import linecache
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jaxvjp.tensor.published import public
 from jaxvjp.types.user_code import PACKAGE
 
+ROW = re.compile(r"(\w+)(\(.*\) -> .*?|: .*?|) = (.*?)(?:(?:  # |\n +)(.*))?")
+
 
 class Row(NamedTuple):
-    """A function; or a value, where `call` has no parentheses: a setting that a program writes, or another name."""
+    """A function or value: its name, its signature or type, what it gives, and the first sentence of its docstring."""
 
-    call: str
-    doc: str = ""
-    answer: str = "None"
+    name: str
+    form: str
+    answer: str
+    doc: str
 
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        return self.call.partition("(")[0].partition(":")[0]
-
-    @property
     def source(self) -> str:
         """Its definition."""
-        if "(" not in self.call:
+        if not self.form.startswith("("):
             return f"{self.name} = {self.answer}"
         does = self.answer if self.answer.startswith("raise ") else f"return {self.answer}"
-        return f"def {self.call}:\n    {self.doc!r}\n    {does}"
+        return f"def {self.name}{self.form}:\n    {self.doc!r}\n    {does}"
 
 
-def define(rows: Iterable[Row], space: dict[str, Any]) -> dict[str, Any]:
-    """What the rows stand for, by name; its code reads the names of a module, whose namespace is `space`."""
-    text = "\n".join(["from __future__ import annotations", *[each.source for each in rows]])
+def rows_of(text: str) -> list[Row]:
+    """The rows of a text. ValueError for a line that is none."""
+    found = []
+    for each in re.split(r"\n+(?! )", inspect.cleandoc(text)) if text else ():
+        parts = ROW.fullmatch(each)
+        if parts is None:
+            raise ValueError(f"no row: {each}")
+        found.append(Row(*parts.groups("")))
+    return found
+
+
+def define(rows: Sequence[Row], space: dict[str, Any]) -> dict[str, Any]:
+    """What rows stand for, by name; their code reads the names of a module, whose namespace is `space`."""
+    lines = "\n".join(["from __future__ import annotations", *[each.source() for each in rows]]).splitlines(True)
+    file = f"{PACKAGE}rows of {space['__name__']} {''.join(each.name for each in rows[:1])}"
+    linecache.cache[file] = (0, None, lines, file)  # for tracebacks, and who asks for the source
     made: dict[str, Any] = {}
-    exec(compile(text, f"{PACKAGE}rows of {space['__name__']}", "exec"), space, made)
+    exec(compile("".join(lines), file, "exec"), space, made)
     del made["annotations"]
     return made
 
 
-def publish(rows: Mapping[str, Sequence[Row]], space: dict[str, Any]) -> None:
-    """Defines the rows of each of torch's places in a module, and publishes them (`public`)."""
-    for places, each in rows.items():
-        for name, function in define(each, space).items():
+def publish(texts: Mapping[str, str], space: dict[str, Any]) -> None:
+    """Defines rows in a module, by torch's places, and publishes them there (`public`)."""
+    for places, text in texts.items():
+        for name, function in define(rows_of(text), space).items():
             space[name] = public(places, name)(function)

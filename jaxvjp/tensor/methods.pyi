@@ -691,7 +691,7 @@ class Methods(Stored):
         """Never."""
     @property
     def is_meta(self) -> builtins.bool:
-        """Whether it is on `meta`, without numbers."""
+        """Whether it is on the device `meta`: a shape and a dtype without numbers."""
     @property
     def is_mkldnn(self) -> builtins.bool:
         """Never."""

@@ -262,8 +262,8 @@ def namespace(place: str) -> tuple[str, str]:
     stub.imports |= {f"from jaxvjp.{place} import {each} as {each}" for each in inner}
     for row in space.rows:
         same = next((each for each in space.rows if each.name == row.answer), row)
-        call = same.call.replace(same.name, row.name, 1)
-        stub.lines.append(f'def {call}:\n    """{same.doc}"""' if "(" in call else call)
+        called = same.form.startswith("(")
+        stub.lines.append(f'def {row.name}{same.form}:\n    """{same.doc}"""' if called else f"{row.name}{row.form}")
     return f"{place.replace('.', '/')}{'/__init__' if inner else ''}.pyi", str(stub)
 
 
