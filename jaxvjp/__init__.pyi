@@ -34,14 +34,14 @@ from jaxvjp import utils as utils
 from jaxvjp import version as version
 from jaxvjp.amp import GradScaler as GradScaler
 from jaxvjp.amp import autocast as autocast
-from jaxvjp.amp import clear_autocast_cache as clear_autocast_cache
-from jaxvjp.amp import get_autocast_cpu_dtype as get_autocast_cpu_dtype
-from jaxvjp.amp import get_autocast_dtype as get_autocast_dtype
-from jaxvjp.amp import get_autocast_gpu_dtype as get_autocast_gpu_dtype
-from jaxvjp.amp import is_autocast_cache_enabled as is_autocast_cache_enabled
-from jaxvjp.amp import is_autocast_cpu_enabled as is_autocast_cpu_enabled
-from jaxvjp.amp import is_autocast_enabled as is_autocast_enabled
-from jaxvjp.amp import set_autocast_cache_enabled as set_autocast_cache_enabled
+from jaxvjp.amp.autocast_mode import clear_autocast_cache as clear_autocast_cache
+from jaxvjp.amp.autocast_mode import get_autocast_cpu_dtype as get_autocast_cpu_dtype
+from jaxvjp.amp.autocast_mode import get_autocast_dtype as get_autocast_dtype
+from jaxvjp.amp.autocast_mode import get_autocast_gpu_dtype as get_autocast_gpu_dtype
+from jaxvjp.amp.autocast_mode import is_autocast_cache_enabled as is_autocast_cache_enabled
+from jaxvjp.amp.autocast_mode import is_autocast_cpu_enabled as is_autocast_cpu_enabled
+from jaxvjp.amp.autocast_mode import is_autocast_enabled as is_autocast_enabled
+from jaxvjp.amp.autocast_mode import set_autocast_cache_enabled as set_autocast_cache_enabled
 from jaxvjp.autograd import enable_grad as enable_grad
 from jaxvjp.autograd import inference_mode as inference_mode
 from jaxvjp.autograd import no_grad as no_grad
@@ -1122,9 +1122,9 @@ def reshape(input: Tensor, shape: Sequence[builtins.int]) -> Tensor:
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: memory_format | None = None) -> Tensor:
     """In place: the shape of another tensor, as `resize_`. Counterpart of `torch.Tensor.resize_as_`."""
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor, or a copy of one that is a conjugated view. Counterpart of `torch.resolve_conj`."""
+    """The tensor, or a copy of one that is a conjugated view."""
 def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor, or a copy of one that is a negated view. Counterpart of `torch.resolve_neg`."""
+    """The tensor, or a copy of one that is a negated view."""
 @overload
 def result_type(tensor: Tensor, other: Tensor | builtins.complex) -> dtype:
     """What an operation on the two, tensors or numbers, gives; counterpart of `torch.result_type`."""

@@ -54,18 +54,6 @@ def is_neg(input: Tensor) -> bool:
     return not input.dtype.is_complex and input.__conjugated__()
 
 
-@public()
-def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor, or a copy of one that is a conjugated view. Counterpart of `torch.resolve_conj`."""
-    return input.clone() if is_conj(input) else input
-
-
-@public()
-def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor, or a copy of one that is a negated view. Counterpart of `torch.resolve_neg`."""
-    return input.clone() if is_neg(input) else input
-
-
 @public("function")
 def typename(obj: Any) -> str:
     """What torch calls the type of something: of a tensor its old type. Counterpart of `torch.typename`.
@@ -122,12 +110,6 @@ def resize(self: Tensor, *sizes: Any) -> Tensor:
     return _resized("resize", self, tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes)
 
 
-@public("method")
-def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
-    """As `view_as`, with a warning that it is deprecated. Counterpart of `torch.Tensor.resize_as`."""
-    return _resized("resize_as", self, tuple(tensor.shape))
-
-
 FACTS = {
     "function": """
     detach_(input: Tensor) -> Tensor = input.detach_()
@@ -139,6 +121,10 @@ FACTS = {
     + GONE[-1],
     "method function": """
     is_distributed(input: Tensor) -> bool = False  # Never.
+    resolve_conj(input: Tensor) -> Tensor = input.clone() if is_conj(input) else input
+        The tensor, or a copy of one that is a conjugated view.
+    resolve_neg(input: Tensor) -> Tensor = input.clone() if is_neg(input) else input
+        The tensor, or a copy of one that is a negated view.
     """
     + "".join(GONE[:-1]),
     "method": """
@@ -146,6 +132,8 @@ FACTS = {
     is_coalesced(self: Tensor) -> bool = raise RuntimeError(NOT_SPARSE)  # RuntimeError: it is not sparse.
     is_pinned(self: Tensor, device: Any = None) -> bool = False  # Never: JAX moves memory itself.
     is_shared(self: Tensor) -> bool = False  # Never: no other process sees it.
+    resize_as(self: Tensor, tensor: Tensor) -> Tensor = _resized("resize_as", self, tuple(tensor.shape))
+        As `view_as`, with a warning that it is deprecated.
     sparse_dim(self: Tensor) -> int = 0  # None of its dimensions is.
     """,
 }

@@ -26,24 +26,22 @@ class Namespace(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         own, place = vars(self), self.__name__.removeprefix("jaxvjp.")
-        space = SPACES[place]
         if name == "__all__":
             return dir(self)
-        if name.startswith("__") or name not in space.names:
+        rows, code = ({}, "") if name.startswith("__") else (SPACES[place].rows, SPACES[place].code)
+        if name not in rows:
             raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
         written = {**own}
-        for each in space.code.split():
-            own.update({key: value for key, value in vars(import_module(each)).items() if not key.startswith("__")})
-        for home, names in space.imported.items():
-            own.update({each: getattr(import_module(home), each) for each in names.split()})
-        own.update(define(space.rows, own) | written)
-        complete_all(own, space.names, place, "`jax.devices`" if space.code else "no JAX")
+        if code:
+            own.update({key: value for key, value in vars(import_module(code)).items() if not key.startswith("__")})
+        own.update(define([*rows.values()], own) | written)
+        complete_all(own, rows, place, "`jax.devices`" if code else "no JAX")
         return own[name]
 
     def __dir__(self) -> list[str]:
         place = self.__name__.removeprefix("jaxvjp.")
         inner = {each.rpartition(".")[2] for each in SPACES if each.rpartition(".")[0] == place}
-        return sorted(inner | SPACES[place].names)
+        return sorted(inner.union(SPACES[place].rows))
 
 
 def attach() -> None:

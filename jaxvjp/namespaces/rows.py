@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from jaxvjp.library.constructors import CUDA_TYPES
@@ -14,25 +13,18 @@ class Space(NamedTuple):
 
     Attributes:
         doc: the docstring of the module.
-        text: the rows of what it has of its own.
-        imported: the names that it has of other modules.
+        text: its rows.
         code: the module whose names the rows use.
     """
 
     doc: str
     text: str = ""
-    imported: Mapping[str, str] = {}
     code: str = ""
 
     @property
-    def rows(self) -> list[Row]:
-        """What it has of its own."""
-        return rows_of(self.text)
-
-    @property
-    def names(self) -> set[str]:
-        """What it has, but for other namespaces."""
-        return {*[each.name for each in self.rows], *" ".join(self.imported.values()).split()}
+    def rows(self) -> dict[str, Row]:
+        """Its rows by name."""
+        return {each.name: each for each in rows_of(self.text)}
 
 
 ACCELERATORS = "jaxvjp.namespaces.accelerators"
@@ -41,6 +33,7 @@ SPACES: dict[str, Space] = {}
 SPACES["accelerator"] = Space(
     "torch's `accelerator`: the device that JAX has beside the CPU, if any.",
     """
+    from jaxvjp.namespaces.accelerators import current_accelerator, device_index
     current_device_index() -> int = devices.current(accelerator())  # The number of the one that is used.
     current_device_idx = current_device_index
     device_count() -> int = devices.count_of(accelerator()) if is_available() else 0  # How many there are.
@@ -62,13 +55,14 @@ SPACES["accelerator"] = Space(
     set_device_idx = set_device_index
     synchronize(device: Any = None) -> None = accelerator() and None  # Accepted: reading a value waits for it.
     """,
-    {ACCELERATORS: "current_accelerator device_index"},
     ACCELERATORS,
 )
 
 SPACES["cuda"] = Space(
     "The functions of `torch.cuda`: what a script asks to choose a device, and what it says to one that is there.",
     """
+    from jaxvjp.namespaces.accelerators import Event, Stream, device, get_device_capability, get_device_properties,
+        mem_get_info
     current_device() -> int = devices.current(gpu())
         The number of the GPU that `device("cuda")` means; AssertionError where there is none.
     current_stream(device: Any = None) -> Stream = of_gpu(device) and Stream()
@@ -118,7 +112,6 @@ SPACES["cuda"] = Space(
         Accepted, for scripts that time a GPU; here reading a value waits for it. AssertionError without a GPU.
     """
     + "".join(f"\n    {name}: Any = CUDA_TYPES['{name}']" for name in CUDA_TYPES),
-    {ACCELERATORS: "Event Stream device get_device_capability get_device_properties mem_get_info"},
     ACCELERATORS,
 )
 
@@ -134,13 +127,11 @@ SPACES["cpu"] = Space(
     """,
 )
 
-OLDER = "jaxvjp.amp.older_names"
-for _device, _imported in {"cpu": {}, "cuda": {OLDER: "custom_bwd custom_fwd"}}.items():
+for _device, _text in {"cpu": "", "cuda": "from jaxvjp.amp.older_names import custom_bwd, custom_fwd\n"}.items():
     SPACES[f"{_device}.amp"] = Space(
         f"torch's older names of `jaxvjp.amp` for one type of device: `torch.{_device}.amp.autocast()`.",
-        f"GradScaler: Any = older('{_device}').GradScaler\nautocast: Any = older('{_device}').autocast",
-        _imported,
-        OLDER,
+        f"{_text}GradScaler: Any = older('{_device}').GradScaler\nautocast: Any = older('{_device}').autocast",
+        "jaxvjp.amp.older_names",
     )
 
 SPACES["mps"] = Space(
@@ -162,6 +153,7 @@ SPACES["backends"] = Space(
 SPACES["backends.cuda"] = Space(
     "torch's `backends.cuda`: the precision of products, and switches of attention kernels, of which XLA has its own.",
     """
+    from jaxvjp.namespaces.accelerators import preferred_linalg_library, sdp_kernel
     is_built() -> bool = there_is_a_gpu()  # Whether JAX has a GPU here.
     is_flash_attention_available() -> bool = False  # False: attention is a composition that XLA fuses.
     matmul: Any = Matmul()
@@ -173,7 +165,6 @@ SPACES["backends.cuda"] = Space(
     {kernel}_sdp_enabled() -> bool = settings.kernels["enable_{kernel}"]  # What was last set."""
         for kernel in ("cudnn", "flash", "math", "mem_efficient")
     ),
-    {ACCELERATORS: "preferred_linalg_library sdp_kernel"},
     ACCELERATORS,
 )
 
@@ -235,24 +226,24 @@ for _backend, _text in {
 
 SPACES["overrides"] = Space(
     "torch's `overrides`: what a class that inherits from `Tensor` says of the functions that it is given to.",
-    imported={
-        "jaxvjp.tensor.overriding": "DisableTorchFunctionSubclass handle_torch_function has_torch_function "
-        "is_tensor_like"
-    },
+    """
+    from jaxvjp.tensor.overriding import DisableTorchFunctionSubclass, handle_torch_function, has_torch_function,
+        is_tensor_like
+    """,
 )
 SPACES["profiler"] = Space(
     "torch's `profiler`, which is `autograd.profiler` here.",
-    imported={
-        "jaxvjp.autograd.profiler": "ProfilerAction ProfilerActivity profile record_function schedule "
-        "tensorboard_trace_handler"
-    },
+    """
+    from jaxvjp.autograd.profiler import ProfilerAction, ProfilerActivity, profile, record_function, schedule,
+        tensorboard_trace_handler
+    """,
 )
 SPACES["random"] = Space(
     "torch's `random`: seeding, and the state of the generator. `rand`, `randn` and their like draw from it.",
-    imported={
-        "jaxvjp.library.generator": "default_generator initial_seed manual_seed",
-        "jaxvjp.library.random_state": "fork_rng get_rng_state seed set_rng_state",
-    },
+    """
+    from jaxvjp.library.generator import default_generator, initial_seed, manual_seed
+    from jaxvjp.library.random_state import fork_rng, get_rng_state, seed, set_rng_state
+    """,
 )
 SPACES["version"] = Space(
     "torch's `version`: what a script asks for the build that it runs on.",

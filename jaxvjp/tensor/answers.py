@@ -4,6 +4,7 @@
 
 is a function with torch's parameters: what it gives, an expression or `raise` and an error, and what it does. That may
 stand on a line of its own, further in. A row without parentheses is a value: a setting, or another name of a function.
+`from jaxvjp.library.random_state import seed, fork_rng` has those names of another module.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ ROW = re.compile(r"(\w+)(\(.*\) -> .*?|: .*?|) = (.*?)(?:(?:  # |\n +)(.*))?")
 
 
 class Row(NamedTuple):
-    """A function or value: its name, its signature or type, what it gives, and the first sentence of its docstring."""
+    """A function or value: its name, its signature or type, what it gives, and the first sentence of its docstring.
+
+    Of what another module has, `form` is `from` and the module.
+    """
 
     name: str
     form: str
@@ -30,6 +34,8 @@ class Row(NamedTuple):
 
     def source(self) -> str:
         """Its definition."""
+        if self.form.startswith("from "):
+            return f"{self.form} import {self.name}"
         if not self.form.startswith("("):
             return f"{self.name} = {self.answer}"
         does = self.answer if self.answer.startswith("raise ") else f"return {self.answer}"
@@ -40,10 +46,14 @@ def rows_of(text: str) -> list[Row]:
     """The rows of a text. ValueError for a line that is none."""
     found = []
     for each in re.split(r"\n+(?! )", inspect.cleandoc(text)) if text else ():
+        home, _, names = each.partition(" import ")
         parts = ROW.fullmatch(each)
-        if parts is None:
+        if parts is not None:
+            found.append(Row(*parts.groups("")))
+        elif home.startswith("from "):
+            found += [Row(name, home, "", "") for name in re.findall(r"\w+", names)]
+        else:
             raise ValueError(f"no row: {each}")
-        found.append(Row(*parts.groups("")))
     return found
 
 

@@ -1107,13 +1107,13 @@ class Methods(Stored):
     @overload
     def resize_(self, *size: builtins.int, memory_format: memory_format | None = None) -> Self: ...
     def resize_as(self, tensor: Tensor) -> Tensor:
-        """As `view_as`, with a warning that it is deprecated. Counterpart of `torch.Tensor.resize_as`."""
+        """As `view_as`, with a warning that it is deprecated."""
     def resize_as_(self, the_template: Tensor, *, memory_format: memory_format | None = None) -> Self:
         """In place: the shape of another tensor, as `resize_`. Counterpart of `torch.Tensor.resize_as_`."""
     def resolve_conj(self) -> Tensor:
-        """The tensor, or a copy of one that is a conjugated view. Counterpart of `torch.resolve_conj`."""
+        """The tensor, or a copy of one that is a conjugated view."""
     def resolve_neg(self) -> Tensor:
-        """The tensor, or a copy of one that is a negated view. Counterpart of `torch.resolve_neg`."""
+        """The tensor, or a copy of one that is a negated view."""
     def roll(self, shifts: builtins.int | Sequence[builtins.int], dims: builtins.int | Sequence[builtins.int] | None = ()) -> Tensor:
         """The elements moved by `shifts` along `dims`, from the end round to the front; without `dims`, of the flattened tensor."""
     def rot90(self, k: builtins.int = 1, dims: builtins.int | Sequence[builtins.int] = (0, 1)) -> Tensor:

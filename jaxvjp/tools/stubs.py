@@ -249,21 +249,21 @@ def layers(file: str) -> str:
 
 def namespace(place: str) -> tuple[str, str]:
     """The path and the stub of a namespace that is made of rows."""
-    space = SPACES[place]
-    stub = Stub(space.names, {})
+    rows = SPACES[place].rows
+    stub = Stub(rows, {})
     stub.imports |= {
         "from collections.abc import Sequence",
         "from contextlib import AbstractContextManager",
         "from jaxvjp.tensor.tensor import Tensor",
     }
-    for home, names in space.imported.items():
-        stub.imports |= {f"from {home} import {each} as {each}" for each in names.split()}
     inner = [each.rpartition(".")[2] for each in SPACES if each.rpartition(".")[0] == place]
     stub.imports |= {f"from jaxvjp.{place} import {each} as {each}" for each in inner}
-    for row in space.rows:
-        same = next((each for each in space.rows if each.name == row.answer), row)
-        called = same.form.startswith("(")
-        stub.lines.append(f'def {row.name}{same.form}:\n    """{same.doc}"""' if called else f"{row.name}{row.form}")
+    for name, row in rows.items():
+        _, form, _, doc = rows.get(row.answer, row)
+        if form.startswith("from "):
+            stub.imports.add(f"{form} import {name} as {name}")
+        else:
+            stub.lines.append(f'def {name}{form}:\n    """{doc}"""' if form.startswith("(") else f"{name}{form}")
     return f"{place.replace('.', '/')}{'/__init__' if inner else ''}.pyi", str(stub)
 
 
