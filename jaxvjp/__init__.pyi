@@ -737,7 +737,7 @@ int8: dtype
 def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of a square matrix; LinAlgError where it is singular."""
 def is_complex(input: Tensor) -> builtins.bool:
-    """Whether its elements are complex numbers; counterpart of `torch.is_complex`."""
+    """Whether its elements are complex numbers."""
 def is_conj(input: Tensor) -> builtins.bool:
     """Whether it is a conjugated view, `x.conj()`. Counterpart of `torch.is_conj`."""
 def is_deterministic_algorithms_warn_only_enabled() -> builtins.bool:
@@ -745,21 +745,21 @@ def is_deterministic_algorithms_warn_only_enabled() -> builtins.bool:
 def is_distributed(input: Tensor) -> builtins.bool:
     """Never."""
 def is_floating_point(input: Tensor) -> builtins.bool:
-    """Whether its elements are real floating-point numbers; counterpart of `torch.is_floating_point`."""
+    """Whether its elements are real floating-point numbers."""
 def is_inference(input: Tensor) -> builtins.bool:
     """Whether it was made in inference mode."""
 def is_neg(input: Tensor) -> builtins.bool:
     """Whether it is a negated view, the imaginary part of a conjugated one. Counterpart of `torch.is_neg`."""
 def is_nonzero(input: Tensor) -> builtins.bool:
-    """Whether its one element is not 0; RuntimeError for several. Counterpart of `torch.is_nonzero`."""
+    """Whether its one element is not 0; RuntimeError for several."""
 def is_same_size(input: Tensor, other: Tensor) -> builtins.bool:
     """Whether two tensors have the same shape. Counterpart of `torch.is_same_size`."""
 def is_signed(input: Tensor) -> builtins.bool:
-    """Whether its elements have a sign; counterpart of `torch.is_signed`."""
+    """Whether its elements have a sign."""
 def is_storage(obj: Any) -> builtins.bool:
     """Whether it is the memory of a tensor."""
 def is_tensor(obj: Any) -> builtins.bool:
-    """Whether it is a tensor; counterpart of `torch.is_tensor`."""
+    """Whether it is a tensor."""
 def is_warn_always_enabled() -> builtins.bool:
     """What `set_warn_always` was last called with."""
 def isclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Tensor:
@@ -1011,7 +1011,7 @@ def nuclear_norm(input: Tensor, keepdim: builtins.bool = False, *, out: Tensor |
 @overload
 def nuclear_norm(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor: ...
 def numel(input: Tensor) -> builtins.int:
-    """The number of elements; counterpart of `torch.numel`."""
+    """The number of elements."""
 @overload
 def ones(size: builtins.int | Sequence[builtins.int], *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """Ones."""

@@ -79,7 +79,7 @@ class device_index:  # noqa: N801 - torch's name
 
     kind = staticmethod(accelerator)
 
-    def __init__(self, device: int | None) -> None:
+    def __init__(self, device: Any) -> None:
         self.idx = number(device)
         self.prev_idx = -1
 
@@ -96,9 +96,6 @@ class device(device_index):  # noqa: N801 - torch's name
     """`set_device` for a block; with None nothing changes. Counterpart of `torch.cuda.device`."""
 
     kind = staticmethod(gpu)
-
-    def __init__(self, device: Any) -> None:
-        super().__init__(device)
 
 
 class DeviceProperties(NamedTuple):
@@ -142,7 +139,18 @@ def set_state(*states: Any) -> None:
         random_state.set_rng_state(each)
 
 
-class Event:
+class _Recorded:
+    """What is over once it is recorded."""
+
+    def query(self) -> bool:
+        """True: reading a value waits for it."""
+        return True
+
+    def synchronize(self) -> None:
+        """Accepted, without effect: reading a value waits for it."""
+
+
+class Event(_Recorded):
     """A time on the host, to measure between two. Counterpart of `torch.cuda.Event`.
 
     Values are computed when they are read: read one before `record`, or the time is that of recording operations.
@@ -165,15 +173,8 @@ class Event:
         """Milliseconds from this event to another."""
         return (end_event._at - self._at) * 1e3
 
-    def query(self) -> bool:
-        """True: it is over once it is recorded."""
-        return True
 
-    def synchronize(self) -> None:
-        """Accepted, without effect."""
-
-
-class Stream:
+class Stream(_Recorded):
     """An order of work on a GPU: there is one, XLA's, in which everything is done. Counterpart of `torch.cuda.Stream`.
 
     RuntimeError without a GPU.
@@ -191,13 +192,6 @@ class Stream:
         event = Event() if event is None else event
         event.record()
         return event
-
-    def query(self) -> bool:
-        """True: reading a value waits for it."""
-        return True
-
-    def synchronize(self) -> None:
-        """Accepted, without effect: reading a value waits for it."""
 
     def wait_event(self, event: Event) -> None:
         """Accepted, without effect: the order is that of the program."""
@@ -224,7 +218,6 @@ class Matmul:
 
 
 LIBRARIES = ("default", "cusolver", "magma")
-_library = ["default"]
 
 
 def preferred_linalg_library(backend: str | None = None) -> str:
@@ -238,8 +231,8 @@ def preferred_linalg_library(backend: str | None = None) -> str:
             raise RuntimeError("Unknown input value type.")
         if backend not in LIBRARIES:
             raise RuntimeError(f"Unknown input value. Choose from: {', '.join(LIBRARIES)}.")
-        _library[0] = backend
-    return _library[0]
+        settings.linalg_library = backend
+    return settings.linalg_library
 
 
 def sdp_kernel(

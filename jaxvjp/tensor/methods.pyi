@@ -488,7 +488,7 @@ class Methods(Stored):
     def eig(self, **named: Any) -> Tensor:
         """RuntimeError: torch has taken it away."""
     def element_size(self) -> builtins.int:
-        """How many bytes an element has; counterpart of `torch.Tensor.element_size`."""
+        """How many bytes an element has."""
     def eq(self, other: Tensor | complex) -> Tensor:
         """Whether the elements are equal."""
     def eq_(self, other: Tensor | complex) -> Self:
@@ -674,7 +674,7 @@ class Methods(Stored):
     def is_coalesced(self) -> builtins.bool:
         """RuntimeError: it is not sparse."""
     def is_complex(self) -> builtins.bool:
-        """Whether its elements are complex numbers; counterpart of `torch.is_complex`."""
+        """Whether its elements are complex numbers."""
     def is_conj(self) -> builtins.bool:
         """Whether it is a conjugated view, `x.conj()`. Counterpart of `torch.is_conj`."""
     def is_contiguous(self, memory_format: memory_format = ...) -> builtins.bool:
@@ -682,7 +682,7 @@ class Methods(Stored):
     def is_distributed(self) -> builtins.bool:
         """Never."""
     def is_floating_point(self) -> builtins.bool:
-        """Whether its elements are real floating-point numbers; counterpart of `torch.is_floating_point`."""
+        """Whether its elements are real floating-point numbers."""
     @property
     def is_ipu(self) -> builtins.bool:
         """Never."""
@@ -707,7 +707,7 @@ class Methods(Stored):
     def is_nested(self) -> builtins.bool:
         """Never."""
     def is_nonzero(self) -> builtins.bool:
-        """Whether its one element is not 0; RuntimeError for several. Counterpart of `torch.is_nonzero`."""
+        """Whether its one element is not 0; RuntimeError for several."""
     def is_pinned(self, device: Any = None) -> builtins.bool:
         """Never: JAX moves memory itself."""
     @property
@@ -720,7 +720,7 @@ class Methods(Stored):
     def is_shared(self) -> builtins.bool:
         """Never: no other process sees it."""
     def is_signed(self) -> builtins.bool:
-        """Whether its elements have a sign; counterpart of `torch.is_signed`."""
+        """Whether its elements have a sign."""
     @property
     def is_sparse(self) -> builtins.bool:
         """Never."""
@@ -961,7 +961,7 @@ class Methods(Stored):
     def nbytes(self) -> builtins.int:
         """How many bytes its elements take."""
     def ndimension(self) -> builtins.int:
-        """The number of dimensions; counterpart of `torch.Tensor.ndimension`."""
+        """The number of dimensions."""
     def ne(self, other: Tensor | complex) -> Tensor:
         """Whether the elements differ."""
     def ne_(self, other: Tensor | complex) -> Self:
@@ -975,7 +975,7 @@ class Methods(Stored):
     def negative_(self) -> Self:
         """In place: `-input`."""
     def nelement(self) -> builtins.int:
-        """The number of elements; counterpart of `torch.Tensor.nelement`."""
+        """The number of elements."""
     def new(self, *arguments: Any, **named: Any) -> Tensor:
         """As the constructor of this tensor's type, `torch.FloatTensor(...)`. Counterpart of `torch.Tensor.new`."""
     @overload
@@ -1335,7 +1335,7 @@ class Methods(Stored):
     def type(self, dtype: Any = None, non_blocking: builtins.bool = False) -> Any:
         """The name of its old tensor type, or the tensor in another dtype; counterpart of `torch.Tensor.type`."""
     def type_as(self, other: Tensor) -> Tensor:
-        """The tensor in the dtype and on the device of another; counterpart of `torch.Tensor.type_as`."""
+        """The tensor in the dtype and on the device of another."""
     def unbind(self, dim: builtins.int = 0) -> tuple[Tensor, ...]:
         """Every index of dimension `dim`, as views. Counterpart of `torch.unbind`."""
     def unflatten(self, dim: builtins.int, sizes: Sequence[builtins.int]) -> Tensor:

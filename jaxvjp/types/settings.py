@@ -19,6 +19,7 @@ class Settings:
         warns_always: whether a warning of the kind that is given once is given each time.
         threads, interop_threads: how many threads; None where nobody has said.
         fastpath: whether attention for inference does what torch's kernels for it do.
+        linalg_library: which library for linear algebra was asked for.
         kernels: which kernels torch may take for attention, by the arguments of `backends.cuda.sdp_kernel`.
     """
 
@@ -29,6 +30,7 @@ class Settings:
     threads: int | None = None
     interop_threads: int | None = None
     fastpath = True
+    linalg_library = "default"
 
     def __init__(self) -> None:
         self.kernels = dict.fromkeys(["enable_flash", "enable_math", "enable_mem_efficient", "enable_cudnn"], True)
