@@ -20,7 +20,7 @@ from typing import Any, Literal, get_overloads
 import jaxvjp
 from jaxvjp.explain.explanation import Explanation
 from jaxvjp.library.sharding import OfMesh
-from jaxvjp.namespaces import SPACES
+from jaxvjp.namespaces.rows import SPACES
 from jaxvjp.nn.modules.layer import LEGACY, settings
 from jaxvjp.nn.modules.rows import ROWS, expanded
 from jaxvjp.ops.op import REQUIRED

@@ -65,7 +65,7 @@ def is_module(name: str) -> bool:
 
 @cache
 def counterpart_name(module: str) -> str | None:
-    """The name of our counterpart of one of torch's modules, or None. It looks for its file, and imports nothing."""
+    """The name of our counterpart of one of torch's modules, or None. Looks for its file, and imports nothing."""
     if (module in ANOTHER_THING and module not in ELSEWHERE) or not is_module(module):
         return None
     ours = ELSEWHERE.get(module, "jaxvjp" + module.removeprefix("torch"))
