@@ -55,6 +55,7 @@ def test_a_namespace_has_torchs_names_and_says_of_others_that_it_has_none(place)
     assert f"torch.{place}" in torch_names().modules
     assert own.__all__ == dir(own)
     assert all(getattr(own, each) is getattr(own, each) for each in dir(own))
+    assert own.__all__ == sorted(each for each in vars(own) if not each.startswith("__"))  # not what its code uses
     with pytest.raises(AttributeError, match=rf"module 'jaxvjp\.{place}' has no attribute 'nothing'"):
         own.nothing  # noqa: B018
 

@@ -6,6 +6,7 @@ them is first asked for.
 
 from __future__ import annotations
 
+import builtins
 import sys
 from importlib import import_module
 from importlib.machinery import ModuleSpec
@@ -32,8 +33,8 @@ class Namespace(ModuleType):
         if name not in rows:
             raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
         written = {**own}
-        if code:
-            own.update({key: value for key, value in vars(import_module(code)).items() if not key.startswith("__")})
+        if code:  # whose names the rows see, and who reads the module does not
+            own["__builtins__"] = vars(builtins) | vars(import_module(code))
         own.update(define([*rows.values()], own) | written)
         complete_all(own, rows, place, "`jax.devices`" if code else "no JAX")
         return own[name]

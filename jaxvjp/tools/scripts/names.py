@@ -9,11 +9,12 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
-import sys
 from functools import cache, lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
+
+from jaxvjp.namespaces.rows import SPACES
 
 TABLE = "`python -m jaxvjp run --check` prints the table of what is covered; docs/operators.md has the operators"
 ROOT = Path(__file__).parent.parent.parent
@@ -65,12 +66,12 @@ def is_module(name: str) -> bool:
 
 @cache
 def counterpart_name(module: str) -> str | None:
-    """The name of our counterpart of one of torch's modules, or None. Looks for its file, and imports nothing."""
+    """The name of our counterpart of one of torch's modules, or None. It looks for its file, and imports nothing."""
     if (module in ANOTHER_THING and module not in ELSEWHERE) or not is_module(module):
         return None
     ours = ELSEWHERE.get(module, "jaxvjp" + module.removeprefix("torch"))
     path = ROOT.joinpath(*ours.split(".")[1:])
-    if ours in sys.modules or path.with_suffix(".py").is_file() or (path / "__init__.py").is_file():
+    if ours.removeprefix("jaxvjp.") in SPACES or path.with_suffix(".py").is_file() or (path / "__init__.py").is_file():
         return ours
     package = module.rpartition(".")[0]
     return counterpart_name(package) if package in FLAT else None
