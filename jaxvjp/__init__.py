@@ -32,17 +32,15 @@ gc.disable()
 try:
     from jaxvjp import (
         autograd,
-        cuda,
         explain,
         fft,
         func,
         library,
         linalg,
         masked,
+        namespaces,
         nn,
-        overrides,
         pure,
-        random,
         signal,
         special,
         testing,
@@ -85,6 +83,7 @@ try:
 
     library.attach_methods()
     pure.attach_methods()
+    namespaces.attach()
     globals().update({each.name: each for each in (*dtypes.ALL, *dtypes.UNSIGNED, *dtypes.NAMES)})
     globals().update(dtypes.ALIASES)
     globals().update(SPARSE)
@@ -98,12 +97,10 @@ newaxis = None
 __version__ = "0.1.0"
 
 ROOMS = {
-    "jaxvjp": (
-        "accelerator amp backends cpu distributed distributions mps multiprocessing optim profiler "
-        "quasirandom return_types serialization version"
-    ),
-    "jaxvjp.amp": (
-        "GradScaler autocast clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype "
+    "jaxvjp": ("amp distributed distributions multiprocessing optim quasirandom return_types serialization"),
+    "jaxvjp.amp": "GradScaler autocast",
+    "jaxvjp.amp.autocast_mode": (
+        "clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype "
         "get_autocast_gpu_dtype is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled "
         "set_autocast_cache_enabled"
     ),
@@ -115,8 +112,8 @@ ROOMS = {
 
 LATER = {name: home for home, names in ROOMS.items() for name in names.split()}
 INNER = """
-    Any ModuleType annotations bindings complete_all core default_generator dtypes gc import_module jax library ops pure
-    staging types
+    Any ModuleType annotations bindings complete_all core default_generator dtypes gc import_module jax library namespaces
+    ops pure staging types
 """
 """Names in this module that are not public; nor are those in capitals."""
 __all__ = [each for each in (*globals(), *LATER) if each[0] != "_" and not each.isupper() and each not in INNER.split()]
@@ -135,7 +132,7 @@ _published, __dir__ = bindings.published("function", globals())
 
 def __getattr__(name: str) -> Any:
     if name == "__all__":
-        rooms = {each for each, value in globals().items() if type(value) is ModuleType}
+        rooms = {each for each, value in globals().items() if type(value) in (ModuleType, namespaces.Namespace)}
         rooms |= {each for each, home in LATER.items() if home == "jaxvjp"}
         return [each for each in _published(name) if each not in {*rooms, *SPARSE, *NOT_STARRED.split()}]
     if name == "Storage":  # that of the default dtype

@@ -34,14 +34,14 @@ from jaxvjp import utils as utils
 from jaxvjp import version as version
 from jaxvjp.amp import GradScaler as GradScaler
 from jaxvjp.amp import autocast as autocast
-from jaxvjp.amp import clear_autocast_cache as clear_autocast_cache
-from jaxvjp.amp import get_autocast_cpu_dtype as get_autocast_cpu_dtype
-from jaxvjp.amp import get_autocast_dtype as get_autocast_dtype
-from jaxvjp.amp import get_autocast_gpu_dtype as get_autocast_gpu_dtype
-from jaxvjp.amp import is_autocast_cache_enabled as is_autocast_cache_enabled
-from jaxvjp.amp import is_autocast_cpu_enabled as is_autocast_cpu_enabled
-from jaxvjp.amp import is_autocast_enabled as is_autocast_enabled
-from jaxvjp.amp import set_autocast_cache_enabled as set_autocast_cache_enabled
+from jaxvjp.amp.autocast_mode import clear_autocast_cache as clear_autocast_cache
+from jaxvjp.amp.autocast_mode import get_autocast_cpu_dtype as get_autocast_cpu_dtype
+from jaxvjp.amp.autocast_mode import get_autocast_dtype as get_autocast_dtype
+from jaxvjp.amp.autocast_mode import get_autocast_gpu_dtype as get_autocast_gpu_dtype
+from jaxvjp.amp.autocast_mode import is_autocast_cache_enabled as is_autocast_cache_enabled
+from jaxvjp.amp.autocast_mode import is_autocast_cpu_enabled as is_autocast_cpu_enabled
+from jaxvjp.amp.autocast_mode import is_autocast_enabled as is_autocast_enabled
+from jaxvjp.amp.autocast_mode import set_autocast_cache_enabled as set_autocast_cache_enabled
 from jaxvjp.autograd import enable_grad as enable_grad
 from jaxvjp.autograd import inference_mode as inference_mode
 from jaxvjp.autograd import no_grad as no_grad
@@ -243,7 +243,7 @@ def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def arctanh_(input: Tensor) -> Tensor:
     """In place: The number whose hyperbolic tangent is `input`."""
 def are_deterministic_algorithms_enabled() -> builtins.bool:
-    """Whether they were asked for. Counterpart of `torch.are_deterministic_algorithms_enabled`."""
+    """Whether they were asked for."""
 def argmax(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """Where the largest element is, along `dim` or, without it, in the flattened tensor."""
 def argmin(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -482,7 +482,7 @@ def det(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def detach(input: Tensor) -> Tensor:
     """The same values, through which no gradient flows: `input.detach()`. Counterpart of `torch.detach`."""
 def detach_(input: Tensor) -> Tensor:
-    """Cuts `input` off from its graph and makes it a leaf; RuntimeError for a view. Counterpart of `torch.detach_`."""
+    """Cuts `input` off from its graph and makes it a leaf; RuntimeError for a view."""
 def diag(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """The matrix with a vector on a diagonal; of a matrix the diagonal."""
 def diag_embed(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
@@ -523,7 +523,7 @@ def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Arrays one after another along their third dimension."""
 def eig(*arguments: Any, **named: Any) -> Tensor:
-    """RuntimeError: torch has taken it away. Counterpart of `torch.eig`."""
+    """RuntimeError: torch has taken it away."""
 def einsum(equation: Any, *operands: Any) -> Tensor:
     """The sum of products that `equation`, such as `"ij,jk->ik"`, describes in Einstein's notation."""
 def embedding(weight: Tensor, indices: Tensor, padding_idx: builtins.int = -1, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor:
@@ -647,15 +647,15 @@ def geqrf(input: Tensor, *, out: tuple[Tensor, ...] | None = None) -> return_typ
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Each element of one vector times each of another, as a matrix."""
 def get_deterministic_debug_mode() -> builtins.int:
-    """0, 1 or 2, as set. Counterpart of `torch.get_deterministic_debug_mode`."""
+    """0, 1 or 2, as set."""
 def get_device(input: Tensor) -> builtins.int:
-    """The number of its device; -1 on the CPU. Counterpart of `torch.get_device`."""
+    """The number of its device; -1 on the CPU."""
 def get_float32_matmul_precision() -> str:
     """What `set_float32_matmul_precision` was last called with: "highest", "high" or "medium"."""
 def get_num_interop_threads() -> builtins.int:
-    """As many as were set, or else as there are cores. Counterpart of `torch.get_num_interop_threads`."""
+    """As many as were set, or else as there are cores."""
 def get_num_threads() -> builtins.int:
-    """As many as were set, or else as there are cores. Counterpart of `torch.get_num_threads`."""
+    """As many as were set, or else as there are cores."""
 def get_rng_state() -> Tensor:
     """The state of the default generator, as bytes; counterpart of `torch.get_rng_state`."""
 def gradient(input: Tensor, *, spacing: Any = None, dim: builtins.int | Sequence[builtins.int] | None = None, edge_order: builtins.int = 1) -> tuple[Tensor, ...]:
@@ -737,31 +737,31 @@ int8: dtype
 def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of a square matrix; LinAlgError where it is singular."""
 def is_complex(input: Tensor) -> builtins.bool:
-    """Whether its elements are complex numbers; counterpart of `torch.is_complex`."""
+    """Whether its elements are complex numbers."""
 def is_conj(input: Tensor) -> builtins.bool:
     """Whether it is a conjugated view, `x.conj()`. Counterpart of `torch.is_conj`."""
 def is_deterministic_algorithms_warn_only_enabled() -> builtins.bool:
-    """The `warn_only` that was asked for. As `torch.is_deterministic_algorithms_warn_only_enabled`."""
+    """The `warn_only` that was asked for."""
 def is_distributed(input: Tensor) -> builtins.bool:
-    """Never. Counterpart of `torch.is_distributed`."""
+    """Never."""
 def is_floating_point(input: Tensor) -> builtins.bool:
-    """Whether its elements are real floating-point numbers; counterpart of `torch.is_floating_point`."""
+    """Whether its elements are real floating-point numbers."""
 def is_inference(input: Tensor) -> builtins.bool:
-    """Whether it was made in inference mode. Counterpart of `torch.is_inference`."""
+    """Whether it was made in inference mode."""
 def is_neg(input: Tensor) -> builtins.bool:
     """Whether it is a negated view, the imaginary part of a conjugated one. Counterpart of `torch.is_neg`."""
 def is_nonzero(input: Tensor) -> builtins.bool:
-    """Whether its one element is not 0; RuntimeError for several. Counterpart of `torch.is_nonzero`."""
+    """Whether its one element is not 0; RuntimeError for several."""
 def is_same_size(input: Tensor, other: Tensor) -> builtins.bool:
     """Whether two tensors have the same shape. Counterpart of `torch.is_same_size`."""
 def is_signed(input: Tensor) -> builtins.bool:
-    """Whether its elements have a sign; counterpart of `torch.is_signed`."""
+    """Whether its elements have a sign."""
 def is_storage(obj: Any) -> builtins.bool:
-    """Whether it is the memory of a tensor. Counterpart of `torch.is_storage`."""
+    """Whether it is the memory of a tensor."""
 def is_tensor(obj: Any) -> builtins.bool:
-    """Whether it is a tensor; counterpart of `torch.is_tensor`."""
+    """Whether it is a tensor."""
 def is_warn_always_enabled() -> builtins.bool:
-    """What `set_warn_always` was last called with. Counterpart of `torch.is_warn_always_enabled`."""
+    """What `set_warn_always` was last called with."""
 def isclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Tensor:
     """Whether `|input - other| <= atol + rtol * |other|`, or the two are equal."""
 def isfinite(input: Tensor) -> Tensor:
@@ -858,7 +858,7 @@ def lstm(*arguments: Any, **named: Any) -> tuple[Tensor, ...]:
 def lstm_cell(input: Tensor, hx: Any, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Any:
     """The next state of a cell, after `input` (batch, features)."""
 def lstsq(*arguments: Any, **named: Any) -> Tensor:
-    """RuntimeError: torch has taken it away. Counterpart of `torch.lstsq`."""
+    """RuntimeError: torch has taken it away."""
 def lt(input: Tensor, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """Whether the elements of `input` are smaller."""
 def lu(A: Tensor, pivot: builtins.bool = True, get_infos: builtins.bool = False, out: Any = None) -> tuple[Tensor, ...]:
@@ -882,7 +882,7 @@ def matrix_exp(input: Tensor) -> Tensor:
 def matrix_power(input: Tensor, n: builtins.int, *, out: Tensor | None = None) -> Tensor:
     """A square matrix multiplied by itself `n` times; its inverse where `n` is negative."""
 def matrix_rank(*arguments: Any, **named: Any) -> Tensor:
-    """RuntimeError: torch has taken it away. Counterpart of `torch.matrix_rank`."""
+    """RuntimeError: torch has taken it away."""
 @overload
 def max(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The larger of two elements; NaN where one of them is."""
@@ -1011,7 +1011,7 @@ def nuclear_norm(input: Tensor, keepdim: builtins.bool = False, *, out: Tensor |
 @overload
 def nuclear_norm(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor: ...
 def numel(input: Tensor) -> builtins.int:
-    """The number of elements; counterpart of `torch.numel`."""
+    """The number of elements."""
 @overload
 def ones(size: builtins.int | Sequence[builtins.int], *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """Ones."""
@@ -1122,9 +1122,9 @@ def reshape(input: Tensor, shape: Sequence[builtins.int]) -> Tensor:
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: memory_format | None = None) -> Tensor:
     """In place: the shape of another tensor, as `resize_`. Counterpart of `torch.Tensor.resize_as_`."""
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor, or a copy of one that is a conjugated view. Counterpart of `torch.resolve_conj`."""
+    """The tensor, or a copy of one that is a conjugated view."""
 def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor, or a copy of one that is a negated view. Counterpart of `torch.resolve_neg`."""
+    """The tensor, or a copy of one that is a negated view."""
 @overload
 def result_type(tensor: Tensor, other: Tensor | builtins.complex) -> dtype:
     """What an operation on the two, tensors or numbers, gives; counterpart of `torch.result_type`."""
@@ -1205,11 +1205,11 @@ def set_deterministic_debug_mode(debug_mode: builtins.int | str) -> None:
 def set_float32_matmul_precision(precision: str) -> None:
     """How precise float32 matrix products recorded from now on have to be: "highest", "high" or "medium"."""
 def set_flush_denormal(mode: builtins.bool) -> builtins.bool:
-    """Accepted and without effect: XLA's programs on a CPU flush denormal numbers. As `torch.set_flush_denormal`."""
+    """Accepted and without effect: XLA's programs on a CPU flush denormal numbers."""
 def set_num_interop_threads(int: Any) -> None:
-    """Accepted and told by `get_num_interop_threads`. Counterpart of `torch.set_num_interop_threads`."""
+    """Accepted and told by `get_num_interop_threads`: JAX's threads are its own."""
 def set_num_threads(int: Any) -> None:
-    """Accepted and told by `get_num_threads`: JAX's threads are its own. Counterpart of `torch.set_num_threads`."""
+    """Accepted and told by `get_num_threads`: JAX's threads are its own."""
 def set_rng_state(new_state: Tensor) -> None:
     """Goes back to a state of the generator; counterpart of `torch.set_rng_state`."""
 def set_warn_always(b: builtins.bool) -> None:
@@ -1246,7 +1246,7 @@ def slogdet(input: Tensor, *, out: tuple[Tensor, ...] | None = None) -> return_t
 def softmax(input: Tensor, dim: builtins.int, dtype: dtype | None = None, *, out: Tensor | None = None) -> Tensor:
     """`exp(input)`, scaled to a sum of 1 over `dim`."""
 def solve(*arguments: Any, **named: Any) -> Tensor:
-    """RuntimeError: torch has taken it away. Counterpart of `torch.solve`."""
+    """RuntimeError: torch has taken it away."""
 def sort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool | None = False, out: tuple[Tensor, ...] | None = None) -> return_types.sort:
     """The elements along `dim` in order, and where they were; equal ones keep their order."""
 sparse_bsc: layout
@@ -1313,7 +1313,7 @@ def swapaxes(input: Tensor, axis0: builtins.int, axis1: builtins.int) -> Tensor:
 def swapdims(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
     """Two dimensions exchanged."""
 def symeig(*arguments: Any, **named: Any) -> Tensor:
-    """RuntimeError: torch has taken it away. Counterpart of `torch.symeig`."""
+    """RuntimeError: torch has taken it away."""
 def t(input: Tensor) -> Tensor:
     """The transpose of a matrix; a vector unchanged."""
 def t_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:

@@ -36,8 +36,8 @@ gc.callbacks.append(lambda phase, about: searches.append(about["generation"]))
 import jaxvjp
 assert 2 not in searches and gc.isenabled()
 late = {"torch", "rich", "jax.extend", "jaxvjp.tools.scripts", "jaxvjp.tools.comparison", "jaxvjp.explain.terminal"}
-late |= {"jaxvjp.backends", "jaxvjp.accelerator", "jaxvjp.mps", "jaxvjp.version", "jaxvjp.utils.data"}
-late |= {"jaxvjp.serialization", "jaxvjp.amp", "jaxvjp.distributions", "jaxvjp.quasirandom", "jaxvjp.cpu"}
+late |= {"jaxvjp.namespaces.accelerators", "jaxvjp.utils.data"}
+late |= {"jaxvjp.serialization", "jaxvjp.amp", "jaxvjp.distributions", "jaxvjp.quasirandom"}
 late |= {"jaxvjp.multiprocessing", "jaxvjp.return_types", "jaxvjp.distributed", "jaxvjp.library.sharding"}
 assert late.isdisjoint(sys.modules)
 print({k for k in before if jax.config.values[k] != before[k]})

@@ -20,6 +20,7 @@ from typing import Any, Literal, get_overloads
 import jaxvjp
 from jaxvjp.explain.explanation import Explanation
 from jaxvjp.library.sharding import OfMesh
+from jaxvjp.namespaces.rows import SPACES
 from jaxvjp.nn.modules.layer import LEGACY, rows_of, settings
 from jaxvjp.nn.modules.rows import ROWS
 from jaxvjp.ops.op import REQUIRED
@@ -223,7 +224,7 @@ def module(path: str, place: str, results: dict[str, type]) -> str:
         live = getattr(own, name)
         if isinstance(live, dtype):
             stub.lines.append(f"{name}: {stub.typed(dtype)}")
-        elif isinstance(live, ModuleType) and own.__name__ != "jaxvjp":
+        elif isinstance(live, ModuleType) and (own.__name__ != "jaxvjp" or name in SPACES):
             stub.imports.add(f"from {own.__name__} import {name} as {name}")
         elif isinstance(live, type) and isinstance(vars(live).get("__settings__"), str):
             stub.imports.add(f"from {live.__module__.rpartition('.')[0]} import {live.__module__.rpartition('.')[2]}")
@@ -260,11 +261,32 @@ def layers(file: str) -> str:
     return str(stub)
 
 
+def namespace(place: str) -> tuple[str, str]:
+    """The path and the stub of a namespace that is made of rows."""
+    rows = SPACES[place].rows
+    stub = Stub(rows, {})
+    stub.imports |= {
+        "from collections.abc import Sequence",
+        "from contextlib import AbstractContextManager",
+        "from jaxvjp.tensor.tensor import Tensor",
+    }
+    inner = [each.rpartition(".")[2] for each in SPACES if each.rpartition(".")[0] == place]
+    stub.imports |= {f"from jaxvjp.{place} import {each} as {each}" for each in inner}
+    for name, row in rows.items():
+        _, form, _, doc = rows.get(row.answer, row)
+        if form.startswith("from "):
+            stub.imports.add(f"{form} import {name} as {name}")
+        else:
+            stub.lines.append(f'def {name}{form}:\n    """{doc}"""' if form.startswith("(") else f"{name}{form}")
+    return f"{place.replace('.', '/')}{'/__init__' if inner else ''}.pyi", str(stub)
+
+
 def texts() -> dict[Path, str]:
     """The text of each stub, by its path."""
     results: dict[str, Any] = {}
     found = {f"{path}.pyi": module(path, place, results) for path, place in PLACES.items()}
     found |= {f"nn/modules/{file}.pyi": layers(file) for file in ROWS}
+    found |= dict(map(namespace, SPACES))
     found["tensor/methods.pyi"] = methods(results)
     stub = Stub([], {})
     for name, each in sorted(results.items()):
@@ -275,5 +297,6 @@ def texts() -> dict[Path, str]:
 
 if __name__ == "__main__":
     for path, text in texts().items():
+        path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
         print(path)

@@ -2,36 +2,8 @@
 
 from __future__ import annotations
 
-from jaxvjp.amp.autocast_mode import (
-    autocast,
-    custom_bwd,
-    custom_fwd,
-    is_autocast_available,
-)
-from jaxvjp.amp.autocast_mode import (
-    clear_autocast_cache as clear_autocast_cache,
-)
-from jaxvjp.amp.autocast_mode import (
-    get_autocast_cpu_dtype as get_autocast_cpu_dtype,
-)
-from jaxvjp.amp.autocast_mode import (
-    get_autocast_dtype as get_autocast_dtype,
-)
-from jaxvjp.amp.autocast_mode import (
-    get_autocast_gpu_dtype as get_autocast_gpu_dtype,
-)
-from jaxvjp.amp.autocast_mode import (
-    is_autocast_cache_enabled as is_autocast_cache_enabled,
-)
-from jaxvjp.amp.autocast_mode import (
-    is_autocast_cpu_enabled as is_autocast_cpu_enabled,
-)
-from jaxvjp.amp.autocast_mode import (
-    is_autocast_enabled as is_autocast_enabled,
-)
-from jaxvjp.amp.autocast_mode import (
-    set_autocast_cache_enabled as set_autocast_cache_enabled,
-)
+from jaxvjp.amp import autocast_mode
+from jaxvjp.amp.autocast_mode import autocast, custom_bwd, custom_fwd, is_autocast_available
 from jaxvjp.amp.grad_scaler import GradScaler
 from jaxvjp.tensor.docstrings import complete_all
 
@@ -42,6 +14,6 @@ ANSWERS = """
     get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_cpu_enabled is_autocast_enabled
     clear_autocast_cache is_autocast_cache_enabled set_autocast_cache_enabled
 """
-complete_all(globals(), ANSWERS.split(), "function", "no JAX: a mode of this thread")
+complete_all(vars(autocast_mode), ANSWERS.split(), "function", "no JAX: a mode of this thread")
 
 __dir__ = __all__.copy

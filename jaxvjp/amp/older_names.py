@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
+from types import SimpleNamespace
+
 from jaxvjp.amp import autocast_mode, grad_scaler
+from jaxvjp.tensor.autocasting import DEFAULTS
 from jaxvjp.types.dtypes import dtype as dtype_
 from jaxvjp.types.user_code import warn_user
 
+custom_fwd = partial(autocast_mode.custom_fwd, device_type="cuda")
+custom_bwd = partial(autocast_mode.custom_bwd, device_type="cuda")
 
-def older(device_type: str, usual: dtype_) -> tuple[type[autocast_mode.autocast], type[grad_scaler.GradScaler]]:
-    """Both for one type of device, and the dtype that its autocast has by default."""
+
+@cache
+def older(device_type: str) -> SimpleNamespace:
+    """Both for one type of device."""
+    usual = DEFAULTS[device_type]
 
     def warn(name: str) -> None:
         warn_user(
@@ -37,4 +46,4 @@ def older(device_type: str, usual: dtype_) -> tuple[type[autocast_mode.autocast]
     for each in (autocast, GradScaler):
         each.__module__, each.__qualname__ = f"jaxvjp.{device_type}.amp", each.__name__
         each.__doc__ = f'`jaxvjp.amp.{each.__name__}("{device_type}", ...)`.'
-    return autocast, GradScaler
+    return SimpleNamespace(autocast=autocast, GradScaler=GradScaler)

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from jaxvjp.library.storages import Memory
-from jaxvjp.ops.layouts import layout, strided
+from jaxvjp.library.storages import Memory  # noqa: F401 - of the rows
+from jaxvjp.ops.layouts import layout, strided  # noqa: F401
+from jaxvjp.tensor.answers import define, publish, rows_of
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
@@ -33,29 +33,13 @@ REMOVED = {
 """Functions that torch has taken away, and what it says of each."""
 
 
-def _removed(name: str, words: str) -> Callable[..., Tensor]:
-    def function(*arguments: Any, **named: Any) -> Tensor:
-        raise RuntimeError(f"This function was deprecated since version 1.9 and is now removed. {words}".rstrip(" "))
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"RuntimeError: torch has taken it away. Counterpart of `torch.{name}`."
-    return public("function" if name == "matrix_rank" else "method function", name)(function)
-
-
-for _name, _words in REMOVED.items():
-    _removed(_name, _words)
-
-
-@public("function")
-def detach_(input: Tensor) -> Tensor:
-    """Cuts `input` off from its graph and makes it a leaf; RuntimeError for a view. Counterpart of `torch.detach_`."""
-    return input.detach_()
-
-
-@public("function")
-def is_inference(input: Tensor) -> bool:
-    """Whether it was made in inference mode. Counterpart of `torch.is_inference`."""
-    return input.is_inference()
+_words = "This function was deprecated since version 1.9 and is now removed."
+GONE = [
+    f"""
+    {name}(*arguments: Any, **named: Any) -> Tensor = raise RuntimeError({f"{_words} {words}"!r})
+        RuntimeError: torch has taken it away."""
+    for name, words in REMOVED.items()
+]
 
 
 @public()
@@ -68,40 +52,6 @@ def is_conj(input: Tensor) -> bool:
 def is_neg(input: Tensor) -> bool:
     """Whether it is a negated view, the imaginary part of a conjugated one. Counterpart of `torch.is_neg`."""
     return not input.dtype.is_complex and input.__conjugated__()
-
-
-@public()
-def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor, or a copy of one that is a conjugated view. Counterpart of `torch.resolve_conj`."""
-    return input.clone() if is_conj(input) else input
-
-
-@public()
-def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor, or a copy of one that is a negated view. Counterpart of `torch.resolve_neg`."""
-    return input.clone() if is_neg(input) else input
-
-
-@public()
-def is_distributed(input: Tensor) -> bool:
-    """Never. Counterpart of `torch.is_distributed`."""
-    return False
-
-
-@public("function")
-def get_device(input: Tensor) -> int:
-    """The number of its device; -1 on the CPU. Counterpart of `torch.get_device`."""
-    return input.get_device()
-
-
-@public("function")
-def is_storage(obj: Any) -> bool:
-    """Whether it is the memory of a tensor. Counterpart of `torch.is_storage`.
-
-    Args:
-        obj: anything.
-    """
-    return isinstance(obj, Memory)
 
 
 @public("function")
@@ -123,41 +73,11 @@ def typename(obj: Any) -> str:
 
 
 @public("method")
-def is_pinned(self: Tensor, device: Any = None) -> bool:
-    """Never: JAX moves memory itself. Counterpart of `torch.Tensor.is_pinned`."""
-    return False
-
-
-@public("method")
-def is_shared(self: Tensor) -> bool:
-    """Never: no other process sees it. Counterpart of `torch.Tensor.is_shared`."""
-    return False
-
-
-@public("method")
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     """The tensor itself, for JAX moves memory; RuntimeError where there is only a CPU. As `torch.Tensor.pin_memory`."""
     if self.is_cpu:
         raise RuntimeError("Cannot access accelerator device when none is available.")
     return self
-
-
-@public("method")
-def is_coalesced(self: Tensor) -> bool:
-    """RuntimeError: it is not sparse. Counterpart of `torch.Tensor.is_coalesced`."""
-    raise RuntimeError("is_coalesced expected sparse coordinate tensor layout but got Strided")
-
-
-@public("method")
-def dense_dim(self: Tensor) -> int:
-    """The number of dimensions, of which none is sparse. Counterpart of `torch.Tensor.dense_dim`."""
-    return self.ndim
-
-
-@public("method")
-def sparse_dim(self: Tensor) -> int:
-    """0. Counterpart of `torch.Tensor.sparse_dim`."""
-    return 0
 
 
 @public("method")
@@ -190,39 +110,43 @@ def resize(self: Tensor, *sizes: Any) -> Tensor:
     return _resized("resize", self, tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes)
 
 
-@public("method")
-def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
-    """As `view_as`, with a warning that it is deprecated. Counterpart of `torch.Tensor.resize_as`."""
-    return _resized("resize_as", self, tuple(tensor.shape))
-
-
-def _is_xla(self: Tensor) -> bool:
-    """Whether it is on a TPU."""
-    return self.device.type == "xla"
-
-
-def _layout(self: Tensor) -> layout:
-    """How its elements lie in memory: `strided`."""
-    return strided
-
-
-def _itemsize(self: Tensor) -> int:
-    """How many bytes an element has."""
-    return int(self.dtype.itemsize)
-
-
-def _nothing(self: Tensor) -> None:
-    """None: it has no name."""
-
-
-def _never(self: Tensor) -> bool:
-    """Never."""
-    return False
-
-
-def _is_meta(self: Tensor) -> bool:
-    """Whether it is on the device `meta`: a shape and a dtype without numbers."""
-    return self.device.type == "meta"
+FACTS = {
+    "function": """
+    detach_(input: Tensor) -> Tensor = input.detach_()
+        Cuts `input` off from its graph and makes it a leaf; RuntimeError for a view.
+    get_device(input: Tensor) -> int = input.get_device()  # The number of its device; -1 on the CPU.
+    is_inference(input: Tensor) -> bool = input.is_inference()  # Whether it was made in inference mode.
+    is_storage(obj: Any) -> bool = isinstance(obj, Memory)  # Whether it is the memory of a tensor.
+    """
+    + GONE[-1],
+    "method function": """
+    is_distributed(input: Tensor) -> bool = False  # Never.
+    resolve_conj(input: Tensor) -> Tensor = input.clone() if is_conj(input) else input
+        The tensor, or a copy of one that is a conjugated view.
+    resolve_neg(input: Tensor) -> Tensor = input.clone() if is_neg(input) else input
+        The tensor, or a copy of one that is a negated view.
+    """
+    + "".join(GONE[:-1]),
+    "method": """
+    dense_dim(self: Tensor) -> int = self.ndim  # The number of dimensions, of which none is sparse.
+    is_coalesced(self: Tensor) -> bool = raise RuntimeError(NOT_SPARSE)  # RuntimeError: it is not sparse.
+    is_pinned(self: Tensor, device: Any = None) -> bool = False  # Never: JAX moves memory itself.
+    is_shared(self: Tensor) -> bool = False  # Never: no other process sees it.
+    resize_as(self: Tensor, tensor: Tensor) -> Tensor = _resized("resize_as", self, tuple(tensor.shape))
+        As `view_as`, with a warning that it is deprecated.
+    sparse_dim(self: Tensor) -> int = 0  # None of its dimensions is.
+    """,
+}
+NOT_SPARSE = "is_coalesced expected sparse coordinate tensor layout but got Strided"
+publish(FACTS, globals())
+PROPERTIES = """
+is_xla(self: Tensor) -> bool = self.device.type == "xla"  # Whether it is on a TPU.
+is_meta(self: Tensor) -> bool = self.device.type == "meta"
+    Whether it is on the device `meta`: a shape and a dtype without numbers.
+layout(self: Tensor) -> layout = strided  # How its elements lie in memory: `strided`.
+itemsize(self: Tensor) -> int = int(self.dtype.itemsize)  # How many bytes an element has.
+name(self: Tensor) -> None = None  # None: it has no name.
+""" + "\n".join(f"{each}(self: Tensor) -> bool = False  # Never." for each in NEVER.split())
 
 
 def _volatile(self: Tensor) -> bool:
@@ -231,19 +155,7 @@ def _volatile(self: Tensor) -> bool:
     return False
 
 
-PROPERTIES = {
-    "is_xla": _is_xla,
-    "is_meta": _is_meta,
-    "layout": _layout,
-    "itemsize": _itemsize,
-    "name": _nothing,
-    "volatile": _volatile,
-}
-
-
 def attach_methods() -> None:
     """Hangs what is no function on `Tensor`."""
-    for name in NEVER.split():
-        setattr(Tensor, name, property(_never))
-    for name, read in PROPERTIES.items():
+    for name, read in {**define(rows_of(PROPERTIES), globals()), "volatile": _volatile}.items():
         setattr(Tensor, name, property(read))

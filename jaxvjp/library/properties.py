@@ -16,8 +16,9 @@ from jaxvjp.library.factories import new_leaf
 from jaxvjp.ops.arguments import axes
 from jaxvjp.ops.logic import eq, isclose
 from jaxvjp.ops.statistics import slopes, slopes_at
+from jaxvjp.tensor.answers import publish
 from jaxvjp.tensor.apply import apply
-from jaxvjp.tensor.conversion import converted_to
+from jaxvjp.tensor.conversion import converted_to  # noqa: F401 - of the rows
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import NUMBERS, Tensor
 from jaxvjp.types.dtypes import (
@@ -58,58 +59,29 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-
     return bool(apply(isclose, (input, other), (float(rtol), float(atol), equal_nan)).all())
 
 
-@public("function")
-def is_tensor(obj: Any) -> bool:
-    """Whether it is a tensor; counterpart of `torch.is_tensor`."""
-    return isinstance(obj, Tensor)
-
-
-@public()
-def is_floating_point(input: Tensor) -> bool:
-    """Whether its elements are real floating-point numbers; counterpart of `torch.is_floating_point`."""
-    return _tensor("is_floating_point", "input", 1, input).dtype.is_floating_point
-
-
-@public()
-def is_complex(input: Tensor) -> bool:
-    """Whether its elements are complex numbers; counterpart of `torch.is_complex`."""
-    return _tensor("is_complex", "input", 1, input).dtype.is_complex
-
-
-@public()
-def is_signed(input: Tensor) -> bool:
-    """Whether its elements have a sign; counterpart of `torch.is_signed`."""
-    return _tensor("is_signed", "input", 1, input).dtype.is_signed
-
-
-@public()
-def is_nonzero(input: Tensor) -> bool:
-    """Whether its one element is not 0; RuntimeError for several. Counterpart of `torch.is_nonzero`."""
-    return bool(input)
-
-
-@public("function")
-def numel(input: Tensor) -> int:
-    """The number of elements; counterpart of `torch.numel`."""
-    return _tensor("numel", "input", 1, input).numel()
-
-
-@public("method")
-def element_size(self: Tensor) -> int:
-    """How many bytes an element has; counterpart of `torch.Tensor.element_size`."""
-    return int(self.dtype.itemsize)
-
-
-@public("method")
-def ndimension(self: Tensor) -> int:
-    """The number of dimensions; counterpart of `torch.Tensor.ndimension`."""
-    return self.ndim
-
-
-@public("method")
-def nelement(self: Tensor) -> int:
-    """The number of elements; counterpart of `torch.Tensor.nelement`."""
-    return self.numel()
+ANSWERS = {
+    "function": """
+    is_tensor(obj: Any) -> bool = isinstance(obj, Tensor)  # Whether it is a tensor.
+    numel(input: Tensor) -> int = _tensor("numel", "input", 1, input).numel()  # The number of elements.
+    """,
+    "method function": """
+    is_complex(input: Tensor) -> bool = _tensor("is_complex", "input", 1, input).dtype.is_complex
+        Whether its elements are complex numbers.
+    is_floating_point(input: Tensor) -> bool = _tensor("is_floating_point", "input", 1, input).dtype.is_floating_point
+        Whether its elements are real floating-point numbers.
+    is_nonzero(input: Tensor) -> bool = bool(input)  # Whether its one element is not 0; RuntimeError for several.
+    is_signed(input: Tensor) -> bool = _tensor("is_signed", "input", 1, input).dtype.is_signed
+        Whether its elements have a sign.
+    """,
+    "method": """
+    element_size(self: Tensor) -> int = int(self.dtype.itemsize)  # How many bytes an element has.
+    ndimension(self: Tensor) -> int = self.ndim  # The number of dimensions.
+    nelement(self: Tensor) -> int = self.numel()  # The number of elements.
+    type_as(self: Tensor, other: Tensor) -> Tensor = converted_to(self, other.dtype, other.device)
+        The tensor in the dtype and on the device of another.
+    """,
+}
+publish(ANSWERS, globals())
 
 
 @overload
@@ -132,12 +104,6 @@ def can_cast(from_: Dtype, to: Dtype) -> bool:
     """Whether a result of one dtype may be stored as another; counterpart of `torch.can_cast`."""
     source, target = taken("can_cast", from_, "from_", 1), taken("can_cast", to, "to", 2)
     return bool(source.category <= target.category)
-
-
-@public("method")
-def type_as(self: Tensor, other: Tensor) -> Tensor:
-    """The tensor in the dtype and on the device of another; counterpart of `torch.Tensor.type_as`."""
-    return converted_to(self, other.dtype, other.device)
 
 
 class _Limits:

@@ -6,9 +6,10 @@ was asked for, so that a program that sets and asks them runs as it stands.
 
 from __future__ import annotations
 
-import os
+import os  # noqa: F401 - of the rows
 from typing import Any
 
+from jaxvjp.tensor.answers import publish
 from jaxvjp.tensor.published import public
 from jaxvjp.types.dtypes import typename
 from jaxvjp.types.settings import settings
@@ -41,18 +42,6 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 @public("function")
-def are_deterministic_algorithms_enabled() -> bool:
-    """Whether they were asked for. Counterpart of `torch.are_deterministic_algorithms_enabled`."""
-    return settings.deterministic > 0
-
-
-@public("function")
-def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """The `warn_only` that was asked for. As `torch.is_deterministic_algorithms_warn_only_enabled`."""
-    return settings.only_warns
-
-
-@public("function")
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     """As `use_deterministic_algorithms`, by a number or name. Counterpart of `torch.set_deterministic_debug_mode`.
 
@@ -73,12 +62,6 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 
 @public("function")
-def get_deterministic_debug_mode() -> int:
-    """0, 1 or 2, as set. Counterpart of `torch.get_deterministic_debug_mode`."""
-    return settings.deterministic
-
-
-@public("function")
 def set_warn_always(b: bool) -> None:
     """Accepted and told by `is_warn_always_enabled`. Counterpart of `torch.set_warn_always`.
 
@@ -90,59 +73,30 @@ def set_warn_always(b: bool) -> None:
     settings.warns_always = b
 
 
-@public("function")
-def is_warn_always_enabled() -> bool:
-    """What `set_warn_always` was last called with. Counterpart of `torch.is_warn_always_enabled`."""
-    return settings.warns_always
-
-
 def _positive(name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise RuntimeError(f"{name} expects an int, but got {typename(value)}")
+        raise RuntimeError(f"set_num_{name} expects an int, but got {typename(value)}")
     if value >= 1 << 63:
         raise ValueError("Overflow when unpacking long long")
     if value <= 0:
-        raise RuntimeError(f"{name} expects a positive integer")
+        raise RuntimeError(f"set_num_{name} expects a positive integer")
     return value
 
 
-@public("function")
-def set_num_threads(int: Any) -> None:
-    """Accepted and told by `get_num_threads`: JAX's threads are its own. Counterpart of `torch.set_num_threads`.
-
-    Args:
-        int: how many.
-    """
-    settings.threads = _positive("set_num_threads", int)
-
-
-@public("function")
-def get_num_threads() -> int:
-    """As many as were set, or else as there are cores. Counterpart of `torch.get_num_threads`."""
-    return settings.threads or os.cpu_count() or 1
-
-
-@public("function")
-def set_num_interop_threads(int: Any) -> None:
-    """Accepted and told by `get_num_interop_threads`. Counterpart of `torch.set_num_interop_threads`.
-
-    Args:
-        int: how many.
-    """
-    settings.interop_threads = _positive("set_num_interop_threads", int)
-
-
-@public("function")
-def get_num_interop_threads() -> int:
-    """As many as were set, or else as there are cores. Counterpart of `torch.get_num_interop_threads`."""
-    return settings.interop_threads or os.cpu_count() or 1
-
-
-@public("function")
-def set_flush_denormal(mode: bool) -> bool:
-    """Accepted and without effect: XLA's programs on a CPU flush denormal numbers. As `torch.set_flush_denormal`.
-
-    Args:
-        mode: whether to flush them.
-    """
-    return True
+ANSWERS = """
+are_deterministic_algorithms_enabled() -> bool = settings.deterministic > 0  # Whether they were asked for.
+get_deterministic_debug_mode() -> int = settings.deterministic  # 0, 1 or 2, as set.
+get_num_interop_threads() -> int = settings.interop_threads or os.cpu_count() or 1
+    As many as were set, or else as there are cores.
+get_num_threads() -> int = settings.threads or os.cpu_count() or 1
+    As many as were set, or else as there are cores.
+is_deterministic_algorithms_warn_only_enabled() -> bool = settings.only_warns  # The `warn_only` that was asked for.
+is_warn_always_enabled() -> bool = settings.warns_always  # What `set_warn_always` was last called with.
+set_flush_denormal(mode: bool) -> bool = True
+    Accepted and without effect: XLA's programs on a CPU flush denormal numbers.
+set_num_interop_threads(int: Any) -> None = setattr(settings, "interop_threads", _positive("interop_threads", int))
+    Accepted and told by `get_num_interop_threads`: JAX's threads are its own.
+set_num_threads(int: Any) -> None = setattr(settings, "threads", _positive("threads", int))
+    Accepted and told by `get_num_threads`: JAX's threads are its own.
+"""
+publish({"function": ANSWERS}, globals())

@@ -15,6 +15,7 @@ from jaxvjp.tensor.apply import apply
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import bool_
+from jaxvjp.types.settings import for_a_block, settings
 from jaxvjp.types.user_code import warn_user
 
 UNDERNEATH = "ops of `jaxvjp.ops.neural.attention`, and `jax.vjp` of them; dropout is drawn on the host"
@@ -41,11 +42,10 @@ def sdpa_kernel(backends: Sequence[SDPBackend] | SDPBackend, set_priority: bool 
     if not isinstance(backends, SDPBackend | list):
         told = "Backend must be an instance of SDPBackend or a list of SDPBackend instances"
         raise AssertionError(f"{told}, got {type(backends).__name__}")
-    from jaxvjp.backends.cuda import sdp_kernel  # imported by who asks for it
-
     names = ("FLASH_ATTENTION", "MATH", "EFFICIENT_ATTENTION", "CUDNN_ATTENTION")
     chosen = [backends] if isinstance(backends, SDPBackend) else backends
-    with sdp_kernel(*[SDPBackend[each] in chosen for each in names]):
+    wanted = [SDPBackend[each] in chosen for each in names]
+    with for_a_block(settings.kernels, dict(zip(settings.kernels, wanted, strict=True))):
         yield
 
 

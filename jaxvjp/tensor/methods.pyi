@@ -433,7 +433,7 @@ class Methods(Stored):
     def deg2rad_(self) -> Self:
         """In place: Degrees as radians."""
     def dense_dim(self) -> builtins.int:
-        """The number of dimensions, of which none is sparse. Counterpart of `torch.Tensor.dense_dim`."""
+        """The number of dimensions, of which none is sparse."""
     def det(self) -> Tensor:
         """The determinant of each square matrix."""
     @property
@@ -486,9 +486,9 @@ class Methods(Stored):
     def dsplit(self, *indices_or_sections: Any) -> tuple[Tensor, ...]:
         """`tensor_split` along a fixed dimension, into equal pieces. Counterpart of `torch.dsplit`."""
     def eig(self, **named: Any) -> Tensor:
-        """RuntimeError: torch has taken it away. Counterpart of `torch.eig`."""
+        """RuntimeError: torch has taken it away."""
     def element_size(self) -> builtins.int:
-        """How many bytes an element has; counterpart of `torch.Tensor.element_size`."""
+        """How many bytes an element has."""
     def eq(self, other: Tensor | complex) -> Tensor:
         """Whether the elements are equal."""
     def eq_(self, other: Tensor | complex) -> Self:
@@ -672,17 +672,17 @@ class Methods(Stored):
     def inverse(self) -> Tensor:
         """The inverse of a square matrix; LinAlgError where it is singular."""
     def is_coalesced(self) -> builtins.bool:
-        """RuntimeError: it is not sparse. Counterpart of `torch.Tensor.is_coalesced`."""
+        """RuntimeError: it is not sparse."""
     def is_complex(self) -> builtins.bool:
-        """Whether its elements are complex numbers; counterpart of `torch.is_complex`."""
+        """Whether its elements are complex numbers."""
     def is_conj(self) -> builtins.bool:
         """Whether it is a conjugated view, `x.conj()`. Counterpart of `torch.is_conj`."""
     def is_contiguous(self, memory_format: memory_format = ...) -> builtins.bool:
         """Whether the elements lie in memory in their order, or in that of a format. As `torch.Tensor.is_contiguous`."""
     def is_distributed(self) -> builtins.bool:
-        """Never. Counterpart of `torch.is_distributed`."""
+        """Never."""
     def is_floating_point(self) -> builtins.bool:
-        """Whether its elements are real floating-point numbers; counterpart of `torch.is_floating_point`."""
+        """Whether its elements are real floating-point numbers."""
     @property
     def is_ipu(self) -> builtins.bool:
         """Never."""
@@ -707,9 +707,9 @@ class Methods(Stored):
     def is_nested(self) -> builtins.bool:
         """Never."""
     def is_nonzero(self) -> builtins.bool:
-        """Whether its one element is not 0; RuntimeError for several. Counterpart of `torch.is_nonzero`."""
+        """Whether its one element is not 0; RuntimeError for several."""
     def is_pinned(self, device: Any = None) -> builtins.bool:
-        """Never: JAX moves memory itself. Counterpart of `torch.Tensor.is_pinned`."""
+        """Never: JAX moves memory itself."""
     @property
     def is_quantized(self) -> builtins.bool:
         """Never."""
@@ -718,9 +718,9 @@ class Methods(Stored):
     def is_set_to(self, tensor: Tensor) -> builtins.bool:
         """Whether both show the same part of a storage in the same way. Counterpart of `torch.Tensor.is_set_to`."""
     def is_shared(self) -> builtins.bool:
-        """Never: no other process sees it. Counterpart of `torch.Tensor.is_shared`."""
+        """Never: no other process sees it."""
     def is_signed(self) -> builtins.bool:
-        """Whether its elements have a sign; counterpart of `torch.is_signed`."""
+        """Whether its elements have a sign."""
     @property
     def is_sparse(self) -> builtins.bool:
         """Never."""
@@ -849,7 +849,7 @@ class Methods(Stored):
     def lowered(self, wrt: Tensor | Iterable[Tensor] | None = None) -> Any:
         """The recorded program as JAX lowers it: `y.lowered().as_text()` is StableHLO, `.compile()` an executable."""
     def lstsq(self, **named: Any) -> Tensor:
-        """RuntimeError: torch has taken it away. Counterpart of `torch.lstsq`."""
+        """RuntimeError: torch has taken it away."""
     def lt(self, other: Tensor | complex) -> Tensor:
         """Whether the elements of `input` are smaller."""
     def lt_(self, other: Tensor | complex) -> Self:
@@ -961,7 +961,7 @@ class Methods(Stored):
     def nbytes(self) -> builtins.int:
         """How many bytes its elements take."""
     def ndimension(self) -> builtins.int:
-        """The number of dimensions; counterpart of `torch.Tensor.ndimension`."""
+        """The number of dimensions."""
     def ne(self, other: Tensor | complex) -> Tensor:
         """Whether the elements differ."""
     def ne_(self, other: Tensor | complex) -> Self:
@@ -975,7 +975,7 @@ class Methods(Stored):
     def negative_(self) -> Self:
         """In place: `-input`."""
     def nelement(self) -> builtins.int:
-        """The number of elements; counterpart of `torch.Tensor.nelement`."""
+        """The number of elements."""
     def new(self, *arguments: Any, **named: Any) -> Tensor:
         """As the constructor of this tensor's type, `torch.FloatTensor(...)`. Counterpart of `torch.Tensor.new`."""
     @overload
@@ -1107,13 +1107,13 @@ class Methods(Stored):
     @overload
     def resize_(self, *size: builtins.int, memory_format: memory_format | None = None) -> Self: ...
     def resize_as(self, tensor: Tensor) -> Tensor:
-        """As `view_as`, with a warning that it is deprecated. Counterpart of `torch.Tensor.resize_as`."""
+        """As `view_as`, with a warning that it is deprecated."""
     def resize_as_(self, the_template: Tensor, *, memory_format: memory_format | None = None) -> Self:
         """In place: the shape of another tensor, as `resize_`. Counterpart of `torch.Tensor.resize_as_`."""
     def resolve_conj(self) -> Tensor:
-        """The tensor, or a copy of one that is a conjugated view. Counterpart of `torch.resolve_conj`."""
+        """The tensor, or a copy of one that is a conjugated view."""
     def resolve_neg(self) -> Tensor:
-        """The tensor, or a copy of one that is a negated view. Counterpart of `torch.resolve_neg`."""
+        """The tensor, or a copy of one that is a negated view."""
     def roll(self, shifts: builtins.int | Sequence[builtins.int], dims: builtins.int | Sequence[builtins.int] | None = ()) -> Tensor:
         """The elements moved by `shifts` along `dims`, from the end round to the front; without `dims`, of the flattened tensor."""
     def rot90(self, k: builtins.int = 1, dims: builtins.int | Sequence[builtins.int] = (0, 1)) -> Tensor:
@@ -1191,11 +1191,11 @@ class Methods(Stored):
     def softmax(self, dim: builtins.int, dtype: dtype | None = None) -> Tensor:
         """`exp(input)`, scaled to a sum of 1 over `dim`."""
     def solve(self, **named: Any) -> Tensor:
-        """RuntimeError: torch has taken it away. Counterpart of `torch.solve`."""
+        """RuntimeError: torch has taken it away."""
     def sort(self, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool | None = False) -> return_types.sort:
         """The elements along `dim` in order, and where they were; equal ones keep their order."""
     def sparse_dim(self) -> builtins.int:
-        """0. Counterpart of `torch.Tensor.sparse_dim`."""
+        """None of its dimensions is."""
     def split(self, split_size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
         """Pieces of `split_size` indices, or of the sizes listed, along `dim`: views. As `torch.Tensor.split`."""
     def split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
@@ -1269,7 +1269,7 @@ class Methods(Stored):
     def swapdims_(self, dim0: builtins.int, dim1: builtins.int) -> Self:
         """In place: two dimensions exchanged. Counterpart of `torch.Tensor.transpose_`."""
     def symeig(self, **named: Any) -> Tensor:
-        """RuntimeError: torch has taken it away. Counterpart of `torch.symeig`."""
+        """RuntimeError: torch has taken it away."""
     def t(self) -> Tensor:
         """The transpose of a matrix; a vector unchanged."""
     def t_(self) -> Tensor:
@@ -1335,7 +1335,7 @@ class Methods(Stored):
     def type(self, dtype: Any = None, non_blocking: builtins.bool = False) -> Any:
         """The name of its old tensor type, or the tensor in another dtype; counterpart of `torch.Tensor.type`."""
     def type_as(self, other: Tensor) -> Tensor:
-        """The tensor in the dtype and on the device of another; counterpart of `torch.Tensor.type_as`."""
+        """The tensor in the dtype and on the device of another."""
     def unbind(self, dim: builtins.int = 0) -> tuple[Tensor, ...]:
         """Every index of dimension `dim`, as views. Counterpart of `torch.unbind`."""
     def unflatten(self, dim: builtins.int, sizes: Sequence[builtins.int]) -> Tensor:

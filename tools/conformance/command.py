@@ -48,8 +48,8 @@ PyTorch's own test files, run with jaxvjp in torch's place by `python -m tools.c
 is a copy of PyTorch's `test`; `--write docs/conformance.md` writes this page. A test may take 20 seconds.
 
 **Read the share with what it leaves out**: of {total} tests {passed} pass ({of_all:.0%}); {difference} fail by a
-difference that is meant, and {left_out} are not applicable here. Both lists stand below, with a reason for each. The share in the
-last column is of the others."""
+difference that is meant, and {left_out} are not applicable here. Both lists stand below, with a reason for each. The
+share in the last column is of the others."""
 Store = dict[str, dict[str, Outcome]]
 
 

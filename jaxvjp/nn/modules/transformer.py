@@ -8,7 +8,6 @@ from typing import Any
 
 from jaxvjp.amp.autocast_mode import is_autocast_enabled
 from jaxvjp.autograd.modes import is_grad_enabled
-from jaxvjp.backends import mha
 from jaxvjp.library.creation import empty, full
 from jaxvjp.nn import functional as F
 from jaxvjp.nn import init
@@ -23,6 +22,7 @@ from jaxvjp.nn.parameter import Parameter
 from jaxvjp.tensor.overriding import has_torch_function
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import bool_, int64
+from jaxvjp.types.settings import settings
 from jaxvjp.types.user_code import warn_user
 
 UNDERNEATH = "functions of `nn.functional`"
@@ -43,7 +43,7 @@ def for_inference(*tensors: Tensor) -> bool:
     """Whether torch may take a kernel for inference: nothing is recorded for `backward`, and there is no autocast."""
     if is_grad_enabled() and any(each.requires_grad for each in tensors):
         return False
-    return mha.get_fastpath_enabled() and not is_autocast_enabled() and not has_torch_function(tensors)
+    return settings.fastpath and not is_autocast_enabled() and not has_torch_function(tensors)
 
 
 class MultiheadAttention(Module):

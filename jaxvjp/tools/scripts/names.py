@@ -14,6 +14,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from jaxvjp.namespaces.rows import SPACES
+
 TABLE = "`python -m jaxvjp run --check` prints the table of what is covered; docs/operators.md has the operators"
 ROOT = Path(__file__).parent.parent.parent
 TENSOR = "torch.Tensor"
@@ -69,7 +71,7 @@ def counterpart_name(module: str) -> str | None:
         return None
     ours = ELSEWHERE.get(module, "jaxvjp" + module.removeprefix("torch"))
     path = ROOT.joinpath(*ours.split(".")[1:])
-    if path.with_suffix(".py").is_file() or (path / "__init__.py").is_file():
+    if ours.removeprefix("jaxvjp.") in SPACES or path.with_suffix(".py").is_file() or (path / "__init__.py").is_file():
         return ours
     package = module.rpartition(".")[0]
     return counterpart_name(package) if package in FLAT else None

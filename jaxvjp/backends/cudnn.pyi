@@ -1,0 +1,23 @@
+# Written by `python -m tools.stubs`.
+# mypy: disable-error-code="overload-overlap, overload-cannot-match, override, misc"
+
+from typing import Any, Literal, NamedTuple, Self, overload
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from jaxvjp.tensor.tensor import Tensor
+
+allow_tf32: bool
+benchmark: bool
+benchmark_limit: int | None
+deterministic: bool
+enabled: bool
+def is_acceptable(tensor: Any) -> bool:
+    """False, as where torch has no cuDNN."""
+def is_available() -> bool:
+    """False: XLA calls cuDNN where it chooses to."""
+def version() -> int | None:
+    """None, as where torch has no cuDNN."""
+def flags(enabled: bool = False, benchmark: bool = False, benchmark_limit: int | None = 10, deterministic: bool = False, allow_tf32: bool = True) -> AbstractContextManager[None]:
+    """`set_flags` for a block."""
+def set_flags(_enabled: bool | None = None, _benchmark: bool | None = None, _benchmark_limit: int | None = None, _deterministic: bool | None = None, _allow_tf32: bool | None = None) -> tuple[Any, ...]:
+    """Sets those that are given and returns what they all were."""

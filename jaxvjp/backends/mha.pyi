@@ -1,0 +1,12 @@
+# Written by `python -m tools.stubs`.
+# mypy: disable-error-code="overload-overlap, overload-cannot-match, override, misc"
+
+from typing import Any, Literal, NamedTuple, Self, overload
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from jaxvjp.tensor.tensor import Tensor
+
+def get_fastpath_enabled() -> bool:
+    """Whether layers take that way."""
+def set_fastpath_enabled(value: bool) -> None:
+    """Says whether layers take it."""

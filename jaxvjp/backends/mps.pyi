@@ -1,0 +1,12 @@
+# Written by `python -m tools.stubs`.
+# mypy: disable-error-code="overload-overlap, overload-cannot-match, override, misc"
+
+from typing import Any, Literal, NamedTuple, Self, overload
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from jaxvjp.tensor.tensor import Tensor
+
+def is_available() -> bool:
+    """False: JAX has no device of this type."""
+def is_built() -> bool:
+    """False, as `is_available`."""
