@@ -166,6 +166,7 @@ def test_a_child_may_compile_though_its_parent_was_at_it():
         tiers.worker.thread.join()
 
 
+@pytest.mark.accelerated("short pieces", "remembered walks", "plans")
 @pytest.mark.parametrize(("now", "stays"), [("always", False), ("never", False), ("when it pays", True)])
 def test_a_long_graph_stays_in_short_pieces_while_that_pays(when, monkeypatch, now, stays):
     """In pieces that graphs of other lengths have as well, and without being walked again."""

@@ -23,6 +23,7 @@ from jaxvjp.core.run.kept_choices import file_of, read, write
 from jaxvjp.core.run.program import Program
 from jaxvjp.core.run.tiers import Compiled, Compiling
 from jaxvjp.ops.identity import tuple_item
+from jaxvjp.types.accelerators import is_on
 from jaxvjp.types.environment import from_environment, one_of
 
 Compiler = Callable[..., Compiled]
@@ -52,7 +53,7 @@ PASSES = "xla_disable_hlo_passes"
 class Choosing:
     """Whether hot programs are timed in several ways. True, unless `JAXVJP_CHOOSE=0` is in the environment."""
 
-    enabled = from_environment("JAXVJP_CHOOSE", "1", one_of("0", "1")) == "1"
+    enabled = from_environment("JAXVJP_CHOOSE", "1", one_of("0", "1")) == "1" and is_on("choosing")
 
 
 def set_choosing(enabled: bool) -> None:

@@ -24,9 +24,10 @@ from jaxvjp.core.run.program import Frozen
 from jaxvjp.core.run.survey import Survey, survey
 from jaxvjp.core.run.tiers import Compiling, Waiting
 from jaxvjp.core.run.values import operand_of
+from jaxvjp.types.accelerators import is_on
 from jaxvjp.types.devices import Elsewhere, program_place
 
-plans: Memory[Plan] = Memory()
+plans: Memory[Plan] = Memory(is_on("plans"))
 """Plans by the keys of surveys of what had no value: the key of the values, in docs/architecture.md."""
 
 

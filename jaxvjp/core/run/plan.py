@@ -20,12 +20,13 @@ from jaxvjp.core.run.pieces import in_pieces, in_same_pieces, read_across
 from jaxvjp.core.run.program import Frozen, freeze, weight_of
 from jaxvjp.core.run.survey import Survey
 from jaxvjp.core.run.tiers import Compiling
+from jaxvjp.types.accelerators import is_on
 
 LONG = 24
 """A graph of more operations than this is not compiled as a whole when it comes for the first time."""
 SHORT_RUNS = 1e-3
 """The seconds for each of its operations that a long graph runs in short pieces before it is run as a whole."""
-long_graphs: Memory[bool] = Memory()
+long_graphs: Memory[bool] = Memory(is_on("short pieces"))
 """The structures of long graphs that came before."""
 
 
@@ -35,7 +36,9 @@ def choose_short_pieces(found: Survey) -> bool:
     It then runs in short pieces, which graphs of other structures have as well, such as a recurrence over a sequence of
     another length.
     """
-    if long_graphs.get(found.key) or all(total <= LONG for total in accumulate(map(weight_of, found.operations))):
+    if not long_graphs.remembers or long_graphs.get(found.key):
+        return False
+    if all(total <= LONG for total in accumulate(map(weight_of, found.operations))):
         return False
     long_graphs.learn(found.key, True)
     return True

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import jax
 
 from jaxvjp.core.run.interpreter import PRIMITIVE, Interpreter
+from jaxvjp.types.accelerators import is_on
 from jaxvjp.types.environment import from_environment
 from jaxvjp.types.forks import Fork, check
 
@@ -27,7 +28,7 @@ When = str | int
 class Compiling:
     """When programs are compiled: see `set_compiling`. `JAXVJP_XLA` in the environment says it for a process."""
 
-    when: When = "when it pays"
+    when: When = "when it pays" if is_on("numpy first") else "always"
     thread = True
 
     @classmethod
