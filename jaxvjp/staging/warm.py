@@ -222,7 +222,6 @@ class _Writer:
         for dispatch in dispatches:
             values = [now[each] for each in dispatch.arrays]
             constants = [np.array([self.variant.table[each] for each in of], own) for own, of in dispatch.packs]
-            constants += [] if dispatch.loop_counts is None else [dispatch.loop_counts]
             run: Any = dispatch.executable.with_constants(values, constants)
             # Bound methods: looking one up at each call takes a tenth of a microsecond.
             runs.append(run.__call__)

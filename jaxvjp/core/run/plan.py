@@ -53,7 +53,6 @@ class Dispatch:
         packs: for each pack of Python numbers, its dtype and the places of the numbers.
         gives: the places of its results.
         last_reads: the places of values that are dropped after the call, as no later one reads them.
-        loop_counts: usually None; of a compiled loop its last operand (`compiled_loop.Loop`).
     """
 
     def __init__(
@@ -63,14 +62,12 @@ class Dispatch:
         packs: tuple[tuple[Any, tuple[int, ...]], ...],
         gives: tuple[int, ...],
         last_reads: tuple[int, ...],
-        loop_counts: Any = None,
     ) -> None:
         self.executable = executable
         self.arrays = arrays
         self.packs = packs
         self.gives = gives
         self.last_reads = last_reads
-        self.loop_counts = loop_counts
 
     def renumbered(self, to: Callable[[int], int]) -> Dispatch:
         """The same with other places: `to(place)` instead of each place."""
@@ -80,7 +77,7 @@ class Dispatch:
 
         packs = tuple([(dtype, all_of(places)) for dtype, places in self.packs])
         arrays, gives, last_reads = all_of(self.arrays), all_of(self.gives), all_of(self.last_reads)
-        return Dispatch(self.executable, arrays, packs, gives, last_reads, self.loop_counts)
+        return Dispatch(self.executable, arrays, packs, gives, last_reads)
 
 
 class Plan:
@@ -113,8 +110,6 @@ class Plan:
             operands = [values[each] for each in dispatch.arrays]
             for number, (dtype, places) in enumerate(dispatch.packs):
                 operands.append(executable.packed(number, [values[each] for each in places], dtype))
-            if dispatch.loop_counts is not None:  # rare: a compiled loop
-                operands.append(dispatch.loop_counts)
             counters.dispatches += 1
             call = (deferring and executable.deferring) or executable.call
             with jax.enable_x64(True):  # torch's integers have 64 bits
@@ -158,7 +153,7 @@ def with_last_reads(dispatches: Sequence[Dispatch], outputs: Iterable[int]) -> t
     for each in reversed(dispatches):
         last = dying.intersection(each.arrays)
         dying -= last
-        result.append(Dispatch(each.executable, each.arrays, each.packs, each.gives, tuple(last), each.loop_counts))
+        result.append(Dispatch(each.executable, each.arrays, each.packs, each.gives, tuple(last)))
     return tuple(reversed(result))
 
 

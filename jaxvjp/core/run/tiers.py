@@ -100,9 +100,6 @@ class Runs(Protocol):
     def interpreter(self, operands: Sequence[Any]) -> Interpreter:
         """What NumPy runs."""
 
-    def rounds(self, operands: Sequence[Any]) -> float:
-        """How often NumPy runs it in a call, in terms of what `Interpreter.seconds` expects."""
-
 
 class Waiting:
     """Stands in for a program's compiled function until it is compiled.
@@ -161,7 +158,7 @@ class Waiting:
 
     def is_large(self, interpreter: Interpreter, operands: Sequence[Any]) -> bool:
         """Whether a single run in NumPy would take as long as the compile."""
-        run = max(interpreter.seconds * self.of.rounds(operands), interpreter.left_to_jax * PRIMITIVE)
+        run = max(interpreter.seconds, interpreter.left_to_jax * PRIMITIVE)
         return run >= expected.seconds(interpreter.equations)
 
     def over(self, operands: tuple[Any, ...]) -> Sequence[Any]:
