@@ -3,10 +3,10 @@
     python tools/gains.py                             # all of them
     python tools/gains.py "warm path" plans --rounds 9
 
-Each workload runs as a process with the accelerator and as one without it, in turns. The table has how many times the
-time without it is that with it: of the whole process after the import, and of a warm step. 1.00 is no gain; what gains
-less than 1.10 on all of them has not earned its lines. Times are those of the processor, of all threads: other programs
-on the machine change them less than those of the clock. The fastest of all rounds counts.
+Each workload runs as a process with all of them and as one without each, in turns. The table has how many times the
+time with all the time without one is: of the whole process after its import, then of a warm step. 1.00 is no gain; what
+gains less than a tenth everywhere has not earned its lines. The times are the processor's, of all threads, as other
+programs on the machine change them less than those of the clock; the shortest of all rounds counts.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 from jaxvjp.types.accelerators import ACCELERATORS  # noqa: E402 - of this checkout
 
-NEEDED = {"kept choices": "choosing"}
-"""What is nothing without another one."""
+CACHED = frozenset(["kept choices"])
+"""What is measured with a folder in which JAX keeps compiled programs."""
 
 PREPARED = """
 import time
@@ -104,26 +104,26 @@ def step():
 def measured(workload: str, without: str, cache: str) -> tuple[float, float]:
     """The seconds of a whole process after its import, and those of a warm step."""
     source, steps = WORKLOADS[workload]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "JAXVJP_WITHOUT": without, "JAX_COMPILATION_CACHE_DIR": cache}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "JAXVJP_WITHOUT": without}
+    environment |= {"JAX_COMPILATION_CACHE_DIR": cache} if cache else {}
     program = PREPARED + source + MEASURED.replace("STEPS", str(steps))
     run = subprocess.run([sys.executable, "-c", program], env=environment, check=True, capture_output=True, text=True)
     whole, warm = json.loads(run.stdout.splitlines()[-1])
     return whole, warm
 
 
-def gain(accelerator: str, workload: str, rounds: int) -> tuple[float, float]:
-    """How many times the time without it is that with it: of the process and of a warm step."""
+def gains(workload: str, accelerators: Sequence[str], rounds: int) -> list[tuple[float, float]]:
+    """For each accelerator how many times the time without it is that with it: of the process and of a warm step."""
     with tempfile.TemporaryDirectory() as folder:
-        cache = folder if accelerator in NEEDED else ""
-        ways = ("", accelerator)
-        for _ in range(3 if cache else 0):  # a choice is taken after three processes have chosen
-            measured(workload, "", cache)
-        runs: dict[str, list[tuple[float, float]]] = {each: [] for each in ways}
+        pairs = {each: (("", cache), (each, cache)) for each in accelerators for cache in [folder * (each in CACHED)]}
+        for _ in range(3 if CACHED.intersection(accelerators) else 0):  # then a choice is taken
+            measured(workload, "", folder)
+        runs: dict[tuple[str, str], list[tuple[float, float]]] = {each: [] for pair in pairs.values() for each in pair}
         for number in range(rounds):
-            for each in ways if number % 2 else reversed(ways):
-                runs[each].append(measured(workload, each, cache))
-    (whole, warm), (whole_without, warm_without) = [map(min, zip(*runs[each], strict=True)) for each in ways]
-    return whole_without / whole, warm_without / warm
+            for each in [*runs][:: 1 if number % 2 else -1]:
+                runs[each].append(measured(workload, *each))
+    fastest = {each: [min(times) for times in zip(*taken, strict=True)] for each, taken in runs.items()}
+    return [(fastest[off][0] / fastest[on][0], fastest[off][1] / fastest[on][1]) for on, off in pairs.values()]
 
 
 def main(given: Sequence[str] | None = None) -> None:
@@ -135,13 +135,11 @@ def main(given: Sequence[str] | None = None) -> None:
     unknown = {*chosen.accelerators} - {*ACCELERATORS}
     if unknown:
         parser.error(f"no accelerator is called {', '.join(sorted(unknown))}")
-    workloads = [each for each in WORKLOADS if chosen.workload in each]
-    print(f"| without | {' | '.join(workloads)} |\n|---|{'---|' * len(workloads)}")
-    for each in chosen.accelerators or ACCELERATORS:
-        print(f"| {each} |", end="", flush=True)
-        for workload in workloads:
-            print(" {:.2f}, warm {:.2f} |".format(*gain(each, workload, chosen.rounds)), end="", flush=True)
-        print()
+    accelerators = chosen.accelerators or [*ACCELERATORS]
+    print(f"| without | {' | '.join(accelerators)} |\n|---|{'---|' * len(accelerators)}", flush=True)
+    for workload in [each for each in WORKLOADS if chosen.workload in each]:
+        told = [f"{whole:.2f}, {warm:.2f}" for whole, warm in gains(workload, accelerators, chosen.rounds)]
+        print(f"| {workload} | {' | '.join(told)} |", flush=True)
 
 
 if __name__ == "__main__":
