@@ -66,6 +66,7 @@ def test_a_long_step_without_a_loop_is_one_program(counted):
     assert counted() == (0, 1)
 
 
+@pytest.mark.accelerated("warm path")
 def test_numbers_that_come_again_have_their_warm_paths(monkeypatch):
     x = jaxvjp.tensor([0.5, 1.0], requires_grad=True)
 
