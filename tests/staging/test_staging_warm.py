@@ -29,6 +29,7 @@ def test_threads_may_share_a_step():
     assert results == {number: [[2.0 * number] * 3] * 40 for number in range(4)}
 
 
+@pytest.mark.accelerated("warm path")
 def test_later_calls_record_nothing_and_compile_nothing():
     x, y, w = network(jaxvjp)
 
