@@ -112,8 +112,8 @@ ROOMS = {
 
 LATER = {name: home for home, names in ROOMS.items() for name in names.split()}
 INNER = """
-    Any ModuleType annotations bindings complete_all core default_generator dtypes gc import_module jax library namespaces
-    ops pure staging types
+    Any ModuleType annotations bindings complete_all core default_generator dtypes gc import_module jax library
+    namespaces ops pure staging types
 """
 """Names in this module that are not public; nor are those in capitals."""
 __all__ = [each for each in (*globals(), *LATER) if each[0] != "_" and not each.isupper() and each not in INNER.split()]

@@ -21,6 +21,7 @@ from recording import COMMAND, VERSION, session
 import jaxvjp
 from jaxvjp.core.run.compilation import counters
 from jaxvjp.core.run.tiers import Compiling
+from jaxvjp.types.accelerators import ACCELERATORS, WITHOUT
 from jaxvjp.types.devices import Elsewhere
 
 # A quarter of the suite's time is XLA's costlier optimisations of what runs but once; so in processes that tests start.
@@ -73,7 +74,10 @@ def _compiled(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.fixture
 def counted() -> Callable[[], tuple[int, int]]:
-    """How many compiles and dispatches a block took: call it again for those since the last call."""
+    """How many compiles and dispatches a block took: call it again for those since the last call. A test that counts is
+    skipped where an accelerator is off."""
+    if WITHOUT:
+        pytest.skip("counts compiles or dispatches, which are more without what is only fast")
     seen = [counters.compiles, counters.dispatches]
 
     def since() -> tuple[int, int]:
@@ -109,7 +113,11 @@ def pytest_configure(config: pytest.Config) -> None:
         )
 
 
-def pytest_report_header() -> str:
+def pytest_report_header() -> list[str]:
+    return [torch_header(), *([f"without: {', '.join(sorted(WITHOUT))}"] if WITHOUT else [])]
+
+
+def torch_header() -> str:
     if live is None:
         return f"torch: not installed; what torch {VERSION} gave is recorded"
     compared = "compared" if live.__version__.partition("+")[0] == VERSION else "NOT compared"
@@ -120,6 +128,9 @@ def pytest_report_header() -> str:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     session.collected = {each.nodeid for each in items}
     for each in items:
+        mark = each.get_closest_marker("accelerated")
+        if mark and not WITHOUT.isdisjoint(mark.args or ACCELERATORS):
+            each.add_marker(pytest.mark.skip("tests how something is made fast that is off"))
         if each.path.stem in ONCE and not each.get_closest_marker("skipif"):
             each.add_marker("once")
 

@@ -11,7 +11,6 @@ from jaxvjp.core.record.lifetime import drop_inputs_if_done
 from jaxvjp.core.record.modes import tracking
 from jaxvjp.core.record.record import record
 from jaxvjp.core.run.evaluation import evaluate
-from jaxvjp.core.run.loop_search import roll_loops
 from jaxvjp.core.run.pieces import STAGED_PIECE
 from jaxvjp.core.run.plan import Plan, plan_of
 from jaxvjp.core.run.survey import Survey, survey
@@ -422,10 +421,9 @@ class Builder:
 def _plan_of(recorded: Survey) -> Plan:
     """The plan of a step, in larger pieces if no program in it is called twice: where one is, there is a loop, whose
     pieces also serve a loop of another length."""
-    plan = roll_loops(plan_of(recorded))
+    plan = plan_of(recorded)
     programs = [each.executable for each in plan.dispatches]
-    loops = any(each.loop_counts is not None for each in plan.dispatches) or len(set(programs)) < len(programs)
-    return plan if loops or len(programs) < 2 else plan_of(recorded, most=STAGED_PIECE)
+    return plan if len(set(programs)) < len(programs) or len(programs) < 2 else plan_of(recorded, most=STAGED_PIECE)
 
 
 def _same(after: Node, before: Node) -> bool:

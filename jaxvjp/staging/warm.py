@@ -36,12 +36,14 @@ from jaxvjp.staging.variant import Variant
 from jaxvjp.tensor.storage import holding_value
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.tensor.trees import flattened
+from jaxvjp.types.accelerators import is_on
 from jaxvjp.types.dtypes import get_default_dtype
 
 DONATED = {"cpu": 1 << 26}
 """Arrays of this many bytes or more are donated, by backend; 256 KiB on accelerators, where memory is scarce. On a CPU
 donation costs time where arrays are small: without it a step that wrote two arrays took 0.8 of the time if they had 1
 to 32 MiB, and 1.2 if they had 128."""
+WRITTEN = is_on("warm path")
 MOST_DISPATCHES = 8
 """A step of more than this many dispatches gets no warm path: each dispatch is compiled anew, its numbers as
 constants."""
@@ -88,7 +90,8 @@ def write_warm_path(
     """
     dispatches = variant.plan.dispatches
     if (
-        variant.calls < HOT
+        not WRITTEN
+        or variant.calls < HOT
         or not 1 <= len(dispatches) <= MOST_DISPATCHES
         or variant.replaced
         or variant.required
@@ -219,7 +222,6 @@ class _Writer:
         for dispatch in dispatches:
             values = [now[each] for each in dispatch.arrays]
             constants = [np.array([self.variant.table[each] for each in of], own) for own, of in dispatch.packs]
-            constants += [] if dispatch.loop_counts is None else [dispatch.loop_counts]
             run: Any = dispatch.executable.with_constants(values, constants)
             # Bound methods: looking one up at each call takes a tenth of a microsecond.
             runs.append(run.__call__)

@@ -25,6 +25,7 @@ from jaxvjp.tensor.autocasting import Autocasting, autocasted
 from jaxvjp.tensor.storage import OVERLAP
 from jaxvjp.tensor.tensor import NUMBERS, Tensor, view, wrap
 from jaxvjp.tensor.view_steps import WRITING_SHARED, Step
+from jaxvjp.types.accelerators import is_on
 from jaxvjp.types.devices import META, Elsewhere, of
 from jaxvjp.types.dtypes import BOOL, FLOATING, REMEMBERED, bool_, dtype, python_number
 
@@ -161,6 +162,7 @@ remembered: dict[tuple[Any, ...], tuple[Op, tuple[Any, ...], Signature, tuple[in
 """What calls of ops on tensors alone recorded, by the op, static arguments and avals: the op and static arguments of
 the node, its signature, and which operand each input is. A call like one before takes a fifth of the time."""
 MOST_REMEMBERED = 4096
+REMEMBERS = is_on("remembered calls")
 REMEMBERED.append(remembered)
 
 
@@ -200,7 +202,7 @@ def remember(key: tuple[Any, ...], node: Node, read: list[Any]) -> None:
     """Remembers that the call recorded `node`, if that has the nodes `read` as its inputs, as they are."""
     assert node.operation is not None
     places = [read.index(each) for each in node.inputs if each in read]
-    if len({*places}) == len(read) == len(node.inputs) and not node.special:
+    if REMEMBERS and len({*places}) == len(read) == len(node.inputs) and not node.special:
         if len(remembered) >= MOST_REMEMBERED:
             remembered.clear()
         remembered[key] = node.operation, node.static, Signature(node.operation, node.aval), tuple(places)

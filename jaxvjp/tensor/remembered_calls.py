@@ -26,10 +26,12 @@ from jaxvjp.tensor.storage import Stored, holding, shown, view_by
 from jaxvjp.tensor.tensor import ORDINARY, Tensor
 from jaxvjp.tensor.view_steps import Step
 from jaxvjp.types import dtypes
+from jaxvjp.types.accelerators import is_on
 from jaxvjp.types.dtypes import FLOATING, dtype, int64
 from jaxvjp.types.size import Size
 
 Front = Callable[..., Any]
+ON = is_on("remembered calls")
 REMEMBERED = 512
 """A front remembers at most this many kinds of calls, and calls of a kind; then it forgets all."""
 VALUES = frozenset([int, float, bool, str, type(None), dtype])
@@ -174,6 +176,8 @@ class Calls:
 
 def remembering(slow: Front, by_value: bool) -> Front:
     """The front `slow`, made to remember its calls. `by_value`: see `Calls`."""
+    if not ON:
+        return slow
     calls = Calls(by_value)
     alone: dict[Aval, Call] = {}  # of calls with one tensor and nothing else, such as `x.sum()`, by its aval
     dtypes.REMEMBERED.append(alone)
@@ -230,7 +234,7 @@ def remembering_in_place(slow: Callable[..., tuple[Op, Node | None, Tensor]], by
             check_writable(call.row, target, operands)
             return written(call.row, target, operands, call.node(inputs, user_line()))
         row, node, target = slow(*arguments, **named)
-        learned = calls.learn(found, node) if found is not None and arguments else None
+        learned = calls.learn(found, node) if ON and found is not None and arguments else None
         if learned is not None:
             learned.row = row
         return target
@@ -284,6 +288,8 @@ def call_of(read: Sequence[Any], node: Node | None) -> Call:
 
 def remembering_operator(slow: Front, by_value: bool) -> Front:
     """As `remembering`, for a binary operator: twice as fast."""
+    if not ON:
+        return slow
     calls: dict[tuple[Any, ...], Call] = {}
     dtypes.REMEMBERED.append(calls)
 

@@ -49,6 +49,7 @@ def forced(monkeypatch, way):
 
 
 @pytest.mark.parametrize("way", [choosing.apart, choosing.unfused])
+@pytest.mark.accelerated("remembered walks")
 def test_every_way_gives_the_same(choosy, monkeypatch, way):
     forced(monkeypatch, way)
     x = leaf(*np.linspace(-1, 1, 7 if way is choosing.apart else 9))
@@ -74,6 +75,7 @@ def grads_of(x, steps=14):
     return grads
 
 
+@pytest.mark.accelerated("remembered walks")
 def test_settings_that_help_are_kept_on_top_of_each_other_and_one_unknown_to_xla_is_passed_over(choosy, monkeypatch):
     monkeypatch.setitem(choosing.WAYS, "cpu", (choosing.apart,))
     wide, alone = choosing.SETTINGS["cpu"]
@@ -105,6 +107,7 @@ def test_settings_that_help_are_kept_on_top_of_each_other_and_one_unknown_to_xla
 
 
 @pytest.mark.parametrize(("gain", "told", "uses"), [(1e9, "together, fake", 2), (0.0, "together", 1)])
+@pytest.mark.accelerated("remembered walks")
 def test_a_setting_is_taken_if_it_gains_by_what_is_staged_too(choosy, monkeypatch, gain, told, uses):
     compiled = []
 
@@ -172,6 +175,7 @@ def test_a_program_that_reads_only_numbers_is_chosen_for_too(choosy):
         assert node.value.tolist() == [number] * 5
 
 
+@pytest.mark.accelerated("remembered walks")
 def test_choosing_can_be_switched_off(choosy):
     jaxvjp.set_choosing(False)
     x = leaf(0.25, 0.5, 0.75, 1.0)
@@ -293,6 +297,7 @@ def test_a_recompile_is_explained(change, told, capsys, monkeypatch):
     assert error.count("\n") == 1
 
 
+@pytest.mark.accelerated("remembered walks")
 def test_a_choice_is_kept_for_the_next_process(choosy, monkeypatch, tmp_path):
     file = tmp_path / "program.choice"
     monkeypatch.setattr(choosing, "file_of", lambda compiled, operands: file)

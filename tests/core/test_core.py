@@ -13,7 +13,8 @@ import pytest
 from oracle import live_nodes
 
 import jaxvjp
-from jaxvjp.core.derive import pullback, transforms
+from jaxvjp.core.derive import pullback
+from jaxvjp.core.derive.dependences import reads_of_program
 from jaxvjp.core.record.graph import Node, reachable
 from jaxvjp.core.record.record import signature_of
 from jaxvjp.core.run import compilation, pieces, program
@@ -284,7 +285,7 @@ def test_every_cache_has_a_bound():
         program.intern,
         compilation.executable,
         pullback.dependences,
-        transforms._sources,
+        reads_of_program,
     ):
         assert cache.cache_parameters()["maxsize"]
 

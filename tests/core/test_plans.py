@@ -171,6 +171,7 @@ def transforms_that_are_remembered(torch):
     return [each.detach() for each in (*seen, through, gradient, aux, output, *pullback(x), *pullback(2 * x))]
 
 
+@pytest.mark.accelerated("remembered graphs")
 def test_a_created_graph_is_walked_once(monkeypatch):
     x = leaf(1.0, 2.0)
 
@@ -200,6 +201,7 @@ def test_a_created_graph_is_walked_once(monkeypatch):
         step()
 
 
+@pytest.mark.accelerated("remembered walks")
 @pytest.mark.parametrize("reads", [False, True])
 def test_a_walk_is_recorded_once(monkeypatch, reads):
     """Also where a value on the way is read, whether or not it is held afterwards."""
@@ -229,6 +231,7 @@ def test_a_walk_is_recorded_once(monkeypatch, reads):
         (w * w * w).sum().backward()
 
 
+@pytest.mark.accelerated("short pieces")
 def test_a_long_graph_runs_in_short_pieces_when_it_comes_first(monkeypatch):
     monkeypatch.setattr(plan, "long_graphs", Memory())
 
@@ -260,6 +263,7 @@ def a_solver(pattern):
     y.sum().backward()
 
 
+@pytest.mark.accelerated("short pieces")
 def test_the_steps_of_a_solver_are_a_few_pieces_each_and_the_same_ones(monkeypatch):
     monkeypatch.setattr(Compiling, "when", "never")
     for pattern in ("aaraaaraaraa", "ararraaaraaraa"):
@@ -271,6 +275,7 @@ def test_the_steps_of_a_solver_are_a_few_pieces_each_and_the_same_ones(monkeypat
     assert jaxvjp.counters.dispatches - before <= 4 * len(pattern)  # of some 15 operations and their gradients
 
 
+@pytest.mark.accelerated("short pieces")
 def test_the_pieces_of_a_graph_with_a_function_of_the_user_are_short_when_it_comes_first(monkeypatch):
     monkeypatch.setattr(Compiling, "when", "never")
     short, take = [], plan.plan_of
@@ -282,6 +287,7 @@ def test_the_pieces_of_a_graph_with_a_function_of_the_user_are_short_when_it_com
     assert short[-1]
 
 
+@pytest.mark.accelerated("short pieces")
 def test_a_backward_pass_cuts_and_freezes_a_graph_once(monkeypatch):
     frozen, take = [], plan.freeze
     monkeypatch.setattr(plan, "freeze", lambda nodes, outputs: frozen.append(nodes) or take(nodes, outputs))
@@ -390,6 +396,7 @@ def calls_under_every_mode(torch):
     return seen
 
 
+@pytest.mark.accelerated("remembered calls")
 def test_a_front_remembers_and_forgets(monkeypatch):
     monkeypatch.setattr(remembered_calls, "REMEMBERED", 4)
     slow = []

@@ -4,14 +4,12 @@ import os
 import re
 import threading
 import time
-from types import SimpleNamespace
 
 import pytest
 
 import jaxvjp
 from jaxvjp.autograd import accumulation
 from jaxvjp.core.run import plan, tiers
-from jaxvjp.core.run.compiled_loop import looped
 from jaxvjp.core.run.tiers import Compiling, Waiting, expected, set_compiling
 from tools.fuzz.comparing import COMPARED
 from tools.fuzz.programs import program_of
@@ -166,6 +164,7 @@ def test_a_child_may_compile_though_its_parent_was_at_it():
         tiers.worker.thread.join()
 
 
+@pytest.mark.accelerated("short pieces", "remembered walks", "plans")
 @pytest.mark.parametrize(("now", "stays"), [("always", False), ("never", False), ("when it pays", True)])
 def test_a_long_graph_stays_in_short_pieces_while_that_pays(when, monkeypatch, now, stays):
     """In pieces that graphs of other lengths have as well, and without being walked again."""
@@ -191,19 +190,3 @@ def test_a_long_graph_stays_in_short_pieces_while_that_pays(when, monkeypatch, n
         assert ([step(each) for each in lengths] == first) is stays
     monkeypatch.setattr(plan, "SHORT_RUNS", 0.0)
     assert [step(each) for each in lengths] == [1] * len(lengths)
-
-
-@pytest.mark.parametrize(("rounds", "compiles"), [(60, 0), (300, 1)])
-def test_a_loop_is_compiled_at_once_if_it_goes_round_often(when, monkeypatch, rounds, compiles):
-    when("when it pays", thread=False)
-    monkeypatch.setattr(plan, "SHORT_RUNS", 0.0)
-    monkeypatch.setattr(tiers, "time", SimpleNamespace(perf_counter=float))  # it goes by estimates alone
-    looped.cache_clear()
-    before = jaxvjp.counters.compiles
-    for _ in range(2):  # in short pieces, then with a loop
-        monkeypatch.setattr(expected, "ratio", 0.003)
-        y = jaxvjp.tensor([0.5, -1.0, 2.0, 3.5, 0.25], requires_grad=True)
-        for _ in range(rounds):
-            y = (y * 1.25).sin() + y.cos() * 0.5
-        y.tolist()
-    assert jaxvjp.counters.compiles - before == compiles

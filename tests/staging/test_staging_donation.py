@@ -24,6 +24,7 @@ def donated_by(call):
     return jaxvjp.counters.donated - before
 
 
+@pytest.mark.accelerated("warm path")
 def test_large_state_that_nobody_else_holds_is_donated():
     w, step = large()
     target = jaxvjp.tensor(1.0)
@@ -59,6 +60,7 @@ def test_what_the_user_holds_is_never_overwritten(hold):
     assert not np.array_equal(before.ravel()[:3], w.tolist()[:3])
 
 
+@pytest.mark.accelerated("warm path")
 def test_what_is_only_read_is_not_donated():
     w, x = jaxvjp.zeros(100_000), jaxvjp.ones(100_000)
 
@@ -96,6 +98,7 @@ def test_steps_that_share_state_may_both_overwrite_it():
     assert w.isfinite().all()
 
 
+@pytest.mark.accelerated("warm path")
 def test_nothing_is_donated_while_another_thread_runs():
     _, step = large()
     target = jaxvjp.tensor(1.0)
@@ -110,6 +113,7 @@ def test_nothing_is_donated_while_another_thread_runs():
     assert donated_by(lambda: step(target)) == 1
 
 
+@pytest.mark.accelerated("warm path")
 def test_a_call_that_fails_leaves_everything_as_it_was(monkeypatch):
     w, step = large()
     before, version = w[:3].tolist(), w._version

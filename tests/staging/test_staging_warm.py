@@ -29,6 +29,7 @@ def test_threads_may_share_a_step():
     assert results == {number: [[2.0 * number] * 3] * 40 for number in range(4)}
 
 
+@pytest.mark.accelerated("warm path")
 def test_later_calls_record_nothing_and_compile_nothing():
     x, y, w = network(jaxvjp)
 
@@ -66,6 +67,7 @@ def test_a_long_step_without_a_loop_is_one_program(counted):
     assert counted() == (0, 1)
 
 
+@pytest.mark.accelerated("warm path")
 def test_numbers_that_come_again_have_their_warm_paths(monkeypatch):
     x = jaxvjp.tensor([0.5, 1.0], requires_grad=True)
 

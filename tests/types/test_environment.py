@@ -18,7 +18,7 @@ from jaxvjp.core.run.tiers import Compiling
 from jaxvjp.tools.kept_programs import folder
 print(Compiling.when, Choosing.enabled, History().told, folder() == folder().parent / "jaxvjp")
 """
-NAMES = ("JAXVJP_XLA", "JAXVJP_CHOOSE", "JAXVJP_LOG", "JAXVJP_CACHE")
+NAMES = ("JAXVJP_XLA", "JAXVJP_CHOOSE", "JAXVJP_LOG", "JAXVJP_CACHE", "JAXVJP_WITHOUT")
 
 
 def told(**variables):
@@ -44,6 +44,7 @@ def test_what_is_set_counts():
         ("JAXVJP_XLA", "0", "the number of a call expected, not 0"),
         ("JAXVJP_CHOOSE", "false", "0 or 1 expected"),
         ("JAXVJP_LOG", "everything", "recompiles expected"),
+        ("JAXVJP_WITHOUT", "plans, caches", "all expected, or some of: remembered calls, remembered walks, "),
     ],
 )
 def test_a_wrong_value_is_named(name, value, wanted):

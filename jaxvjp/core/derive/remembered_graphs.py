@@ -20,6 +20,7 @@ from jaxvjp.core.record.observers import observers
 from jaxvjp.core.record.user_lines import user_line
 from jaxvjp.core.record.versions import next_serial
 from jaxvjp.core.run.memory import Memory
+from jaxvjp.types.accelerators import is_on
 
 
 class Recipe:
@@ -65,7 +66,7 @@ class WalkNodes:
         self.walked = walked
 
 
-memory: Memory[WalkNodes] = Memory()
+memory: Memory[WalkNodes] = Memory(is_on("remembered graphs"))
 
 
 def differentiable_gradients(

@@ -23,6 +23,7 @@ from jaxvjp.core.run.memory import Memory
 from jaxvjp.core.run.plan import Plan, ShortPiecesPlan, choose_short_pieces
 from jaxvjp.core.run.survey import Survey, survey
 from jaxvjp.ops.op import Aval
+from jaxvjp.types.accelerators import is_on
 
 
 class WalkPlan:
@@ -72,7 +73,7 @@ class RecalledGradients:
         self.met = met
 
 
-memory: Memory[WalkPlan] = Memory()
+memory: Memory[WalkPlan] = Memory(is_on("remembered walks"))
 """Plans by the keys of surveys of what is walked back: the key of the walk, in docs/architecture.md."""
 
 

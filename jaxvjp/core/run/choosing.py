@@ -23,6 +23,7 @@ from jaxvjp.core.run.kept_choices import file_of, read, write
 from jaxvjp.core.run.program import Program
 from jaxvjp.core.run.tiers import Compiled, Compiling
 from jaxvjp.ops.identity import tuple_item
+from jaxvjp.types.accelerators import is_on
 from jaxvjp.types.environment import from_environment, one_of
 
 Compiler = Callable[..., Compiled]
@@ -52,7 +53,7 @@ PASSES = "xla_disable_hlo_passes"
 class Choosing:
     """Whether hot programs are timed in several ways. True, unless `JAXVJP_CHOOSE=0` is in the environment."""
 
-    enabled = from_environment("JAXVJP_CHOOSE", "1", one_of("0", "1")) == "1"
+    enabled = from_environment("JAXVJP_CHOOSE", "1", one_of("0", "1")) == "1" and is_on("choosing")
 
 
 def set_choosing(enabled: bool) -> None:
@@ -217,9 +218,6 @@ class Chooser(Protocol):
     def output_groups(self) -> OutputGroups:
         """The outputs in two groups, for `apart`."""
 
-    def sample(self, operands: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The operands to time the ways on."""
-
     def take(self, compiled: Compiled, choice: Choice) -> None:
         """Notes the way that was chosen, and calls it from now on."""
 
@@ -283,13 +281,12 @@ class Trial:
         compiler = with_settings(cast(Compiler, jax.jit), names)
         known = {"": self.usual}
         if (way, names) != (together, ()):
-            known = _usable("", way(self.of.traced, self.of.output_groups(), compiler), self.of.sample(operands))
+            known = _usable("", way(self.of.traced, self.of.output_groups(), compiler), operands)
         for compiled in known.values():
             self.of.take(compiled, Choice(way.__name__, {}, names))
 
     def choose(self, operands: tuple[Any, ...]) -> None:
         """Times every way on `operands`, then the fastest way with each setting, and takes the fastest of all."""
-        operands = self.of.sample(operands)
         # A program that reads nothing but numbers has only NumPy's arrays as operands.
         array = next((each for each in operands if isinstance(each, jax.Array)), None)
         platform = jax.default_backend() if array is None else next(iter(array.devices())).platform

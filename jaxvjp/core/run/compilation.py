@@ -177,17 +177,9 @@ class Executable:
 
         return Interpreter(len(self.arrays) + len(self.packs), compose)
 
-    def rounds(self, operands: Sequence[Any]) -> float:
-        """NumPy runs it once in a call."""
-        return 1.0
-
     def output_groups(self) -> OutputGroups:
         """The outputs in two groups, for `apart`."""
         return output_groups(self.program)
-
-    def sample(self, operands: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The operands to time the ways on. A subclass may take smaller ones."""
-        return operands
 
     @property
     def is_chosen(self) -> bool:

@@ -17,16 +17,16 @@ import jax
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.lifetime import drop_inputs_if_done
 from jaxvjp.core.record.modes import staging, transforming
-from jaxvjp.core.run.loop_search import roll_loops
 from jaxvjp.core.run.memory import Memory
 from jaxvjp.core.run.plan import Dispatch, Plan, ShortPiecesPlan, choose_short_pieces, plan_of
 from jaxvjp.core.run.program import Frozen
 from jaxvjp.core.run.survey import Survey, survey
 from jaxvjp.core.run.tiers import Compiling, Waiting
 from jaxvjp.core.run.values import operand_of
+from jaxvjp.types.accelerators import is_on
 from jaxvjp.types.devices import Elsewhere, program_place
 
-plans: Memory[Plan] = Memory()
+plans: Memory[Plan] = Memory(is_on("plans"))
 """Plans by the keys of surveys of what had no value: the key of the values, in docs/architecture.md."""
 
 
@@ -82,8 +82,7 @@ def _evaluate(nodes: list[Node], short_pieces: bool | None, frozen: Sequence[Fro
         plan = plan_of(found, short_pieces, frozen)
         remembered = not short_pieces or Compiling.when_it_pays()
         if remembered:
-            # Equal calls in a row become one loop.
-            plan = plans.learn(found.key, plan if short_pieces else roll_loops(plan))
+            plan = plans.learn(found.key, plan)
     values = values_of(found.nodes, plan)
     plan.run(values)
     for place in plan.outputs:

@@ -23,6 +23,9 @@ from typing import Any
 import jax
 from jaxlib import version
 
+from jaxvjp.types.accelerators import is_on
+
+KEPT = is_on("kept choices")
 ENOUGH = 3
 """After so many processes have chosen, the last choice is taken."""
 
@@ -30,7 +33,7 @@ ENOUGH = 3
 def file_of(compiled: Any, operands: Sequence[Any]) -> Path | None:
     """Where the choice for what `jax.jit` returned and such operands is kept; None where JAX keeps nothing."""
     folder = jax.config.jax_compilation_cache_dir  # type: ignore[attr-defined]
-    if not folder or not jax.config.jax_enable_compilation_cache:  # type: ignore[attr-defined]
+    if not (folder and KEPT and jax.config.jax_enable_compilation_cache):  # type: ignore[attr-defined]
         return None
     machine = [jax.__version__, version.__version__, platform.node(), platform.processor(), str(os.cpu_count())]
     told = "\n".join([*machine, compiled.lower(*operands).as_text()])

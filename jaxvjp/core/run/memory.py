@@ -16,9 +16,13 @@ class Memory(Generic[Remembered]):
     """A bounded dict from the key of a `Survey` to what was made for that structure, such as a `Plan`.
 
     What was learned first is forgotten first. docs/architecture.md lists all that is remembered, here and elsewhere.
+
+    Args:
+        remembers: False has it remember nothing (`types.accelerators`).
     """
 
-    def __init__(self, bound: int = MEMORY) -> None:
+    def __init__(self, remembers: bool = True, bound: int = MEMORY) -> None:
+        self.remembers = remembers
         self.bound = bound
         self.size = 0
         self.known: dict[tuple[Any, ...], Remembered] = {}
@@ -27,6 +31,8 @@ class Memory(Generic[Remembered]):
 
     def learn(self, key: tuple[Any, ...], value: Remembered) -> Remembered:
         """Remembers `value` and returns it. If another thread has learned the same key, its value is returned."""
+        if not self.remembers:
+            return value
         with self.changing:
             if key in self.known:
                 return self.known[key]

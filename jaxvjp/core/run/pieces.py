@@ -1,9 +1,8 @@
 """Cuts the nodes of a long graph into pieces, each of which becomes a program of its own.
 
 Pieces are cut at the user's lines only so that equal rounds of a loop become equal programs. In pieces of the usual
-length rounds show by op and line (`_whole_rounds`), in short ones by the line (`_round_starts`). Which of their
-calls then run as one loop is decided in `loop_search`, by what they read. `user_lines.loop_around` finds the loop in
-the user's source, for the texts of errors.
+length rounds show by op and line (`_whole_rounds`), in short ones by the line (`_rounds`). `user_lines.loop_around`
+finds the loop in the user's source, for the texts of errors.
 """
 
 from __future__ import annotations

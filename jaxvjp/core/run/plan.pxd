@@ -1,6 +1,6 @@
 # What C knows of plans.
 cdef class Dispatch:
-    cdef public object executable, loop_counts
+    cdef public object executable
     cdef public tuple arrays, packs, gives, last_reads
 
 cdef class Plan:

@@ -20,12 +20,13 @@ from jaxvjp.core.run.pieces import in_pieces, in_same_pieces, read_across
 from jaxvjp.core.run.program import Frozen, freeze, weight_of
 from jaxvjp.core.run.survey import Survey
 from jaxvjp.core.run.tiers import Compiling
+from jaxvjp.types.accelerators import is_on
 
 LONG = 24
 """A graph of more operations than this is not compiled as a whole when it comes for the first time."""
 SHORT_RUNS = 1e-3
 """The seconds for each of its operations that a long graph runs in short pieces before it is run as a whole."""
-long_graphs: Memory[bool] = Memory()
+long_graphs: Memory[bool] = Memory(is_on("short pieces"))
 """The structures of long graphs that came before."""
 
 
@@ -35,7 +36,9 @@ def choose_short_pieces(found: Survey) -> bool:
     It then runs in short pieces, which graphs of other structures have as well, such as a recurrence over a sequence of
     another length.
     """
-    if long_graphs.get(found.key) or all(total <= LONG for total in accumulate(map(weight_of, found.operations))):
+    if not long_graphs.remembers or long_graphs.get(found.key):
+        return False
+    if all(total <= LONG for total in accumulate(map(weight_of, found.operations))):
         return False
     long_graphs.learn(found.key, True)
     return True
@@ -50,7 +53,6 @@ class Dispatch:
         packs: for each pack of Python numbers, its dtype and the places of the numbers.
         gives: the places of its results.
         last_reads: the places of values that are dropped after the call, as no later one reads them.
-        loop_counts: usually None; of a compiled loop its last operand (`compiled_loop.Loop`).
     """
 
     def __init__(
@@ -60,14 +62,12 @@ class Dispatch:
         packs: tuple[tuple[Any, tuple[int, ...]], ...],
         gives: tuple[int, ...],
         last_reads: tuple[int, ...],
-        loop_counts: Any = None,
     ) -> None:
         self.executable = executable
         self.arrays = arrays
         self.packs = packs
         self.gives = gives
         self.last_reads = last_reads
-        self.loop_counts = loop_counts
 
     def renumbered(self, to: Callable[[int], int]) -> Dispatch:
         """The same with other places: `to(place)` instead of each place."""
@@ -77,7 +77,7 @@ class Dispatch:
 
         packs = tuple([(dtype, all_of(places)) for dtype, places in self.packs])
         arrays, gives, last_reads = all_of(self.arrays), all_of(self.gives), all_of(self.last_reads)
-        return Dispatch(self.executable, arrays, packs, gives, last_reads, self.loop_counts)
+        return Dispatch(self.executable, arrays, packs, gives, last_reads)
 
 
 class Plan:
@@ -110,8 +110,6 @@ class Plan:
             operands = [values[each] for each in dispatch.arrays]
             for number, (dtype, places) in enumerate(dispatch.packs):
                 operands.append(executable.packed(number, [values[each] for each in places], dtype))
-            if dispatch.loop_counts is not None:  # rare: a compiled loop
-                operands.append(dispatch.loop_counts)
             counters.dispatches += 1
             call = (deferring and executable.deferring) or executable.call
             with jax.enable_x64(True):  # torch's integers have 64 bits
@@ -155,7 +153,7 @@ def with_last_reads(dispatches: Sequence[Dispatch], outputs: Iterable[int]) -> t
     for each in reversed(dispatches):
         last = dying.intersection(each.arrays)
         dying -= last
-        result.append(Dispatch(each.executable, each.arrays, each.packs, each.gives, tuple(last), each.loop_counts))
+        result.append(Dispatch(each.executable, each.arrays, each.packs, each.gives, tuple(last)))
     return tuple(reversed(result))
 
 

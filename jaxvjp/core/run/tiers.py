@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import jax
 
 from jaxvjp.core.run.interpreter import PRIMITIVE, Interpreter
+from jaxvjp.types.accelerators import is_on
 from jaxvjp.types.environment import from_environment
 from jaxvjp.types.forks import Fork, check
 
@@ -27,7 +28,7 @@ When = str | int
 class Compiling:
     """When programs are compiled: see `set_compiling`. `JAXVJP_XLA` in the environment says it for a process."""
 
-    when: When = "when it pays"
+    when: When = "when it pays" if is_on("numpy first") else "always"
     thread = True
 
     @classmethod
@@ -99,9 +100,6 @@ class Runs(Protocol):
     def interpreter(self, operands: Sequence[Any]) -> Interpreter:
         """What NumPy runs."""
 
-    def rounds(self, operands: Sequence[Any]) -> float:
-        """How often NumPy runs it in a call, in terms of what `Interpreter.seconds` expects."""
-
 
 class Waiting:
     """Stands in for a program's compiled function until it is compiled.
@@ -160,7 +158,7 @@ class Waiting:
 
     def is_large(self, interpreter: Interpreter, operands: Sequence[Any]) -> bool:
         """Whether a single run in NumPy would take as long as the compile."""
-        run = max(interpreter.seconds * self.of.rounds(operands), interpreter.left_to_jax * PRIMITIVE)
+        run = max(interpreter.seconds, interpreter.left_to_jax * PRIMITIVE)
         return run >= expected.seconds(interpreter.equations)
 
     def over(self, operands: tuple[Any, ...]) -> Sequence[Any]:
