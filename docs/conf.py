@@ -84,6 +84,7 @@ CONTENTS = {
         "docs/architecture",
         "docs/tests",
         "docs/reliability",
+        "docs/reliability_journal",
         "docs/conformance",
         "CHANGELOG",
     ],

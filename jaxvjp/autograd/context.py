@@ -23,7 +23,7 @@ from jaxvjp.types.user_code import warn_user
 
 
 class OutputsByPosition(Protocol):
-    """An object that returns the outputs of a Function's call (`autograd.function.FunctionStep`)."""
+    """An object that returns the outputs of a Function's call (`autograd.function_step.FunctionStep`)."""
 
     name: str
 

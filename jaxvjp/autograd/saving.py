@@ -53,7 +53,7 @@ class saved_tensors_hooks:  # noqa: N801 - torch's name
         grad_mode().saving = _entered.outer.pop()
 
     def __call__(self, node: Node, positions: Sequence[int | None] | None = None) -> _Kept:
-        """Packs what a node saves (`core.modes.GradMode.saving`), or its operands of these positions."""
+        """Packs what a node saves (`core.record.modes.GradMode.saving`), or its operands of these positions."""
         kept = _Kept()
         for position in saved_positions(node) if positions is None else positions:
             kept.keep(self, node, position)

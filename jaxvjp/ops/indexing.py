@@ -1,6 +1,6 @@
 """Gathering: reading an array at positions that tensors give.
 
-Positions are checked before the op is recorded, by the functions in the rows' column `inspects`, so JAX is told
+Positions are checked before the op is recorded, by the functions in the rows' column `check_values`, so JAX is told
 `promise_in_bounds`. Writing at positions is in `scattering`.
 """
 

@@ -117,7 +117,7 @@ class Layout(NamedTuple):
         return self.permuted([dim for dim in range(len(self.shape)) if dim not in dims])
 
     def with_dim(self, dim: int, size: int, step: int) -> Layout:
-        """With one dimension more, before that which is the `dim`th now."""
+        """Inserts a dimension of that size at `dim`; its elements lie `step` apart."""
         shape, strides = self.shape, self.strides
         return self._with((*shape[:dim], size, *shape[dim:]), (*strides[:dim], step, *strides[dim:]))
 

@@ -97,7 +97,8 @@ def stacked(first, second, leading=2):
 
 
 def refusing(name: str, told: str) -> Callable[..., None]:
-    """A row's column `refuse`: LinAlgError, `told` with the number, for the first matrix whose number is not 0."""
+    """A check for a row's column `check_result`: LinAlgError for the first matrix whose number is not 0; `told` says it
+    with the number."""
 
     def refuse(info: np.ndarray) -> None:
         if info.any():

@@ -5,10 +5,11 @@ are compared by value, other objects by identity, mutable ones by their contents
 iterator, an open file, a queue, the clock, a source of random numbers that is not ours) raises UnstageableError with
 the line.
 
-`def step(x): return x * args.lr` names the variable `args` and the attribute `lr`: the module must still have the same
-`args`, and that an equal `lr`. `with Surroundings(...)` uses Python's profiler to see which functions run, so
-properties, hooks and operators of the user's classes count as well. Code that computes names, as in `getattr(args,
-name)`, counts as naming every attribute. A tensor that was replaced by another is not a change: the other is used.
+`def step(x): return x * args.lr` names the variable `args` and its attribute `lr`. At a later call the module must have
+the same object as `args`, whose `lr` is equal. `with Surroundings(...)` uses Python's profiler to see which functions
+run, so properties, hooks and operators of the user's classes are looked at, too. Of code that computes names, as in
+`getattr(args, name)`, every attribute is compared. If a variable holds another tensor than before, that is no change:
+the program reads the new one.
 """
 
 from __future__ import annotations

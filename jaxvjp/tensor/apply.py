@@ -31,9 +31,10 @@ from jaxvjp.types.dtypes import BOOL, FLOATING, REMEMBERED, bool_, dtype, python
 
 UNTRACKED_LIMIT = 2039
 """After this many operations without a gradient, the last one is computed if it waits for more than half as many.
-Otherwise `mean = 0.9 * mean + 0.1 * x` would grow a graph until somebody reads `mean`. The number is prime, so that it
-meets every line of a loop in turn. Behind an optimizer's step, which the next backward pass computes, there are fewer:
-cut at ever other places it would be compiled in ever other pieces."""
+Otherwise `mean = 0.9 * mean + 0.1 * x` would grow a graph until somebody reads `mean`. The number is prime, so that in
+a loop the count ends at each of its lines in turn. An optimizer's step waits for the next backward pass, which
+computes it whole: if less than half as many operations wait, nothing is computed here, as each other cut would be
+another program to compile."""
 _untracked = count(1).__next__
 
 
@@ -209,7 +210,7 @@ def remember(key: tuple[Any, ...], node: Node, read: list[Any]) -> None:
 
 
 def inspected(operation: Op, nodes: tuple[Any, ...], static: tuple[Any, ...]) -> None:
-    """Checks the values of an operand by the function in the row's column `inspects`; inside `vmap` it does not."""
+    """Checks the values of an operand by the function in the row's column `check_values`; inside `vmap` it does not."""
     assert operation.check_values is not None
     name, check = operation.check_values
     node = nodes[operation.operands.index(name)]

@@ -1,4 +1,4 @@
-"""Which runs give equal bits: see docs/reliability.md."""
+"""Which runs give equal bits: see docs/reliability_journal.md."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The kinds of statements that random programs are made of: one row of `KINDS` each.
 
 A row has a name, how often the kind is drawn, which variables x it applies to, what holds afterwards, and its texts. In
-a text `{x}` is a variable; the method of `programs.Holes` with that name fills other braces. With each text stands a
+a text `{x}` is a variable; the method of `model.Holes` with that name fills other braces. With each text stands a
 function from x's shape to the shape of the variable that is assigned to, or to None where the text does not apply.
 """
 

@@ -26,7 +26,7 @@ LOOSE = {
 }
 """What is not compared of what these kinds of statements bind, nor of what is made from it. Of a gradient or a copy
 torch promises no version and no layout (it may be an expanded number); results are contiguous here (docs/autograd.md).
-A `torch.stack` of tensors of inference mode is a view for torch (docs/reliability.md).
+A `torch.stack` of tensors of inference mode is a view for torch (docs/reliability_journal.md).
 """
 
 

@@ -2,9 +2,9 @@
 
 Why there is a choice: XLA on a CPU may fuse a chain of elementwise operations into each result that reads it, and so
 compute the chain several times. The loss and the gradient of fifty links of `sin(z) * 1.1 + exp(-z)` take thirty times
-as long compiled together as compiled apart. On two million floats, together is faster. So `Trial` tries: it counts
-the calls of a program, and from the eighth on (`HOT`) times the ways (`WAYS`) and XLA's options (`SETTINGS`) on the
-arrays of that call.
+as long compiled as one program as they take compiled as several. On two million floats one program is faster. So
+`Trial` measures: from the eighth call of a program on (`HOT`) it compiles it in each of the ways (`WAYS`), and with
+each of XLA's options (`SETTINGS`), and times each on the arrays of that call.
 """
 
 from __future__ import annotations

@@ -15,7 +15,8 @@ Remembered = TypeVar("Remembered")
 class Memory(Generic[Remembered]):
     """A bounded dict from the key of a `Survey` to what was made for that structure, such as a `Plan`.
 
-    What was learned first is forgotten first. docs/architecture.md lists all that is remembered, here and elsewhere.
+    When it is full, the oldest entry is forgotten. docs/architecture.md lists all that is remembered, here and
+    elsewhere.
 
     Args:
         remembers: False has it remember nothing (`types.accelerators`).

@@ -1,4 +1,4 @@
-"""Samplers: the numbers of samples in an order, which for a seed is torch's."""
+"""Samplers: in which order the samples of a data set are read. For a seed it is torch's order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
 
 T_co = TypeVar("T_co", covariant=True)
 CHUNK = 32
-"""As many numbers torch draws at once with replacement."""
+"""How many numbers torch draws at once with replacement."""
 
 
 def drawn_seed(generator: Generator | None = None) -> int:
