@@ -69,11 +69,11 @@ class Shadowed:
     """A property that an attribute of the same name of one's own hides: `x.value = 3`, as torch lets one say."""
 
     def __init__(self, read: Any) -> None:
-        self.__wrapped__ = read
+        self.read = read
         self.__doc__, self.__qualname__, self.__module__ = read.__doc__, read.__qualname__, read.__module__
 
     def __get__(self, tensor: Any, kind: Any = None) -> Any:
-        return self if tensor is None else self.__wrapped__(tensor)
+        return self if tensor is None else self.read(tensor)
 
 
 class Tensor(Methods):
