@@ -182,11 +182,11 @@ def test_a_file_sets_nothing_that_a_tensor_keeps_for_itself():
     """torch sets whatever a file says."""
     file = io.BytesIO()
     jaxvjp.save(marked(jaxvjp.nn.Parameter(numbers(jaxvjp)), tagged=1), file, _use_new_zipfile_serialization=False)
-    altered = file.getvalue().replace(b"\x06\x00\x00\x00tagged", b"\x05\x00\x00\x00_node")
+    altered = file.getvalue().replace(b"\x06\x00\x00\x00tagged", b"\x09\x00\x00\x00__shown__")
     assert altered != file.getvalue()
-    with pytest.raises(pickle.UnpicklingError, match="a tensor keeps _node for itself"):
+    with pytest.raises(pickle.UnpicklingError, match="a tensor keeps __shown__ for itself"):
         jaxvjp.load(io.BytesIO(altered), weights_only=True)
-    with pytest.raises(TypeError, match="a tensor keeps _node for itself"):
+    with pytest.raises(TypeError, match="a tensor keeps __shown__ for itself"):
         jaxvjp.load(io.BytesIO(altered), weights_only=False)
 
 
