@@ -6,6 +6,9 @@ import pytest
 from oracle import needs_torch
 
 from jaxvjp.__main__ import main
+from tools.conformance import command as conformance
+from tools.fuzz import command as fuzz
+from tools.opinfo import report
 
 SCRIPTS = {"wrong.py": b"def f(:\n", "raises.py": b"1 / 0\n", "bytes.py": b"\xff\xfe(", "empty.py": b""}
 
@@ -36,21 +39,22 @@ compare .                       | 2 | there is no script '.'
 compare empty.py --unknown      | 2 | unrecognized arguments: --unknown
 bench --unknown                 | 2 | unrecognized arguments: --unknown
 bench nothing_of_that_name      | 2 | no workload
-ops no_such_op                  | 2 | no op like no_such_op
-ops --unknown                   | 2 | unrecognized arguments: --unknown
-conformance                     | 2 | required: folder
-conformance nowhere             | 2 | there is no folder 'nowhere'
-conformance wrong.py            | 2 | there is no folder 'wrong.py'
+tools.opinfo no_such_op         | 2 | no op like no_such_op
+tools.opinfo --unknown          | 2 | unrecognized arguments: --unknown
+tools.conformance               | 2 | required: folder
+tools.conformance nowhere       | 2 | there is no folder 'nowhere'
+tools.conformance wrong.py      | 2 | there is no folder 'wrong.py'
 doctor --unknown                | 2 | unrecognized arguments: --unknown
 doctor a                        | 2 | unrecognized arguments: a
 cache --unknown                 | 2 | unrecognized arguments: --unknown
 cache a                         | 2 | unrecognized arguments: a
-fuzz --programs a               | 2 | invalid int value: 'a'
-fuzz --seed a                   | 2 | invalid int value: 'a'
-fuzz --tier sideways            | 2 | invalid choice: 'sideways'
-fuzz --unknown                  | 2 | unrecognized arguments: --unknown
+tools.fuzz --programs a         | 2 | invalid int value: 'a'
+tools.fuzz --seed a             | 2 | invalid int value: 'a'
+tools.fuzz --tier sideways      | 2 | invalid choice: 'sideways'
+tools.fuzz --unknown            | 2 | unrecognized arguments: --unknown
 """
-NEED_TORCH = ("ops no_such_op",)
+NEED_TORCH = ("tools.opinfo no_such_op",)
+MAINS = {"tools.opinfo": report.main, "tools.conformance": conformance.main, "tools.fuzz": fuzz.main}
 ROWS = [
     pytest.param(command, status, says, id=command, marks=[needs_torch] * (command in NEED_TORCH))
     for command, status, says in [[part.strip() for part in line.split("|")] for line in COMMANDS.strip().splitlines()]
@@ -63,7 +67,8 @@ def test_a_wrong_command_says_why(command, status, says, tmp_path, monkeypatch, 
         (tmp_path / name).write_bytes(content)
     monkeypatch.chdir(tmp_path)
     try:
-        ended = main(command.split())
+        first, *rest = command.split()
+        ended = MAINS[first](rest) if first in MAINS else main([first, *rest])
     except SystemExit as stopped:
         ended = stopped.code
     shown = capsys.readouterr()
