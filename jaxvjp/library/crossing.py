@@ -25,7 +25,7 @@ from jaxvjp.tensor import bindings
 from jaxvjp.tensor.conversion import converted_to
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.shared_memory import address, owner_of, share, storage_of
-from jaxvjp.tensor.storage import Storage, new_storage, of_class
+from jaxvjp.tensor.storage import UNLESS_SET, Storage, new_storage, of_class
 from jaxvjp.tensor.tensor import Tensor, wrap, wrap_unlinked
 from jaxvjp.tensor.view_steps import strided_step
 from jaxvjp.types.devices import place_of
@@ -256,8 +256,8 @@ def _reduced(self: Tensor, _protocol: Any) -> tuple[Any, ...]:
     return _rebuilt, (np.asarray(self.__value__), self.dtype, self.requires_grad, *rest)
 
 
-OWN = frozenset([name for each in Tensor.__mro__ for name in getattr(each, "__annotations__", ())])
-"""The attributes of a tensor that its classes declare; others are the user's."""
+OWN = frozenset(["__shown__", *UNLESS_SET])
+"""The attributes that a tensor keeps for itself; others are the user's."""
 
 
 def _attributes(tensor: Tensor) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -277,8 +277,8 @@ def state_of(tensor: Tensor) -> Any:
 
 def with_state(made: Any, state: Any) -> Any:
     """A tensor with the attributes of such a state. TypeError for one that a tensor keeps for itself."""
-    own = getattr(type(made), "__setstate__", None)
-    if own is not None:
+    own: Any = getattr(type(made), "__setstate__", None)
+    if own is not getattr(Tensor, "__setstate__", None):  # a subclass's; Cython gives its classes one that refuses
         own(made, state)
         return made
     for each in state if isinstance(state, tuple) else (state,):
