@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 
-from jaxvjp.tools import kept_programs
+from jaxvjp.__main__ import process
 
 
 def command(main: Callable[[Sequence[str]], int]) -> None:
-    """Ends the process with the status of a command, which keeps what it compiles, as those of `jaxvjp` do."""
-    kept_programs.keep()
-    gc.freeze()
-    sys.exit(main(sys.argv[1:]))
+    """Runs a command with the words that follow it, as those of `jaxvjp` are run, and ends with its status."""
+    sys.exit(process(partial(main, sys.argv[1:])))
