@@ -68,12 +68,12 @@ REQUIRING = (
 class Shadowed:
     """A property that an attribute of the same name of one's own hides: `x.value = 3`, as torch lets one say."""
 
-    def __init__(self, read: Any) -> None:
-        self.read = read
-        self.__doc__, self.__qualname__, self.__module__ = read.__doc__, read.__qualname__, read.__module__
+    def __init__(self, fget: Any) -> None:
+        self.fget = fget
+        self.__doc__, self.__qualname__, self.__module__ = fget.__doc__, fget.__qualname__, fget.__module__
 
     def __get__(self, tensor: Any, kind: Any = None) -> Any:
-        return self if tensor is None else self.read(tensor)
+        return self if tensor is None else self.fget(tensor)
 
 
 class Tensor(Methods):
