@@ -38,7 +38,6 @@ MODULES = (
     "core/derive/lone_steps.py",
     "core/derive/engine.py",
     "core/derive/remembered_walks.py",
-    "core/derive/remembered_graphs.py",
     "core/derive/between.py",
     "core/derive/transforms.py",
     "tensor/levels.py",
@@ -54,7 +53,7 @@ MODULES = (
     "tensor/remembered_calls.py",
     "tensor/apply.py",
     "library/indexing.py",
-    "autograd/accumulation.py",
+    "autograd/backward_pass.py",
     "autograd/roots.py",
     "staging/updates.py",
 )

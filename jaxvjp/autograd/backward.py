@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from operator import index
 from typing import Any, overload
 
-from jaxvjp.autograd.accumulation import accumulated, backward_of_one, end, gradients_of
+from jaxvjp.autograd.backward_pass import Backward, backward_of_one
 from jaxvjp.autograd.graph import GradientEdge
 from jaxvjp.autograd.roots import (
     Inputs,
@@ -24,9 +24,8 @@ from jaxvjp.autograd.roots import (
     roots_and_cotangents,
     targets_of,
 )
-from jaxvjp.core.derive.saved import release
 from jaxvjp.core.record.graph import Node, Number
-from jaxvjp.core.record.modes import staging, transforming
+from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.record import constant, record
 from jaxvjp.library.creation import zeros_like
 from jaxvjp.ops.creation import one_hot
@@ -94,8 +93,7 @@ def backward(
     for each in inputs or ():
         if not each.is_leaf:
             each.retain_grad()
-    receivers, walked, met = accumulated(nodes, cotangents, targets, create_graph)
-    end(receivers, walked, met, retain_graph, create_graph)
+    Backward(nodes, cotangents, targets, create_graph).run(retain_graph)
 
 
 @overload
@@ -160,9 +158,8 @@ def grad(
     nodes, cotangents = roots_and_cotangents(roots, gradients, create_graph, False, is_grads_batched)
     batch = (gradients[0].shape[0],) if is_grads_batched and gradients[0] is not None else ()
     targets = targets_of(wanted, "One of the differentiated Tensors does not require grad")
-    pulled, walked, met = gradients_of(nodes, cotangents, targets, create_graph, batch)
-    if staging().journal is not None:
-        staging().journal.note_walk(walked)
+    backward_pass = Backward(nodes, cotangents, targets, create_graph, batch)
+    pulled = backward_pass.gradients()
     for position, node in enumerate(targets):
         if node.lost:
             pulled.pop(node, None)
@@ -172,8 +169,7 @@ def grad(
                 "allow_unused=True if this is the desired behavior.\n"
                 "Its gradient would be None, not zero: no output was computed from it."
             )
-    if not retain_graph:
-        release(walked, met)
+    backward_pass.end(retain_graph)
     if materialize_grads and not pulled.keys() >= {*targets}:
         for each, node in zip(chosen, targets, strict=True):
             if node not in pulled and isinstance(each, GradientEdge):
@@ -215,9 +211,9 @@ def rows(root: Node, targets: list[Node], create_graph: bool) -> list[Node | Non
     not depend on. Underneath: `jax.vmap` of the pullback, over each dimension of the root."""
     aval = root.aval
     one_hots = record(one_hot, (Number(1, aval.dtype, aval.device),), (aval.shape, aval.shape, 0))
-    found, walked, _ = gradients_of([root], [one_hots], targets, create_graph, aval.shape)
-    if staging().journal is not None:
-        staging().journal.note_walk(walked)
+    backward_pass = Backward([root], [one_hots], targets, create_graph, aval.shape)
+    found = backward_pass.gradients()
+    backward_pass.end(retain_graph=True)
     return [found.get(each) for each in targets]
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jaxvjp.autograd.accumulation import gradients_of, left_lazy
+from jaxvjp.autograd.backward_pass import Backward, left_lazy
 from jaxvjp.autograd.roots import Tensors
 from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.modes import tracking, transforming
+from jaxvjp.core.record.modes import thread_modes, tracking, transforming
 from jaxvjp.core.record.promotion import converted
 from jaxvjp.core.record.record import constant, detached, record, variable_of
 from jaxvjp.core.run.evaluation import evaluate
@@ -111,7 +111,7 @@ class Call:
         return [converted(node, wanted.dtype) for node, wanted in zip(nodes, like, strict=True)]
 
     def pulled(self, roots: Sequence[Node], cotangents: Sequence[Node | None], create_graph: bool) -> list[Node | None]:
-        found, *_ = gradients_of(roots, cotangents, self.leaves, create_graph)
+        found = Backward(roots, cotangents, self.leaves, create_graph).gradients()
         return [found.get(each) for each in self.leaves]
 
     def gradients(self) -> list[Node | None]:
@@ -147,6 +147,6 @@ class Call:
 
     def with_value(self, nodes: Sequence[Node], single: bool) -> tuple[Any, Any]:
         """What the function returned, and the tensors of `nodes`: computed together, or with their graph."""
-        if not left_lazy(self.create_graph):
+        if not left_lazy(self.create_graph, thread_modes()):
             evaluate([*self.roots, *nodes])
         return self.returned(self.roots, self.single_output), self.returned(nodes, single)

@@ -6,8 +6,8 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from jaxvjp.autograd.backward_pass import Backward
 from jaxvjp.autograd.saving import disable_saved_tensors_hooks
-from jaxvjp.core.derive.remembered_graphs import differentiable_gradients
 from jaxvjp.core.record.blocks import restored
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import outside_inference, tracking
@@ -115,7 +115,7 @@ def _pulled(variables: Variables, outputs: list[Tensor], cotangents: Sequence[No
     leaves, structure = flattened(chosen)
     inputs = [each.__node__ for each in leaves]
     roots = [each.__node__ for each in outputs]
-    found = variables.pulled(lambda: differentiable_gradients(roots, cotangents, inputs)).gradients
+    found = variables.pulled(lambda: Backward(roots, cotangents, inputs, True).recorded())
     return unflattened(structure, [wrap(found[each] if each in found else zeros_of(each)) for each in inputs])
 
 

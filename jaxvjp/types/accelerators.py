@@ -11,8 +11,7 @@ from jaxvjp.types.environment import from_environment
 
 ACCELERATORS = {
     "remembered calls": "A call like an earlier one makes its node without binding, promotion and shape inference.",
-    "remembered walks": "The plan of a backward pass is kept, and run for a graph of the same structure.",
-    "remembered graphs": "The same with `create_graph`: the nodes that a walk recorded are recorded again.",
+    "remembered walks": "What a backward pass ran or recorded is kept, and repeated for a graph of that structure.",
     "plans": "Which programs compute the values of a graph is kept for a graph of the same structure.",
     "short pieces": "A long graph that was never seen runs in pieces that graphs of other lengths have as well.",
     "numpy first": "On a CPU a program runs in NumPy until compiling it pays; without it as `JAXVJP_XLA=always`.",

@@ -39,7 +39,8 @@ def choosy(monkeypatch):
 
 def choices():
     """How the programs of all remembered walks are compiled."""
-    return [each.executable.choice for one in remembered_walks.memory.known.values() for each in one.plan.dispatches]
+    walks = [each for each in remembered_walks.memory.known.values() if isinstance(each, remembered_walks.ComputedWalk)]
+    return [dispatch.executable.choice for walk in walks for dispatch in walk.plan.dispatches]
 
 
 def forced(monkeypatch, way):

@@ -13,8 +13,7 @@ import pytest
 from oracle import agreement_of, programs_of
 
 import jaxvjp
-from jaxvjp.autograd import accumulation
-from jaxvjp.core.derive import remembered_graphs
+from jaxvjp.autograd import backward_pass
 from jaxvjp.core.run import evaluation, plan, program
 from jaxvjp.core.run.compilation import executable
 from jaxvjp.core.run.memory import ENTRIES, Memory
@@ -171,7 +170,7 @@ def transforms_that_are_remembered(torch):
     return [each.detach() for each in (*seen, through, gradient, aux, output, *pullback(x), *pullback(2 * x))]
 
 
-@pytest.mark.accelerated("remembered graphs")
+@pytest.mark.accelerated("remembered walks")
 def test_a_created_graph_is_walked_once(monkeypatch):
     x = leaf(1.0, 2.0)
 
@@ -193,8 +192,7 @@ def test_a_created_graph_is_walked_once(monkeypatch):
     def refused(*arguments, **named):
         raise AssertionError("the engine walked again")
 
-    monkeypatch.setattr(remembered_graphs, "walk_back", refused)
-    monkeypatch.setattr(accumulation, "walk_back", refused)
+    monkeypatch.setattr(backward_pass, "walk_back", refused)
     assert (step(), transformed()) == expected
     assert step(held=True) == expected[0]
     with jaxvjp.autograd.graph.save_on_cpu(), pytest.raises(AssertionError, match="walked again"):
@@ -224,7 +222,7 @@ def test_a_walk_is_recorded_once(monkeypatch, reads):
     def refused(*arguments, **named):
         raise AssertionError("the engine walked again")
 
-    monkeypatch.setattr(accumulation, "walk_back", refused)
+    monkeypatch.setattr(backward_pass, "walk_back", refused)
     step()
     step(held=False)
     with pytest.raises(AssertionError, match="walked again"):

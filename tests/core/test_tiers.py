@@ -8,7 +8,7 @@ import time
 import pytest
 
 import jaxvjp
-from jaxvjp.autograd import accumulation
+from jaxvjp.autograd import backward_pass
 from jaxvjp.core.run import plan, tiers
 from jaxvjp.core.run.tiers import Compiling, Waiting, expected, set_compiling
 from tools.fuzz.comparing import COMPARED
@@ -186,7 +186,7 @@ def test_a_long_graph_stays_in_short_pieces_while_that_pays(when, monkeypatch, n
     assert min(first) > 1
     with monkeypatch.context() as patched:
         if stays:
-            patched.setattr(accumulation, "walk_back", None)
+            patched.setattr(backward_pass, "walk_back", None)
         assert ([step(each) for each in lengths] == first) is stays
     monkeypatch.setattr(plan, "SHORT_RUNS", 0.0)
     assert [step(each) for each in lengths] == [1] * len(lengths)

@@ -19,7 +19,7 @@ STEPS = """
 import json
 
 import jaxvjp as torch
-from jaxvjp.core.derive import remembered_graphs, remembered_walks
+from jaxvjp.core.derive import remembered_walks
 from jaxvjp.core.run import evaluation, plan
 from jaxvjp.core.run.choosing import Choosing
 from jaxvjp.core.run.tiers import Compiling
@@ -47,7 +47,7 @@ staged = torch.jit(step)
 for number in range(20):
     x = torch.tensor([1.0, 2.0]) * number
     seen += [step(x).tolist(), staged(x).tolist(), differentiated(x * 0.01).tolist(), w.tolist()]
-memories = [remembered_walks.memory, remembered_graphs.memory, evaluation.plans, plan.long_graphs]
+memories = [remembered_walks.memory, evaluation.plans, plan.long_graphs]
 kept = [*[bool(each.known) for each in memories], bool(remembered), bool(staged._warm_paths)]
 kept += [Choosing.enabled, Compiling.when == "always"]
 print(json.dumps([seen, kept]))
@@ -70,8 +70,8 @@ def outcome(without):
 def test_all_of_them_off():
     seen, kept = outcome("")
     plainly, nothing = outcome("all")
-    assert kept == [True] * 8
-    assert nothing == [False] * 7 + [True]
+    assert kept == [True] * 7
+    assert nothing == [False] * 6 + [True]
     for one, other in zip(seen, plainly, strict=True):
         assert one == pytest.approx(other, rel=1e-5, abs=1e-6)
 

@@ -1,5 +1,5 @@
 """Derivatives: `pullback` is `jax.vjp` of a program, `transforms` has its `jax.jvp` and `jax.vmap`, and `engine` is the
 backward pass, which goes through a graph from pullback to pullback.
 
-`remembered_walks` and `remembered_graphs` keep the results of backward passes, for graphs of the same structure.
+`remembered_walks` keeps what backward passes ran or recorded, for graphs of the same structure.
 """

@@ -31,65 +31,75 @@ plans: Memory[Plan] = Memory(is_on("plans"))
 
 
 def evaluate(
-    wanted: Iterable[Node], short_pieces: bool | None = None, frozen: Sequence[Frozen] = ()
-) -> list[tuple[Survey, Plan]]:
+    wanted: Iterable[Node],
+    short_pieces: bool | None = None,
+    frozen: Sequence[Frozen] = (),
+    first: Survey | None = None,
+) -> tuple[Survey, Plan] | None:
     """Sets the `value` of every node of `wanted` that has none, by one call of one `Executable` if it can.
 
     Nodes on the way that the user still holds get their values, too. A long graph is several calls; in `short_pieces`
     if none of this structure came before (None: `choose_short_pieces` decides), of which a walk back has `frozen` some.
 
-    Returns the survey of the graph, as it was before, and the plan that was run: one pair for each device, and none for
-    a plan that is not to be remembered.
+    `first` is the survey of a graph that was walked back, whose gradients are wanted. Then the places of the plan go on
+    from those of `first`, and it is returned, to be remembered, with the survey that has these places; None if the plan
+    is not to be remembered: it reads values that the walk did not bring, runs on several devices, or in short pieces
+    that may never come again.
 
     Who asks:
 
     * whoever reads a value: `y.tolist()`, `print(y)`, `if y > 0:` (`Tensor.__evaluated__`); an op whose errors
       depend on values, such as an index out of range (`tensor.apply.inspect`); a move to another device (`transfer`);
     * a backward pass: for the gradients, and for the roots, whose values the same programs give
-      (`autograd.accumulation._compute`; for an equal graph `remembered_walks` runs the plan that was found here);
+      (`autograd.backward_pass`; for an equal graph `remembered_walks` runs the plan that was found here);
     * the next backward pass, before all else, for what waits (`Deferred`, `Heavy`); and long graphs that nobody reads
       (`tensor.apply.limit_untracked_graph`).
     """
     nodes = [node for node in wanted if node.value is None]
     if not nodes:
-        return []
+        return None
     if deferred.plans:
         deferred.include_from_now_on(nodes)
     if staging().journal is not None:
         staging().journal.refuse("reads the value of a tensor")
     if transforming().pure:  # inside of a function that JAX traces: what does not depend on its arguments
         with jax.ensure_compile_time_eval():
-            return _evaluate(nodes, short_pieces, frozen)
+            return _evaluate(nodes, short_pieces, frozen, None)
     if Elsewhere.used:  # no program spans two devices, and a node without a value is computed on its own device
-        ran = []
-        for device in {program_place(node.device) for node in nodes}:
-            ran += _evaluate([node for node in nodes if program_place(node.device) == device], short_pieces, frozen)
-        return ran
-    return _evaluate(nodes, short_pieces, frozen)
+        devices = {program_place(node.device) for node in nodes}
+        if len(devices) > 1:
+            for device in devices:
+                here = [node for node in nodes if program_place(node.device) == device]
+                _evaluate(here, short_pieces, frozen, None)
+            return None
+    return _evaluate(nodes, short_pieces, frozen, first)
 
 
-def _evaluate(nodes: list[Node], short_pieces: bool | None, frozen: Sequence[Frozen]) -> list[tuple[Survey, Plan]]:
-    """Sets their values. Returns the survey and the plan, for `remembered_walks`; nothing if they are not to be
-    remembered: in short pieces a long graph runs that may never come again."""
+def _evaluate(
+    nodes: list[Node], short_pieces: bool | None, frozen: Sequence[Frozen], first: Survey | None
+) -> tuple[Survey, Plan] | None:
+    """Sets their values."""
     found = survey(start=nodes, wanted=nodes)  # it begins at these nodes, and their values are wanted
-    plan = plans.get(found.key)
+    further = None if first is None else first.continued(found)
+    plan = None if further is not None else plans.get(found.key)
     if type(plan) is ShortPiecesPlan and plan.is_over():
         plans.forget(found.key)
         plan = None
     remembered = True
     if plan is None:  # no equal graph came before
         short_pieces = choose_short_pieces(found) if short_pieces is None else short_pieces
-        plan = plan_of(found, short_pieces, frozen)
+        plan = plan_of(further or found, short_pieces, frozen)
         remembered = not short_pieces or Compiling.when_it_pays()
-        if remembered:
+        if remembered and further is None:
             plan = plans.learn(found.key, plan)
+    found = further or found
     values = values_of(found.nodes, plan)
     plan.run(values)
     for place in plan.outputs:
         node = found.nodes[place]
         node.value = values[place]
         drop_inputs_if_done(node)
-    return [(found, plan)] if remembered else []
+    return (further, plan) if remembered and further is not None else None
 
 
 def values_of(nodes: list[Any], plan: Plan) -> list[Any]:
@@ -129,13 +139,6 @@ class Deferred(threading.local):
             for dispatch in () if plan is None else plan.dispatches:
                 dispatch.executable.deferring = None
 
-    def settle(self) -> None:
-        """Computes those that the user still holds. It is called before each backward pass, so that the graphs of at
-        most one pass are kept for them."""
-        if self.plans:
-            evaluate([node for node in self.plans if node.held])
-            self.plans.clear()
-
 
 deferred = Deferred()
 
@@ -159,12 +162,17 @@ class Heavy(threading.local):
         if node.aval.nbytes >= HEAVY and not transforming().depth:
             self.nodes.append(ref(node))
 
-    def settle(self) -> None:
-        """Computes those that the user still holds."""
-        if self.nodes:
-            nodes = [node for each in self.nodes if (node := each()) is not None and node.held]
-            self.nodes.clear()
-            evaluate(nodes)
-
 
 heavy = Heavy()
+
+
+def settle() -> None:
+    """Computes what is `deferred` or `heavy`, and still held. It is called before each backward pass, so that the
+    graphs of at most one pass are kept for what is deferred."""
+    if deferred.plans:
+        evaluate([node for node in deferred.plans if node.held])
+        deferred.plans.clear()
+    if heavy.nodes:
+        nodes = [node for each in heavy.nodes if (node := each()) is not None and node.held]
+        heavy.nodes.clear()
+        evaluate(nodes)

@@ -7,7 +7,7 @@ Callers keep it in a `Memory`, a bounded dict, under the survey's key.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -69,16 +69,6 @@ class Dispatch:
         self.gives = gives
         self.last_reads = last_reads
 
-    def renumbered(self, to: Callable[[int], int]) -> Dispatch:
-        """The same with other places: `to(place)` instead of each place."""
-
-        def all_of(places: Iterable[int]) -> tuple[int, ...]:
-            return tuple([to(each) for each in places])
-
-        packs = tuple([(dtype, all_of(places)) for dtype, places in self.packs])
-        arrays, gives, last_reads = all_of(self.arrays), all_of(self.gives), all_of(self.last_reads)
-        return Dispatch(self.executable, arrays, packs, gives, last_reads)
-
 
 class Plan:
     """How to compute the values of a surveyed graph that are kept: one dispatch, or one for each piece of a long graph.
@@ -91,12 +81,6 @@ class Plan:
     def __init__(self, dispatches: tuple[Dispatch, ...], outputs: tuple[int, ...]) -> None:
         self.dispatches = dispatches
         self.outputs = outputs
-
-    def renumbered(self, to: Callable[[int], int]) -> Plan:
-        """The same with other places: `to(place)` instead of each place."""
-        return type(self)(
-            tuple([each.renumbered(to) for each in self.dispatches]), tuple([to(each) for each in self.outputs])
-        )
 
     def run(self, values: list[Any], deferring: bool = False) -> None:
         """Puts the values of `outputs` at their places in `values`, which already has the known ones at theirs.
@@ -126,8 +110,7 @@ class ShortPiecesPlan(Plan):
     To trace a step of 24 layers as a whole takes as long as 80 such steps in NumPy, in pieces that are traced already.
 
     Attributes:
-        spent: the seconds that it has run. A renumbered one starts anew: the run of a backward pass that it was made
-            for has traced its pieces, too.
+        spent: the seconds that it has run.
     """
 
     def __init__(self, dispatches: tuple[Dispatch, ...], outputs: tuple[int, ...]) -> None:

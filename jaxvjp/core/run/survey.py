@@ -53,6 +53,19 @@ class Survey:
         self.key = key
         self.key_is_complete = key_is_complete
 
+    def continued(self, later: Survey) -> Survey | None:
+        """`later`, which looked over nodes that were recorded on this graph since, in places that go on from this
+        survey's. None if it reads values that are not of this graph."""
+        nodes, place_of = [*self.nodes], dict(self.place_of)
+        for each in later.nodes:
+            if each not in place_of:
+                if type(each) is Node and (each.value is not None or each.operation is None):
+                    return None
+                place_of[each] = len(nodes)
+                nodes.append(each)
+        kept = [place_of[later.nodes[each]] for each in later.kept]
+        return Survey(nodes, place_of, later.operations, kept, later.key, later.key_is_complete)
+
 
 def survey(
     start: Iterable[Node],
@@ -67,7 +80,7 @@ def survey(
     The key is `key_prefix`, then for each node, in the order of places: of an operation its op, static arguments, the
     places that it reads, and a mark (`KEPT` and others); of a leaf or number its aval. A leaf that a gradient arrives
     at adds the place of its `grad`, or a word if it has none, and a node that is `special` adds more.
-    `remembered_walks.request_of` shows the key of a backward pass.
+    `autograd.backward_pass` shows the key of a backward pass.
 
     The key is not complete, besides what `_tells_all` says, where a node has hooks and is not a leaf with
     `grad_node_of` given; or where a gradient goes to the old node of a leaf that was written since (`stale`): that
