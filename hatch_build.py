@@ -35,7 +35,7 @@ MODULES = (
     "core/run/values.py",
     "core/run/evaluation.py",
     "core/derive/saved.py",
-    "core/derive/lone_steps.py",
+    "core/derive/reach.py",
     "core/derive/engine.py",
     "core/derive/remembered_walks.py",
     "core/derive/between.py",

@@ -19,7 +19,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from jaxvjp.core.derive.anomaly import anomaly
-from jaxvjp.core.derive.engine import FinishedWalk, WalkResult, calls_python, hooked, walk_back
+from jaxvjp.core.derive.engine import FinishedWalk, WalkResult, hooked, walk_back
+from jaxvjp.core.derive.reach import calls_python
 from jaxvjp.core.derive.remembered_walks import ComputedWalk, RecordedWalk, known_walk
 from jaxvjp.core.derive.saved import release
 from jaxvjp.core.record.blocks import restored

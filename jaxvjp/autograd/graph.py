@@ -19,7 +19,8 @@ from jaxvjp.autograd.saving import (
     saved_tensor_of_step,
     saved_tensors_hooks,
 )
-from jaxvjp.core.derive.engine import walk_back, whole
+from jaxvjp.core.derive.engine import walk_back
+from jaxvjp.core.derive.reach import whole
 from jaxvjp.core.derive.saved import FREED, changed_error
 from jaxvjp.core.record.graph import Node as Recorded
 from jaxvjp.core.record.graph import gradient_edges, leaf_identity_of

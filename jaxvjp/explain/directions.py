@@ -7,7 +7,7 @@ cotangent of any v is their sum, each times its number in v. For a leaf these ro
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,11 +15,9 @@ from jaxvjp.core.record.graph import gradient_edges, reachable
 from jaxvjp.core.record.observers import Walked
 from jaxvjp.explain import terminal
 from jaxvjp.explain.chain import Cotangents
+from jaxvjp.explain.explained import Explained
 from jaxvjp.explain.jacobian import single
 from jaxvjp.explain.refusal import Refusal
-
-if TYPE_CHECKING:
-    from jaxvjp.explain.explanation import Explanation
 
 Array = np.ndarray[Any, Any]
 STEPS = 1000
@@ -49,7 +47,7 @@ class Directed(NamedTuple):
     whole: bool = False
 
 
-def directed(explanation: Explanation, number: int, room: int) -> Directed:
+def directed(explanation: Explained, number: int, room: int) -> Directed:
     """Backward pass `number` for every v, with at most `room` numbers; ValueError if it began at several tensors."""
     walked = explanation.walks[number]
     root, v = single(walked)
@@ -95,7 +93,7 @@ def _numbers(values: Array) -> list[Any]:
 
 
 def _fixed(
-    explanation: Explanation, number: int, labels: list[str], values: list[float], steps: Cotangents, note: str
+    explanation: Explained, number: int, labels: list[str], values: list[float], steps: Cotangents, note: str
 ) -> Directed:
     """A pass whose steps do not follow v; its Jacobian is that of the printed program, where there is one."""
     try:
@@ -107,7 +105,7 @@ def _fixed(
     return Directed(labels, values, steps, rows, note, fixed=True)
 
 
-def _totals(explanation: Explanation, walked: Walked, chain: Cotangents, directions: Array) -> list[tuple[str, Array]]:
+def _totals(explanation: Explained, walked: Walked, chain: Cotangents, directions: Array) -> list[tuple[str, Array]]:
     """For each leaf the sum of all that goes on to it."""
     names = explanation.names(walked)
     totals = []

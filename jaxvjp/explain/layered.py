@@ -9,10 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 from itertools import pairwise
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from jaxvjp.explain.picture import Arrow, Box
+from typing import NamedTuple
 
 LETTER, LINE = 6.6, 15.0
 """The width of a letter and the height of a line of text, at least."""
@@ -27,6 +24,35 @@ LOOKS = {
 }
 """For each kind of box its background, its line's colour and how round its corners are."""
 FORWARD, BACKWARD = "#8a8a8a", "#c8502f"
+
+
+class Box(NamedTuple):
+    """One node of the picture.
+
+    Attributes:
+        key: an identifier.
+        kind: "leaf", "constant", "operation" or "cut".
+        title: its name, or its operation.
+        details: its operation, shape, value.
+        line: the user's line, 0 for none.
+        marks: "freed", "hook", "retains grad" and the like.
+    """
+
+    key: str
+    kind: str
+    title: str
+    details: list[str]
+    line: int
+    marks: list[str]
+
+
+class Arrow(NamedTuple):
+    """An edge: from which box to which, whether a gradient may flow back, and the cotangent that did."""
+
+    start: str
+    end: str
+    differentiable: bool
+    cotangent: str
 
 
 def drawn(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> str:

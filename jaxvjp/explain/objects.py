@@ -9,20 +9,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from jaxvjp.core.record.graph import ends_here, reachable
 from jaxvjp.core.run.evaluation import evaluate
+from jaxvjp.explain.explained import Explained
 from jaxvjp.explain.literals import shortest
 from jaxvjp.explain.names import Statement, statement
 from jaxvjp.explain.text import Text
 from jaxvjp.explain.watching import NAMED, QUICK, Alias, Memory, Moment, Watch, in_memory, places_of
 from jaxvjp.tensor.view_steps import memory_of
-
-if TYPE_CHECKING:
-    from jaxvjp.explain.explanation import Explanation
 
 STEPS = 200
 """At most so many lines that ran are in a page: the first ones and the last ones."""
@@ -34,7 +32,7 @@ UNWATCHED = (
 )
 
 
-def run_of(explanation: Explanation) -> dict[str, Any]:
+def run_of(explanation: Explained) -> dict[str, Any]:
     """The steps of the run, and what is to be said about them."""
     story = explanation.story
     with story.told():
@@ -116,7 +114,7 @@ def _numbers(memory: Memory) -> list[Any]:
     ]
 
 
-def _of_graph(explanation: Explanation) -> Watch:
+def _of_graph(explanation: Explained) -> Watch:
     """What the lines of the backward passes computed, as far as the graph tells."""
     watch, text = Watch(""), Text(explanation.story, False)
     values: dict[str, Memory] = {}

@@ -13,7 +13,7 @@ import re
 import statistics
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,15 +21,13 @@ from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.observers import Walked
 from jaxvjp.explain import terminal
 from jaxvjp.explain.directions import Array, directed
+from jaxvjp.explain.explained import Explained
 from jaxvjp.explain.layered import drawn
 from jaxvjp.explain.literals import shortened, shortest
 from jaxvjp.explain.names import statement
 from jaxvjp.explain.objects import run_of
 from jaxvjp.explain.picture import whole
 from jaxvjp.explain.refusal import Refusal
-
-if TYPE_CHECKING:
-    from jaxvjp.explain.explanation import Explanation
 
 TEMPLATE = Path(__file__).with_name("page.html")
 WALKS = 20
@@ -46,7 +44,7 @@ AROUND = 3
 """How many lines are shown above and below those of the story."""
 
 
-def page_of(explanation: Explanation) -> str:
+def page_of(explanation: Explained) -> str:
     """The text of the page."""
     program = explanation.program
     file = _main_file(source for sources in program.lines for source in sources)
@@ -105,7 +103,7 @@ def _lines(file: str, active: set[int]) -> list[dict[str, Any]]:
     return [{"number": each, "text": lines[each - 1].rstrip("\n"), "active": each in active} for each in shown]
 
 
-def _walk(explanation: Explanation, number: int, room: int, run: dict[str, Any]) -> dict[str, Any]:
+def _walk(explanation: Explained, number: int, room: int, run: dict[str, Any]) -> dict[str, Any]:
     """The page's data of a backward pass."""
     walked = explanation.walks[number]
     label, line, ended = _label(explanation, number)
@@ -197,7 +195,7 @@ def _rows(values: Array, shown: int = SHOWN) -> dict[str, Any]:
     }
 
 
-def _label(explanation: Explanation, number: int) -> tuple[str, int | None, float]:
+def _label(explanation: Explained, number: int) -> tuple[str, int | None, float]:
     """The label of a backward pass, its line, and when it ended."""
     event = [each for each in explanation.story.events if isinstance(each.what, Walked)][number]
     found = statement(event.where)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.util
 import shutil
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from jaxvjp.core.record.graph import Node, Number, reachable
 from jaxvjp.explain import terminal
 from jaxvjp.explain.chain import Cotangents
 from jaxvjp.explain.folding import Fold, folded
-from jaxvjp.explain.layered import drawn
+from jaxvjp.explain.layered import Arrow, Box, drawn
 from jaxvjp.explain.names import statement
 from jaxvjp.explain.refusal import Unshowable
 from jaxvjp.ops.identity import detach, function_result, tuple_item
@@ -34,35 +34,6 @@ SHAPES = {
 may be light or dark."""
 LARGEST = 300
 """A graph of more nodes than this is not drawn."""
-
-
-class Box(NamedTuple):
-    """One node of the picture.
-
-    Attributes:
-        key: an identifier.
-        kind: "leaf", "constant", "operation" or "cut".
-        title: its name, or its operation.
-        details: its operation, shape, value.
-        line: the user's line, 0 for none.
-        marks: "freed", "hook", "retains grad" and the like.
-    """
-
-    key: str
-    kind: str
-    title: str
-    details: list[str]
-    line: int
-    marks: list[str]
-
-
-class Arrow(NamedTuple):
-    """An edge: from which box to which, whether a gradient may flow back, and the cotangent that did."""
-
-    start: str
-    end: str
-    differentiable: bool
-    cotangent: str
 
 
 class Picture:

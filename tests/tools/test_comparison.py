@@ -19,8 +19,8 @@ from jaxvjp.__main__ import main
 from jaxvjp.explain import terminal
 from jaxvjp.tools.comparison import Report, process, recorder
 from jaxvjp.tools.comparison.gradients import Call, Values, compare_calls, compare_values
+from jaxvjp.tools.comparison.outcome import CRASHED, ENDLESS, EXITED, FINISHED, RAISED, TIMED_OUT, Side
 from jaxvjp.tools.comparison.process import Input, run_side
-from jaxvjp.tools.comparison.report import CRASHED, ENDLESS, EXITED, FINISHED, RAISED, TIMED_OUT, Side
 from jaxvjp.tools.comparison.text import CLOSE, DIFFERENT, SAME, compare_line, compare_lines
 
 # Lines.

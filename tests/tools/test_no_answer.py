@@ -9,8 +9,9 @@ from oracle import needs_torch
 
 import jaxvjp
 from jaxvjp.__main__ import main
+from jaxvjp.tools.comparison.outcome import EXITED, RAISED, Side
 from jaxvjp.tools.comparison.recorder import described
-from jaxvjp.tools.comparison.report import EXITED, RAISED, Report, Side
+from jaxvjp.tools.comparison.report import Report
 
 # By name: a script, and what the first line of its report says after the script's name.
 NOT_RUN = "so it was not run to its end"

@@ -17,31 +17,25 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from jaxvjp.core.derive.anomaly import anomaly, blame
-from jaxvjp.core.derive.lone_steps import take_step, watched_step
+from jaxvjp.core.derive.anomaly import Inside, anomaly, blame, look_for_nan
 from jaxvjp.core.derive.pullback import record_pullback
-from jaxvjp.core.derive.saved import check_unchanged, freed_error
+from jaxvjp.core.derive.reach import check_passable, fill_lost_originals, needed, passed_through, reachable_from, whole
 from jaxvjp.core.record.graph import (
-    LeafIdentity,
     Node,
     Number,
-    ends_here,
     gradient_edges,
     hooks_of,
     reachable,
     recording_order,
 )
-from jaxvjp.core.record.lifetime import NodesMet, original_of
+from jaxvjp.core.record.lifetime import NodesMet
 from jaxvjp.core.record.modes import thread_modes, tracking
-from jaxvjp.core.record.observers import Hooked, Pulled, observers, tell
+from jaxvjp.core.record.observers import Hooked, Pulled, Stepped, Unpacked, observers, tell
 from jaxvjp.core.record.record import constant, record
 from jaxvjp.core.record.steps import PythonBackward
+from jaxvjp.core.record.versions import next_serial
 from jaxvjp.core.run.pieces import PIECE, in_pieces
 from jaxvjp.core.run.program import Frozen, Program, freeze
-from jaxvjp.ops.identity import tuple_item
-from jaxvjp.ops.op import Aval
 from jaxvjp.ops.pointwise import add
 from jaxvjp.types.devices import Elsewhere, program_place
 
@@ -93,110 +87,15 @@ def walk_back(
     RuntimeError, before anything is recorded, where the walk would go through a node that an earlier backward pass
     freed, or whose saved tensors were written in place since.
     """
-    reached, current_of = _reachable_from(roots)  # all that is behind the roots
-    nodes = _needed(reached, targets, current_of)  # of these, what is on the way to a target
-    operations = _passed_through(nodes, targets, accumulating)  # and no end of the way
-    _check_passable(operations, targets)
-    _fill_lost_originals(reached)
+    reached, current_of = reachable_from(roots)  # all that is behind the roots
+    nodes = needed(reached, targets, current_of)  # of these, what is on the way to a target
+    operations = passed_through(nodes, targets, accumulating)  # and no end of the way
+    check_passable(operations, targets)
+    fill_lost_originals(reached)
     with tracking(create_graph):
         given = [constant(1, root.aval) if each is None else each for root, each in zip(roots, cotangents, strict=True)]
         walk = Walk(nodes, operations, targets, current_of, create_graph, batch, short_pieces, leaf_hooks)
         return walk.back_from(roots, given)._replace(met=NodesMet(reached))
-
-
-def _check_passable(operations: Sequence[Node], targets: Sequence[Node] | None) -> None:
-    """RuntimeError where a walk must not go through one of `operations`, in torch's order: of two nodes that are freed,
-    or saved what was written since, it names the one recorded last."""
-    if targets is not None:
-        for node in operations:
-            if node.operation is not None and node.operation.refuses_inputs_error:  # a reentrant checkpoint
-                raise RuntimeError(node.operation.refuses_inputs_error)
-    freed = max([at for at, node in enumerate(operations) if node.freed], default=-1)  # the one recorded last
-    check_unchanged(operations[freed + 1 :])
-    if freed >= 0:
-        blame(operations[freed])
-        raise freed_error(operations[freed])
-
-
-def _fill_lost_originals(reached: list[Node]) -> None:
-    """Gives NaN as value to each stripped copy whose original is freed and gone.
-
-    A copy by `lifetime.copy_without_inputs` stands for its original. Once that is gone, nothing is left to compute the
-    value from, and a program that contains the copy needs some. What reads it saves nothing (or it would have been
-    freed as well, and the walk refused), so no derivative depends on the number.
-    """
-    for node in reached:
-        if node.value is None and node.original is not None and whole(node).freed and type(node.aval) is Aval:
-            node.value = np.broadcast_to(np.asarray(np.nan, node.aval.dtype.numpy), node.aval.shape)
-
-
-def _passed_through(nodes: list[Node], targets: Sequence[Node] | None, accumulating: bool) -> list[Node]:
-    """The operations among `nodes` that the walk goes through: a target only if another target is behind it, or if
-    its step has hooks that are to be called (`accumulating`)."""
-    if targets is None:
-        return [node for node in nodes if not node.is_leaf]
-    ends, inside = set(targets), set(nodes)
-
-    def goes_on(node: Node) -> bool:
-        behind = node.freed and node.passed is not None and node.passed.leads(node, ends - {node})
-        called = accumulating and whole(node).step_hooks is not None
-        return behind or called or any(each in inside for each in gradient_edges(node))
-
-    return [node for node in nodes if not node.is_leaf and (node not in ends or goes_on(node))]
-
-
-def calls_python(roots: Sequence[Node], targets: Sequence[Node] | None) -> bool:
-    """Whether the walk from `roots` calls hooks or custom Functions. Those take one cotangent and no batch."""
-    reached, current_of = _reachable_from(roots)
-    nodes = _needed(reached, targets, current_of)
-    return any(hooks_of(node) or (node.stands_alone and not node.is_leaf) for node in nodes)
-
-
-def _reachable_from(roots: Iterable[Node]) -> tuple[list[Node], dict[Node, Node]]:
-    """The nodes that a cotangent of `roots` may reach; and for each leaf that was written since, the current node
-    of its tensor (`current_of`).
-
-    After `y = w * x` and `w -= 1`, y has w's old node as an input, and its cotangent arrives at w's new node.
-    A copy that `release` made is replaced by its original, if that still exists.
-    """
-
-    def onward(node: Node) -> list[Node]:
-        if any(type(each) is Node and each.original is not None for each in node.inputs):
-            node.inputs = tuple([original_of(each) if isinstance(each, Node) else each for each in node.inputs])
-        return gradient_edges(node)
-
-    reached = reachable(roots, onward)
-    current_of: dict[Node, Node] = {}
-    last: dict[LeafIdentity, Node] = {}
-    for node in reached:
-        if node.leaf is not None and ends_here(node):
-            last[node.leaf] = node
-    for node in reached:
-        if node.stale and node.leaf is not None and ends_here(node):
-            with tracking(False):  # also of a view that may not be read where gradients are recorded
-                current = None if node.tensor is None else node.tensor.__gradient_node__
-            if current is None or current.leaf is not node.leaf:
-                current = last[node.leaf]
-            if current is not node:
-                current_of[node] = current
-    return reached, current_of
-
-
-def _needed(nodes: list[Node], targets: Sequence[Node] | None, current_of: Mapping[Node, Node]) -> list[Node]:
-    """The nodes that a cotangent has to pass to reach a target, with the leaves of
-    `current_of` and freed nodes of which nobody knows whether they lead to a target."""
-    nodes = sorted({*nodes, *current_of.values()}, key=recording_order) if current_of else nodes
-    if targets is None:
-        return [node for node in nodes if node.requires_grad]
-    needed = {*targets, *[current_of.get(node, node) for node in targets]}
-    for node in nodes:
-        if node not in needed and (
-            current_of.get(node) in needed
-            or any(each in needed for each in gradient_edges(node))
-            or (node.passed is not None and node.freed and node.passed.leads(node, targets))
-        ):
-            needed.add(node)
-    return [node for node in nodes if node in needed]
 
 
 class FinishedWalk:
@@ -210,12 +109,6 @@ class FinishedWalk:
     def on_the_way(self) -> set[Node]:
         """The nodes that it may have passed. Hardly any hook asks for them."""
         return {node for node in self.nodes if node.requires_grad}
-
-
-def whole(node: Node) -> Node:
-    """The node of an op that returns several arrays, of the node of one of them; of any other node itself."""
-    behind = node.inputs[0] if node.operation is tuple_item and node.inputs else node
-    return behind if isinstance(behind, Node) else node
 
 
 def _is_there(node: Node | Number) -> bool:
@@ -297,10 +190,10 @@ class Walk:
                     before_hooks[node] = self.arrived[node]
                 self.call_hooks(node, before_hooks)
             if anomaly.enabled:  # rare: `detect_anomaly`
-                watched_step(self, segment)
+                _watched_step(self, segment)
                 continue
             if segment[0].stands_alone:  # rare: one step, which is Python code or has hooks
-                take_step(self, segment)
+                _take_step(self, segment)
                 continue
             # The usual case: one pullback for the segment.
             outputs = [node for node in segment if node in self.arrived]  # that a cotangent has reached
@@ -342,7 +235,7 @@ class Walk:
     def segments(self) -> list[list[Node]]:
         """The operations, in the order of recording, cut into segments. A segment ends
 
-        * before and after an operation whose backward step is Python code or has hooks: `lone_steps`,
+        * before and after an operation whose backward step is Python code or has hooks,
         * after a node with tensor hooks, and after a node whose gradient is asked for: its cotangent must be a node,
         * where the device changes, and where it would have more operations than `pieces.PIECE`,
         * with `create_graph`, after a node that the user holds: he may differentiate with respect to it later; and
@@ -480,3 +373,80 @@ def _frozen(
     behind = {stands: inputs[position] for position, stands in apart.items()}
     values = {apart[position]: each for position, each in unpacked.items()}
     return program, [behind.get(each, each) for each in arguments], [values.get(each, each) for each in arguments]
+
+
+# Steps that are Python code or have hooks: the walk takes each alone, between two segments. So it does with every step
+# in anomaly mode (`detect_anomaly`), which blames the line that recorded it for an error.
+
+
+def _watched_step(walk: Walk, segment: list[Node]) -> None:
+    """`_take_step` in anomaly mode: an error is blamed on the line that recorded the node."""
+    node, first = segment[0], next_serial()
+    try:
+        _take_step(walk, segment)
+    except Exception:
+        blame(node)
+        raise
+    finally:
+        if walk.create_graph:
+            anomaly.steps.append(Inside(first, next_serial(), node.serial, node.gradient_name, node.where))
+
+
+def _take_step(walk: Walk, segment: list[Node]) -> None:
+    """Takes the backward step of a single node, calls its hooks and, in anomaly mode, checks the result for NaN."""
+    node, step, hooks = segment[0], segment[0].python, segment[0].step_hooks
+    outputs = _outputs_of(segment)
+    given: list[Node | None] = [each and walk.arrived.get(each) for each in outputs]
+    arrived = given
+    if hooks is not None:
+        given = list(arrived)
+        for prehook in list(hooks.before.values()):
+            given = hooks.call(node, prehook, given, None)
+    if step is not None:
+        inputs: list[Node | Number] = list(step.inputs)
+        results = step(given, walk.create_graph)
+    else:
+        inputs = list(node.inputs)
+        results = _pull_alone(walk, segment, outputs, given)
+    if hooks is not None:
+        for hook in list(hooks.after.values()):
+            results = hooks.call(node, hook, results, given)
+    if step is not None and observers.listening:
+        tell(Stepped(step, arrived, results))
+    if anomaly.enabled and anomaly.check_nan:
+        look_for_nan(node, results)
+    pairs = list(zip(inputs, results, strict=True))
+    if step is not None or hooks is not None:
+        walk.stopped |= any(result is None and each in walk.on_the_way for each, result in pairs)
+    if step is None:
+        pairs = list(dict(pairs).items())  # an input that is read twice has one cotangent, the sum
+    for each, result in pairs:
+        walk.arrive(each, result)
+
+
+def _outputs_of(segment: list[Node]) -> Sequence[Node | None]:
+    """The outputs of the single node of a segment; None for one that no cotangent can arrive at."""
+    node, step = segment[0], segment[0].python
+    if type(node.aval) is tuple:
+        made = {each.output_number: each for each in segment[1:]}
+        return [made.get(number) for number in range(len(node.aval))]
+    return segment if step is None else step.outputs
+
+
+def _pull_alone(
+    walk: Walk, segment: list[Node], outputs: Sequence[Node | None], cotangents: Sequence[Node | None]
+) -> list[Node | None]:
+    """The cotangents of the inputs of a single node, apart from what arrived there already."""
+    node = segment[0]
+    settled, walk.arrived = walk.arrived, {}
+    unpacked = node.packed(walk.create_graph) if node.packed is not None else {}
+    if unpacked and observers.listening:
+        tell(Unpacked(node, {node.inputs[position]: each for position, each in unpacked.items()}))
+    pairs = [(each, v) for each, v in zip(outputs, cotangents, strict=True) if each is not None and v is not None]
+    if pairs:  # there are none, if a hook has returned None
+        walk.pull(segment, [each for each, _ in pairs], [v for _, v in pairs], unpacked)
+    results = [
+        walk.arrived.get(walk.current_of.get(each, each)) if isinstance(each, Node) else None for each in node.inputs
+    ]
+    walk.arrived = settled
+    return results

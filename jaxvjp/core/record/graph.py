@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 from weakref import ref
 
 import jax
@@ -25,9 +25,6 @@ from jaxvjp.ops.op import Aval, Op, number_aval
 from jaxvjp.ops.view import unbind_one
 from jaxvjp.types.compiled import CYTHONIZED
 from jaxvjp.types.dtypes import LEAST, MOST, within_64_bits
-
-if TYPE_CHECKING:
-    from jaxvjp.core.record.lifetime import TensorsBehind
 
 Value = jax.Array | np.ndarray[Any, Any]
 """What a node's value is kept as: a `jax.Array`, or, of a new tensor of at most 64 KB, a NumPy array.
@@ -121,7 +118,7 @@ class Node:
     #   holder: a weak reference to the Tensor that shows this node to the user.
     holder: ref[Any] | None
 
-    # A backward step that is not just `jax.vjp` of the op: `derive.engine` and `derive.lone_steps`.
+    # A backward step that is not just `jax.vjp` of the op: `derive.engine`.
     #   edges: the nodes to which it passes cotangents, where those are not all of `inputs`.
     #   python: the Python code that is its backward step.
     #   hooks: those of `Tensor.register_hook`, by a number that is in the handle.
@@ -174,10 +171,10 @@ class Node:
 
     # After it has dropped its inputs: `lifetime`, `derive.saved`.
     #   input_avals: the avals of the inputs.
-    #   passed: of a freed node, which tensors it may have been computed from.
+    #   passed: of a freed node, which tensors it may have been computed from, a `lifetime.TensorsBehind`.
     #   original: of a copy without inputs, which `saved.release` makes of a step, weakly the original.
     input_avals: tuple[Aval, ...] | None
-    passed: TensorsBehind | None
+    passed: Any
     original: ref[Node] | None
 
     def __init__(

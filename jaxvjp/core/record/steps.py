@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from jaxvjp.core.record.modes import transforming
 
-if TYPE_CHECKING:
-    from jaxvjp.core.record.graph import Node
-
-Hook = Callable[["Node | None"], Any]
+Node = Any  # a `graph.Node`: that module imports this one
+Hook = Callable[[Node | None], Any]
 """What `Tensor.register_hook` keeps. It gets the node of a cotangent (None for none), and returns two: that of the same
 cotangent, after what it has written to it in place, and that of the one to go on with."""
-Cotangents = list["Node | None"]
+Cotangents = list[Node | None]
 """One cotangent for each output of a step, or for each input; None where there is none."""
 
 

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from jaxvjp.explain import terminal
 from jaxvjp.tools.comparison.in_process import NO_TORCH
+from jaxvjp.tools.comparison.outcome import Side
 from jaxvjp.tools.comparison.page import page
 from jaxvjp.tools.comparison.process import Input, run_side
-from jaxvjp.tools.comparison.report import Report, Side
+from jaxvjp.tools.comparison.report import Report
 from jaxvjp.tools.comparison.terminal_view import show
 from jaxvjp.tools.comparison.text import TOLERANCE
 

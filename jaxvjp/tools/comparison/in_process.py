@@ -13,8 +13,9 @@ import numpy as np
 
 import jaxvjp
 from jaxvjp.tools.comparison.gradients import Leaf, Values, compare_values, decoded
+from jaxvjp.tools.comparison.outcome import RAISED, Side
 from jaxvjp.tools.comparison.recorder import Recorder, described, encode
-from jaxvjp.tools.comparison.report import RAISED, Report, Side
+from jaxvjp.tools.comparison.report import Report
 from jaxvjp.tools.comparison.text import CLOSE, DIFFERENT, SAME, TOLERANCE, compare_line
 
 NO_TORCH = "compare needs torch: pip install 'jaxvjp[compare]'"
@@ -33,8 +34,8 @@ def compare(function: Callable[..., Any], *inputs: Any, tolerance: float = TOLER
         tolerance: the largest difference of numbers, relative to the larger one.
 
     Returns:
-        The report; it raises nothing for a difference, nor for an error in `function`. `report.equal` says whether all
-        agrees, `report.raise_if_different()` insists on it, `print(report)` shows it.
+        The report; it raises nothing for a difference, nor for an error in `function`. `Report.equal` says whether all
+        agrees, `raise_if_different()` insists on it, `print(report)` shows it.
 
     Raises:
         ImportError: torch is not installed.

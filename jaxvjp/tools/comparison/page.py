@@ -8,13 +8,10 @@ import math
 import re
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
 from jaxvjp.tools.comparison.gradients import CallPair, Leaf
+from jaxvjp.tools.comparison.outcome import Outcome, Side
 from jaxvjp.tools.comparison.text import CLOSE, DIFFERENT, SAME, Line
-
-if TYPE_CHECKING:
-    from jaxvjp.tools.comparison.report import Report, Side
 
 MARKS = {SAME: "=", CLOSE: "≈", DIFFERENT: "≠"}
 FEW = 6
@@ -60,7 +57,7 @@ body { margin: 0; }
 """
 
 
-def page(reports: Sequence[Report]) -> str:
+def page(reports: Sequence[Outcome]) -> str:
     """A whole page, which needs no network."""
     title = reports[0].summary if len(reports) == 1 else f"{sum(r.equal for r in reports)} of {len(reports)} agree"
     return (
@@ -70,12 +67,12 @@ def page(reports: Sequence[Report]) -> str:
     )
 
 
-def body(reports: Sequence[Report]) -> str:
+def body(reports: Sequence[Outcome]) -> str:
     """The reports as a part of a page, such as a notebook."""
     return f'<style>{STYLE}</style><main class="jaxvjp">' + "\n".join(_report(each) for each in reports) + "</main>"
 
 
-def _report(report: Report) -> str:
+def _report(report: Outcome) -> str:
     verdict, kind = report.verdict.lower(), "equal" if report.equal else "different"
     found = report.summary.partition(": ")[2].partition(", ")[2]
     parts = [
@@ -176,7 +173,7 @@ def _leaf(head: str, leaf: Leaf) -> str:
     return f'<tr class="{leaf.verdict}">{cells}<td>{MARKS[leaf.verdict]} {escape(leaf.note)}</td></tr>'
 
 
-def _plot(report: Report) -> str:
+def _plot(report: Outcome) -> str:
     """The `scaled` difference of every gradient over the backward passes, on a logarithmic axis."""
     points = [
         (number, leaf) for number, call in enumerate(report.calls, 1) for leaf in call.leaves if leaf.scaled is not None

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxvjp.tools.comparison.gradients import decoded
-from jaxvjp.tools.comparison.report import CRASHED, ENDLESS, EXITED, FINISHED, RAISED, TIMED_OUT, Side
+from jaxvjp.tools.comparison.outcome import CRASHED, ENDLESS, EXITED, FINISHED, RAISED, TIMED_OUT, Side
 
 MOST_OUTPUT = 10_000_000
 """Bytes that a script may print before it is stopped."""

@@ -6,14 +6,11 @@ import contextlib
 import io
 import itertools
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from jaxvjp.explain import terminal
 from jaxvjp.tools.comparison.gradients import CallPair, Leaf
+from jaxvjp.tools.comparison.outcome import Outcome, Side
 from jaxvjp.tools.comparison.text import CLOSE, DIFFERENT, SAME, Line
-
-if TYPE_CHECKING:
-    from jaxvjp.tools.comparison.report import Report, Side
 
 MARKS = {SAME: "=", CLOSE: "≈", DIFFERENT: "≠"}
 _RANK = {SAME: 0, CLOSE: 1, DIFFERENT: 2}
@@ -25,14 +22,14 @@ FEW_CALLS = 10
 """Up to this many backward passes are shown one by one; more are merged, with the worst differences."""
 
 
-def text(report: Report) -> str:
+def text(report: Outcome) -> str:
     """The report as plain text."""
     with contextlib.redirect_stdout(io.StringIO()) as written:
         show(report)
     return written.getvalue().rstrip("\n")
 
 
-def show(report: Report) -> None:
+def show(report: Outcome) -> None:
     """Prints the report."""
     terminal.heading(report.summary, style="bold green" if report.equal else "bold red")
     sides = (report.torch, report.jaxvjp)

@@ -1,0 +1,270 @@
+"""What an explanation says: the program, which can be printed, run and checked, its Jacobian, cotangents, picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxvjp.autograd.backward import grad
+from jaxvjp.autograd.function_step import shown_tensor
+from jaxvjp.core.record.graph import Node, reachable
+from jaxvjp.core.record.observers import Walked
+from jaxvjp.core.record.record import constant
+from jaxvjp.core.run.evaluation import evaluate
+from jaxvjp.explain.apart import run_apart, staged
+from jaxvjp.explain.chain import Cotangents, cotangents_of
+from jaxvjp.explain.jacobian import Jacobian, jacobian_of, recorded_jacobian, single
+from jaxvjp.explain.literals import shortened
+from jaxvjp.explain.names import numbered
+from jaxvjp.explain.notebook import coloured
+from jaxvjp.explain.picture import Picture, picture_of
+from jaxvjp.explain.refusal import Refusal, Unshowable
+from jaxvjp.explain.source import Program, executed, write
+from jaxvjp.explain.story import Story, hooks_before
+from jaxvjp.explain.text import Text
+from jaxvjp.testing import assert_close
+
+TOLERANCES = {
+    "bfloat16": 4e-2,
+    "float16": 1e-2,
+    "float32": 2e-4,
+    "complex64": 2e-4,
+    "float64": 1e-9,
+    "complex128": 1e-9,
+}
+"""How far numbers may be apart in `check`, relative to themselves and to the largest of their tensor, in a program with
+values of these dtypes."""
+LONGEST = 400
+"""A program of more lines than this is printed shortened."""
+
+
+class Explained:
+    """An imperative program as a functional one. `print` shows it; its `str` runs."""
+
+    def __init__(self, story: Story, style: str = "vjp", exact: bool = False) -> None:
+        self._story: Story | None = story
+        self._style, self._exact = style, exact
+        self._programs: dict[str, Program] = {}
+        self._cotangents: dict[int, Cotangents] = {}
+
+    @property
+    def story(self) -> Story:
+        """The recorded events."""
+        if self._story is None:
+            raise RuntimeError(
+                "the recording has not ended: leave the `with jaxvjp.explain.recording()` block, and explain then"
+            )
+        return self._story
+
+    @property
+    def program(self) -> Program:
+        """The program in the style of this explanation. Ops have plain forms in it, `jnp.abs`, if it gives then what
+        was recorded; at an edge, such as `abs` at 0, it does not, and the forms are those with torch's derivatives."""
+        if self._style not in self._programs:
+            with jax.enable_x64(True), self.story.told() as story:
+                found = write(story, self._style, self._exact)
+            if found.simplified and not self._holds(found):
+                with jax.enable_x64(True), self.story.told() as story:
+                    found = write(story, self._style)
+            self._programs[self._style] = found
+        return self._programs[self._style]
+
+    @property
+    def source(self) -> str:
+        """The whole text, which runs by itself; `print` shows the beginning of long arrays and programs."""
+        return self.program.source
+
+    def __str__(self) -> str:
+        lines = shortened(self.source).splitlines()
+        if len(lines) <= LONGEST:
+            return "\n".join(lines)
+        left_out = len(lines) - 80
+        return "\n".join([*lines[:50], f"# ... {left_out} more lines: `.source` has them all ...", *lines[-30:]])
+
+    __repr__ = __str__
+
+    def run(self) -> dict[str, Any]:
+        """Executes the printed text in a fresh namespace and returns its gradients by name."""
+        namespace = executed(self.program)
+        return {each.variable: namespace[each.variable] for each in self.program.results}
+
+    def check(self, rtol: float | None = None, atol: float | None = None) -> dict[str, Any]:
+        """Runs the program in a process of its own, as it is and with each function under `jax.jit`, and compares.
+        A program that calls functions which are not JAX's (`jaxvjp.wrap`) runs in this process.
+
+        Compared are the gradients, and for a recording everything that the user can still read: parameters, buffers,
+        losses. The gradients are those of `.grad` at the end; for one result those of `autograd.grad`.
+
+        Args:
+            rtol, atol: how far numbers may be apart, relative and absolute; by default as the dtype suggests.
+
+        Returns:
+            The gradients by name.
+
+        AssertionError if one differs; RuntimeError if the program does not run.
+        """
+        program = self.program
+        expected = self._expected(program)
+        wanted = [text for text, _ in expected]
+        runs = _run_here(program, wanted) if program.handed_over else run_apart(program.source, wanted)
+        self._compare(program, expected, runs, rtol, atol)
+        with jax.enable_x64(True):
+            return {each.variable: jnp.asarray(runs[0][each.variable]) for each in program.results}
+
+    def _holds(self, program: Program) -> bool:
+        """Whether a program gives what was recorded."""
+        expected = self._expected(program)
+        space = executed(program)
+        try:
+            self._compare(
+                program, expected, [{text: np.asarray(eval(text, space)) for text, _ in expected}], None, None
+            )
+        except AssertionError:
+            return False
+        return True
+
+    def _compare(
+        self, program: Program, expected: Any, runs: Sequence[Any], rtol: float | None, atol: float | None
+    ) -> None:
+        for found, how in zip(runs, ("", " under jax.jit"), strict=False):
+            for text, value in expected:
+                assert (found[text] is None) == (value is None), f"{text}{how} is {found[text]}, expected {value}"
+                if value is not None:
+                    array = np.asarray(value)
+                    own = max(TOLERANCES.get(each, 0.0) for each in (array.dtype.name, *program.dtypes))
+                    relative = rtol if rtol is not None else own if array.dtype.kind not in "iub" else 0.0
+                    _compare(f"{text}{how}", found[text], array, relative, atol)
+
+    @property
+    def walks(self) -> list[Walked]:
+        """The backward passes, in order; for one result the one that `backward` would do."""
+        return [each.what for each in self.story.events if isinstance(each.what, Walked)]
+
+    def jacobian(self, number: int = -1) -> Jacobian:
+        """The Jacobian J of backward pass `number` (the last by default), with v and vᵀJ.
+
+        ValueError if it is too large, or if the pass began at several tensors.
+        """
+        walked = self._walk(number)
+        names = self.names(walked)
+        if not walked.roots[0].freed and self.story.hypothetical:
+            return jacobian_of(walked, names)
+        with self.story.told() as story:
+            return recorded_jacobian(story, walked, names)
+
+    def cotangents(self, number: int = -1, directions: Any = None) -> Cotangents:
+        """The chain rule in numbers: backward pass `number` (the last by default), step by step.
+
+        `directions` are other v's than the one that ran, stacked: each cotangent has their dimension in front then.
+        What a hook or a Function of the user's returned stays that of the v that ran.
+
+        ValueError if the pass began at several tensors.
+        """
+        walked, place = self._walk(number), number % len(self.walks)
+        if directions is None and place in self._cotangents:
+            return self._cotangents[place]
+        if directions is not None and len(directions) == 1 and np.array_equal(directions[0], single(walked)[1]):
+            return Cotangents(
+                link._replace(arrives=link.arrives[None], leaves=[(name, value[None]) for name, value in link.leaves])
+                for link in self.cotangents(number)  # it is the v that ran
+            )
+        steps = {step: ran.results for step, ran in self.story.stepped().items()}
+        with self.story.told():
+            found = cotangents_of(walked, self._text(walked).label_of, steps, self.hooked(walked), directions)
+        if directions is None:
+            self._cotangents[place] = found
+        return found
+
+    def hooked(self, walked: Walked) -> dict[Node, Node]:
+        """For each node whose hooks were called in a backward pass, the cotangent that they made."""
+        events = self.story.events
+        place = next(place for place, each in enumerate(events) if each.what is walked)
+        return {each.node: each.after for each in hooks_before(events, place)}
+
+    def picture(self, number: int = -1, fold: int | None = None) -> Picture:
+        """The recorded graph of a backward pass, with its cotangents on the edges.
+
+        With more than `fold` nodes, the operations of a loop or of a function are drawn as one box.
+        ValueError for a graph of more than 300 boxes.
+        """
+        walked = self._walk(number)
+        with self.story.told():
+            text = self._text(walked)
+            try:
+                numbers: Cotangents | None = self.cotangents(number)
+            except Refusal:  # for example, with several roots: the picture has no cotangents then
+                numbers = None
+
+            def inputs(node: Node) -> Sequence[Any]:
+                return () if node.is_leaf and node.requires_grad else text.inputs(node)
+
+            return picture_of(list(walked.roots), inputs, text.label_of, numbers, fold)
+
+    def _repr_html_(self) -> str:
+        return coloured(str(self))
+
+    def _walk(self, number: int) -> Walked:
+        walks = self.walks
+        if not walks:
+            raise Unshowable("no backward took place in this recording: call `y.backward()` inside of it")
+        if not -len(walks) <= number < len(walks):
+            raise IndexError(f"there is no backward {number}: {len(walks)} took place")
+        return walks[number]
+
+    def called(self, node: Node) -> str | None:
+        """The user's name of a node, or None."""
+        return Text(self.story, False).name_of(node)
+
+    def names(self, walked: Walked) -> dict[Node, str]:
+        """A name for each root and each target of a backward pass; `y` and `x` for those without one."""
+        known = {node: self.called(node) for node in [*walked.gradients, *walked.roots]}
+        names: dict[Node, str] = {node: each for node, each in known.items() if each is not None}
+        for node in known:
+            base = "x" if node in walked.gradients else "y"
+            names[node] = names.get(node) or numbered(base, {*names.values()})
+        return names
+
+    def _text(self, walked: Walked) -> Text:
+        """The names of all nodes of a backward pass."""
+        text = Text(self.story, False)
+        text.look_over(reachable(walked.roots, lambda node: node.inputs))
+        return text
+
+    def _expected(self, program: Program) -> list[tuple[str, Any]]:
+        """What a program computes, as expressions, and the values that these should have."""
+        with self.story.told():
+            evaluate([node for _, node in program.state])
+        gradients = zip([each.variable for each in program.results], self._gradients(program), strict=True)
+        return [*gradients, *[(text, node.value) for text, node in program.state]]
+
+    def _gradients(self, program: Program) -> list[Any]:
+        """The gradient that each result of a program should equal; None if there is none."""
+        story, results = self.story, program.results
+        if not story.hypothetical:
+            with story.told():
+                evaluate([each.gradient for each in results if each.gradient is not None])
+            return [None if each.gradient is None else each.gradient.value for each in results]
+        walked = story.events[0].what
+        (root,), (v,) = walked.roots, walked.cotangents
+        v = constant(1, root.aval) if v is None else v
+        leaves = [shown_tensor(each.node) for each in results]
+        pulled = grad(shown_tensor(root), leaves, shown_tensor(v), retain_graph=True, allow_unused=True)
+        return [None if each is None else each.__value__ for each in pulled]
+
+
+def _run_here(program: Program, wanted: list[str]) -> list[dict[str, Any]]:
+    """What `run_apart` gives, in this process."""
+    spaces = [executed(program, form) for form in (str, staged)]
+    values = [{each: eval(each, space) for each in wanted} for space in spaces]
+    return [{each: None if x is None else np.asarray(x) for each, x in found.items()} for found in values]
+
+
+def _compare(what: str, found: Any, expected: Any, relative: float, absolute: float | None) -> None:
+    if absolute is None:
+        finite = expected[np.isfinite(expected)]
+        absolute = relative * float(np.abs(finite).astype(float).max(initial=0.01)) if relative else 0.0
+    assert_close(found, expected, rtol=relative, atol=absolute, equal_nan=True, msg=lambda text: f"{what}: {text}")

@@ -1,0 +1,169 @@
+"""The result of a comparison, as data: two sides, their lines and gradients in pairs, and whether all agree."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from jaxvjp.tools.comparison.gradients import Call, CallPair, Leaf, compare_calls
+from jaxvjp.tools.comparison.text import DIFFERENT, TOLERANCE, Line, compare_line, compare_lines
+
+FINISHED, RAISED, EXITED = "finished", "raised", "exited"
+TIMED_OUT, CRASHED, ENDLESS = "timed out", "crashed", "printed without end"
+
+
+@dataclass
+class Side:
+    """What a program did under one of the two modules.
+
+    Attributes: `module` ("torch" or "jaxvjp") and its `version`; `status` (how it ended) with `detail`; the `error`
+    that it raised (kind, text, line); the `seconds` that it ran, and that `loading` the module took; the `lines` that
+    it printed; the `calls` of `backward` and `grad`; the end of its standard error, `errors`.
+    """
+
+    module: str
+    version: str = ""
+    status: str = FINISHED
+    detail: str = ""
+    error: dict[str, Any] | None = None
+    seconds: float | None = None
+    loading: float | None = None
+    lines: list[str] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    errors: str = ""
+
+    @property
+    def ending(self) -> str:
+        """How it ended, in a few words: for an exception its class, first line, and the line of code."""
+        if self.error is not None:
+            first = str(self.error["text"]).partition("\n")[0]
+            line = self.error["line"]
+            return f"{self.error['kind']}: {first}" + (f" (line {line})" if line else "")
+        return f"{self.status} {self.detail}".strip()
+
+    @property
+    def comparable(self) -> str:
+        """How it ended, without the line of code, and without the advice in jaxvjp's errors."""
+        if self.error is not None:
+            return f"{self.error['kind']}: " + str(self.error["text"]).partition("\n")[0].rstrip(". ")
+        return self.ending
+
+
+@dataclass
+class Outcome:
+    """A program under torch and under jaxvjp, compared.
+
+    Attributes: `name` (of the script or function); `torch` and `jaxvjp`, the two sides; `tolerance`; `lines` (each
+    printed line of both), `calls` (each `backward` and `grad`, with its gradients), `results` (what a function
+    returned), each with its verdict. `as_dict` is its JSON.
+    """
+
+    name: str
+    torch: Side
+    jaxvjp: Side
+    tolerance: float = TOLERANCE
+    results: list[Leaf] = field(default_factory=list)
+    lines: list[Line] = field(init=False)
+    calls: list[CallPair] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.lines = compare_lines(self.torch.lines, self.jaxvjp.lines, self.tolerance)
+        self.calls = compare_calls(self.torch.calls, self.jaxvjp.calls, self.tolerance)
+
+    @property
+    def endings_agree(self) -> bool:
+        """Whether both ended normally, or with the same exception or exit status. Two hangs do not agree."""
+        if any(each.status in (TIMED_OUT, CRASHED, ENDLESS) for each in (self.torch, self.jaxvjp)):
+            return False
+        endings = self.torch.comparable, self.jaxvjp.comparable
+        return compare_line(*endings, self.tolerance).verdict != DIFFERENT
+
+    @property
+    def differs(self) -> bool:
+        """Whether anything differs by more than the tolerance."""
+        return not self.endings_agree or any(
+            each.verdict == DIFFERENT for part in (self.lines, self.calls, self.results) for each in part
+        )
+
+    @property
+    def unanswered(self) -> str:
+        """Why it is no answer that nothing differs, if it is none: code could not be loaded, or nothing was compared.
+
+        An error that jaxvjp raises as torch does is something that was compared.
+        """
+        error = self.jaxvjp.error or {}
+        if self.differs:
+            return ""
+        if error.get("unrun"):
+            return "so it was not run to its end"
+        compared = self.lines or self.calls or self.results or error.get("own")
+        return "" if compared else "nothing was compared: no line was printed, and no gradient was asked for"
+
+    @property
+    def verdict(self) -> str:
+        """In two words."""
+        return "DIFFERENT" if self.differs else "NO ANSWER" if self.unanswered else "equal"
+
+    @property
+    def equal(self) -> bool:
+        """Whether something was compared, and nothing differs by more than the tolerance."""
+        return self.verdict == "equal"
+
+    def raise_if_different(self) -> None:
+        """AssertionError, with the report as its text, unless all agrees."""
+        assert self.equal, f"\n{self}"
+
+    @property
+    def summary(self) -> str:
+        """One line."""
+        parts = [
+            f"{sum(each.verdict != DIFFERENT for each in found)} of {len(found)} {what} agree"
+            for found, what in (
+                (self.lines, "lines"),
+                (self.calls, "backward passes"),
+                (self.results, "results"),
+            )
+            if found
+        ]
+        if not self.endings_agree:
+            parts.append("they end differently")
+        elif self.jaxvjp.status != FINISHED:
+            parts.append(f"both raise {self.jaxvjp.comparable}" if self.jaxvjp.error else f"both {self.jaxvjp.ending}")
+        parts += [self.unanswered] * (self.verdict == "NO ANSWER")
+        return f"{self.name}: {self.verdict}" + "".join(f", {each}" for each in parts)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The report for JSON, without the gradients' numbers; infinity and NaN are strings."""
+        sides = [
+            {
+                "status": side.status,
+                "detail": side.detail,
+                "error": side.error,
+                "version": side.version,
+                "seconds": side.seconds,
+                "loading": side.loading,
+                "stderr": side.errors,
+            }
+            for side in (self.torch, self.jaxvjp)
+        ]
+        return {
+            "name": self.name,
+            "equal": self.equal,
+            "unanswered": self.unanswered,
+            "tolerance": self.tolerance,
+            "torch": sides[0],
+            "jaxvjp": sides[1],
+            "endings_agree": self.endings_agree,
+            "lines": [_plain(each) for each in self.lines],
+            "calls": [{**_plain(each), "leaves": [_plain(leaf) for leaf in each.leaves]} for each in self.calls],
+            "results": [_plain(each) for each in self.results],
+        }
+
+
+def _plain(record: Any) -> dict[str, Any]:
+    return {
+        name: repr(value) if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in record._asdict().items()
+        if name != "leaves"
+    }
