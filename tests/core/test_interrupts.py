@@ -194,6 +194,7 @@ def test_a_staged_step_makes_all_changes_or_none(kind: str, calls: int, most: in
         assert near(numbers(net.parameters()), expected[place + 1])
 
 
+@pytest.mark.accelerated("warm path")
 @pytest.mark.parametrize("most", MOST)
 @pytest.mark.parametrize("least", [1, 1 << 40], ids=["donated", "kept"])
 def test_a_warm_step_makes_all_changes_or_none(least: int, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
