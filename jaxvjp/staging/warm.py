@@ -417,6 +417,7 @@ class _Writer:
             self.differs += differs
             return
         yield f"{s} = {t}.__storage__"
+        yield f"if {s} is not None and {s}.shared is not None: {s}.look({t}.__view_path__)"  # what NumPy has written
         differs.append(f"({s} is not None and ({s}.version != {t}.__seen__ or {s} in storages))")
         if self.names["fixed"]:
             differs.append(f"{t} in fixed")
