@@ -71,7 +71,7 @@ def gradient_steps(
     """The imperative step that differentiates `function(namespace, *data)`, and the one by hand.
 
     Args:
-        function: it is given torch, jaxvjp or `jax.numpy`, and tensors or arrays.
+        function: it is given torch, jaxvjp or `jax.numpy`, tensors or arrays, and what a call of the step is given.
         wanted: the places of the data to differentiate with respect to.
         along: whether the last of the data is v of vᵀJ, and no argument; else the function returns a scalar.
         kept: whether the imperative step also returns the function's value.
@@ -82,10 +82,10 @@ def gradient_steps(
         leaves, v = [tensors[place] for place in wanted], tensors[-1:] if along else []
         arguments = tensors[: len(tensors) - along]
 
-        def step() -> Any:
+        def step(*given: Any) -> Any:
             for each in leaves:
                 each.grad = None
-            value = function(torch, *arguments)
+            value = function(torch, *arguments, *given)
             value.backward(*v)
             return (value, leaves[-1].grad) if kept else leaves[-1].grad
 
@@ -146,6 +146,12 @@ def varied(namespace: Any, z: Any, depth: int) -> Any:
     for _ in range(depth):
         z = namespace.sin(z) * 1.1 + z
     return z.sum()
+
+
+def added(namespace: Any, y: Any) -> Any:
+    for _ in range(10_000):
+        y = y + 1.5
+    return y.sum()
 
 
 def cubed(namespace: Any, x: Any) -> Any:
@@ -266,17 +272,6 @@ def pullback_of_rows_by_hand(x: Any, y: Any, w: Any, v: Any) -> Any:
 # Loops.
 
 
-def varying(torch: Any, x_data: Array) -> Step:
-    (x,) = _leaves(torch, [x_data])
-
-    def step(depth: int) -> Any:
-        x.grad = None
-        varied(torch, x, depth).backward()
-        return x.grad
-
-    return step
-
-
 def varying_by_hand(x: Any) -> Step:
     step, array = jax.jit(jax.value_and_grad(partial(varied, jnp)), static_argnums=1), jax.device_put(x)
     return lambda depth: step(array, depth)
@@ -311,20 +306,6 @@ def hooked_by_hand(x: Any, y: Any, w: Any) -> Step:
         return w
 
     return loop
-
-
-def adds(torch: Any, x_data: Array) -> Step:
-    (x,) = _leaves(torch, [x_data])
-
-    def step() -> Any:
-        x.grad = None
-        y = x
-        for _ in range(10_000):
-            y = y + 1.5
-        y.sum().backward()
-        return x.grad
-
-    return step
 
 
 def adds_by_hand(x: Any) -> Any:
@@ -397,7 +378,7 @@ def workloads() -> list[Workload]:
         Workload(
             "loop of varying length, 1 to 40",
             (_normal(8),),
-            varying,
+            gradient_steps(varied)[0],
             varying_by_hand,
             given=lambda: itertools.cycle(range(1, 41)),
             warm=10 * 40,  # a staged step has its numbers as constants from its ninth call on, for each length
@@ -405,7 +386,7 @@ def workloads() -> list[Workload]:
         Workload(
             "loop of a length never seen",
             (_normal(8),),
-            varying,
+            gradient_steps(varied)[0],
             varying_by_hand,
             given=lambda: itertools.count(1),
             warm=100,
@@ -417,5 +398,5 @@ def workloads() -> list[Workload]:
             hooked,
             hooked_by_hand,
         ),
-        Workload("10,000 adds in one graph, 8 floats", (_normal(8),), adds, jitted(adds_by_hand)),
+        Workload("10,000 adds in one graph, 8 floats", (_normal(8),), gradient_steps(added)[0], jitted(adds_by_hand)),
     ]
