@@ -6,16 +6,12 @@ import contextlib
 import io
 import itertools
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from jaxvjp.explain import terminal
 from jaxvjp.tools.comparison.gradients import CallPair, Leaf
+from jaxvjp.tools.comparison.report import LEAF_HEADS, MARKS, SIDE_HEADS, Report, Side, cells
 from jaxvjp.tools.comparison.text import CLOSE, DIFFERENT, SAME, Line
 
-if TYPE_CHECKING:
-    from jaxvjp.tools.comparison.report import Report, Side
-
-MARKS = {SAME: "=", CLOSE: "≈", DIFFERENT: "≠"}
 _RANK = {SAME: 0, CLOSE: 1, DIFFERENT: 2}
 STYLES = {SAME: "", CLOSE: "yellow", DIFFERENT: "bold red"}
 FEW = 40
@@ -36,22 +32,7 @@ def show(report: Report) -> None:
     """Prints the report."""
     terminal.heading(report.summary, style="bold green" if report.equal else "bold red")
     sides = (report.torch, report.jaxvjp)
-    terminal.table(
-        ["", "version", "loading", "run", "lines", "backward passes", "end"],
-        [
-            [
-                side.module,
-                side.version,
-                _seconds(side.loading),
-                _seconds(side.seconds),
-                str(len(side.lines)),
-                str(len(side.calls)),
-                side.ending,
-            ]
-            for side in sides
-        ],
-        ["" if report.endings_agree else "bold red"] * 2,
-    )
+    terminal.table(list(SIDE_HEADS), [side.cells for side in sides], ["" if report.endings_agree else "bold red"] * 2)
     if report.lines:
         print()
         _show_lines(report.lines)
@@ -63,10 +44,6 @@ def show(report: Report) -> None:
         _show_leaves("result", [("", each) for each in report.results])
     for side in sides:
         _show_errors(side, report.endings_agree and not report.unanswered)
-
-
-def _seconds(seconds: float | None) -> str:
-    return "-" if seconds is None else f"{seconds:.2f} s"
 
 
 def _shortened(verdicts: list[str]) -> Iterable[tuple[int, int]]:
@@ -145,21 +122,8 @@ def _worst_leaves(calls: list[CallPair]) -> tuple[Leaf, ...]:
 
 
 def _show_leaves(head: str, leaves: list[tuple[str, Leaf]]) -> None:
-    rows = [
-        [
-            place,
-            leaf.name,
-            str(list(leaf.shape)) if leaf.name else "",
-            leaf.dtype,
-            "" if leaf.absolute is None else f"{leaf.absolute:.2g}",
-            "" if leaf.relative is None else f"{leaf.relative:.2g}",
-            "" if leaf.ulps is None else str(leaf.ulps),
-            f"{MARKS[leaf.verdict]} {leaf.note}".rstrip(),
-        ]
-        for place, leaf in leaves
-    ]
-    columns = [head, "leaf" if head != "result" else "", "shape", "dtype", "absolute", "relative", "ulps", ""]
-    terminal.table(columns, rows, [STYLES[leaf.verdict] for _, leaf in leaves])
+    columns = [head, "" if head == "result" else LEAF_HEADS[1], *LEAF_HEADS[2:]]
+    terminal.table(columns, [cells(*each) for each in leaves], [STYLES[leaf.verdict] for _, leaf in leaves])
 
 
 def _show_errors(side: Side, agree: bool) -> None:
