@@ -32,7 +32,7 @@ from jaxvjp.ops.layouts import Layout
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.strided import WHERE_STRIDES_ALLOW, view_dtype
 from jaxvjp.ops.view import OVERLAPPING, alias, expand, function_view
-from jaxvjp.tensor.view_steps import Step, Steps, has_layout, memory_of, put_back, read
+from jaxvjp.tensor.view_steps import Step, Steps, has_layout, laid_out, memory_of, put_back, read
 from jaxvjp.types.compiled import CYTHONIZED
 
 UNRECORDED = (
@@ -556,10 +556,8 @@ class Stored(Holder):
 
     def __layout__(self) -> Layout:
         """Where its elements are in the storage: its shape, and as torch has them its strides and offset."""
-        layout = memory_of(self.__shown__ if self.__storage__ is None else self.__storage__.contents)
-        for step in self.__view_path__:
-            layout = step.layout(layout)
-        return layout
+        contents = self.__shown__ if self.__storage__ is None else self.__storage__.contents
+        return laid_out(memory_of(contents), self.__view_path__)
 
     def __move__(self, storage: Storage, path: Steps) -> None:
         """Takes its contents from `path` of `storage` from now on: `x.data = ...`. Its gradient still arrives where it
@@ -672,8 +670,7 @@ def view(source: Stored, steps: Steps, kind: type[Stored]) -> Any:
             )
         layout = source.__layout__()
         if not layout.contiguous or layout.offset:
-            for each in steps:
-                layout = each.layout(layout)
+            laid_out(layout, steps)
     return view_by(read(shown(source, steps), steps), source, steps, kind)
 
 
