@@ -541,13 +541,10 @@ class Stored(Holder):
         """
         return self.__layout__().offset
 
-    def __overlaps_itself__(self) -> bool:
-        """Whether several elements share a place in memory, as those of an expanded tensor do."""
-        return self.__layout__().overlapping
-
     def __check_apart__(self) -> None:
-        """RuntimeError, in torch's words, where several elements share a place in memory."""
-        if self.__overlaps_itself__():
+        """RuntimeError, in torch's words, where several elements share a place in memory, as those of an expanded
+        tensor do."""
+        if self.__layout__().overlapping:
             raise RuntimeError(OVERLAPPING)
 
     def __shares_memory__(self, other: Stored) -> bool:
@@ -653,7 +650,8 @@ def view(source: Stored, steps: Steps, kind: type[Stored]) -> Any:
 
     ValueError where torch cannot make it without a copy.
     """
-    if (source.__view_path__ or source.__shown__.aval.strides) and _where_strides_allow(steps):
+    strided = source.__view_path__ or source.__shown__.aval.strides
+    if strided and any(step.operation in WHERE_STRIDES_ALLOW for step in steps):
         tensor: Any = source
         asked = steps[0].static[0] if steps[0].operation is view_dtype else tensor.dtype
         if asked is not tensor.dtype and tensor.__conjugated__():
@@ -672,11 +670,6 @@ def view(source: Stored, steps: Steps, kind: type[Stored]) -> Any:
         if not layout.contiguous or layout.offset:
             laid_out(layout, steps)
     return view_by(read(shown(source, steps), steps), source, steps, kind)
-
-
-def _where_strides_allow(steps: Steps) -> bool:
-    """Whether torch can take such a view only of tensors with certain strides, as with `view`."""
-    return any(step.operation in WHERE_STRIDES_ALLOW for step in steps)
 
 
 def view_by(node: Node, source: Stored, steps: Steps, kind: type[Stored]) -> Any:

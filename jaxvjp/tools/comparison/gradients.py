@@ -89,7 +89,9 @@ def compare_values(
     if torch is None or jaxvjp is None:
         known = torch or jaxvjp
         note = "" if known is None else "None under " + ("torch" if torch is None else "jaxvjp")
-        return Leaf(name, known.shape if known else (), known.dtype if known else "None", _verdict(not note), note=note)
+        return Leaf(
+            name, known.shape if known else (), known.dtype if known else "None", DIFFERENT if note else SAME, note=note
+        )
     for what in ("shape", "dtype"):
         values = [getattr(each, what) for each in (torch, jaxvjp)]
         if values[0] != values[1]:
@@ -143,10 +145,6 @@ def _ordered(values: Array) -> list[int]:
     bits = values.ravel().view(f"i{values.dtype.itemsize}")
     lowest = np.iinfo(bits.dtype).min
     return [each if each >= 0 else int(lowest) - each for each in bits.tolist()]
-
-
-def _verdict(same: bool) -> str:
-    return SAME if same else DIFFERENT
 
 
 def compare_calls(torch: Sequence[Call], jaxvjp: Sequence[Call], tolerance: float) -> list[CallPair]:

@@ -87,7 +87,8 @@ def _show_calls(calls: list[CallPair]) -> None:
         if number not in apart:
             together.setdefault(_place(call), []).append(call)
     shown += [
-        (f"{len(alike)} × {place}", _worst_call(alike), _worst_leaves(alike)) for place, alike in together.items()
+        (f"{len(alike)} × {place}", max(alike, key=lambda call: (_RANK[call.verdict], bool(call.note))), _worst(alike))
+        for place, alike in together.items()
     ]
     rows = [(head if not place else "", leaf) for head, _, leaves in shown for place, leaf in enumerate(leaves)]
     if rows:
@@ -101,11 +102,7 @@ def _place(call: CallPair) -> str:
     return f"{call.kind}, line {call.line}"
 
 
-def _worst_call(calls: list[CallPair]) -> CallPair:
-    return max(calls, key=lambda call: (_RANK[call.verdict], bool(call.note)))
-
-
-def _worst_leaves(calls: list[CallPair]) -> tuple[Leaf, ...]:
+def _worst(calls: list[CallPair]) -> tuple[Leaf, ...]:
     """For each leaf, by name, its largest differences over all calls."""
     named: dict[str, list[Leaf]] = {}
     for call in calls:
