@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -66,17 +65,8 @@ class CallPair(NamedTuple):
 
 def decoded(record: dict[str, Any]) -> Call:
     """A call decoded from its record (`comparison.recorder`)."""
-    leaves = [(each["name"], _values(each["tensor"])) for each in record.get("leaves", ())]
+    leaves = [(name, None if each is None else Values(*each)) for name, each in record.get("leaves", ())]
     return Call(record["kind"], record["line"], tuple(leaves), record.get("error"))
-
-
-def _values(encoded: dict[str, Any] | None) -> Values | None:
-    if encoded is None:
-        return None
-    shape, array = tuple(encoded["shape"]), None
-    if encoded["numbers"] is not None:
-        array = np.frombuffer(base64.b64decode(encoded["numbers"]), encoded["held"]).reshape(shape)
-    return Values(shape, encoded["dtype"], array)
 
 
 def compare_values(

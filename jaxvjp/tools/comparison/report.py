@@ -19,6 +19,7 @@ MARKS = {SAME: "=", CLOSE: "≈", DIFFERENT: "≠"}
 SIDE_HEADS = ("", "version", "loading", "run", "lines", "backward passes", "end")
 LEAF_HEADS = ("", "leaf", "shape", "dtype", "absolute", "relative", "ulps", "")
 """What stands above the `cells` of a side, and above those of a leaf."""
+OF_A_SIDE = ("status", "detail", "error", "version", "seconds", "loading")
 
 
 @dataclass
@@ -149,26 +150,13 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         """The report for JSON, without the gradients' numbers; infinity and NaN are strings."""
-        sides = [
-            {
-                "status": side.status,
-                "detail": side.detail,
-                "error": side.error,
-                "version": side.version,
-                "seconds": side.seconds,
-                "loading": side.loading,
-                "stderr": side.errors,
-            }
-            for side in (self.torch, self.jaxvjp)
-        ]
+        sides = (self.torch, self.jaxvjp)
         return {
-            "name": self.name,
-            "equal": self.equal,
-            "unanswered": self.unanswered,
-            "tolerance": self.tolerance,
-            "torch": sides[0],
-            "jaxvjp": sides[1],
-            "endings_agree": self.endings_agree,
+            **{name: getattr(self, name) for name in ("name", "equal", "unanswered", "tolerance", "endings_agree")},
+            **{
+                each.module: {name: getattr(each, name) for name in OF_A_SIDE} | {"stderr": each.errors}
+                for each in sides
+            },
             "lines": [_plain(each) for each in self.lines],
             "calls": [{**_plain(each), "leaves": [_plain(leaf) for leaf in each.leaves]} for each in self.calls],
             "results": [_plain(each) for each in self.results],
