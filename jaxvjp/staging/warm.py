@@ -371,26 +371,16 @@ class _Writer:
     def _tensor_checked(self, slot: int) -> Iterator[str]:
         outside, tensor = self.variant.outside[slot], self.tensors[slot]
         t, n, s = f"t{slot}", f"n{slot}", f"s{slot}"
-        if outside.argument is not None:
+        if self.varies[slot]:
+            found = f"t{outside.owner}._grad" if outside.owner is not None else self.sources.get(slot)
             self.names[f"kind{slot}"] = type(tensor)
-            yield f"{t} = a{outside.argument}"
-            yield f"if type({t}) is not kind{slot}: return Miss"
-        elif outside.owner is not None:
-            yield f"{t} = t{outside.owner}._grad"
-            yield f"if {t} is None: return Miss"
-        elif self.varies[slot]:
-            self.names[f"kind{slot}"] = type(tensor)
-            yield f"{t} = {self.sources[slot]}"
+            yield f"{t} = {found if outside.argument is None else f'a{outside.argument}'}"
             yield f"if type({t}) is not kind{slot}: return Miss"
         else:
             self.names[t] = tensor
         self.names[f"aval{slot}"] = outside.aval
         yield f"{n} = {t}.__shown__"
-        differs = [
-            f"{n}.aval is not aval{slot}",
-            f"{n}.requires_grad is not {outside.requires_grad}",
-            f"{n}.special",
-        ]
+        differs = [f"{n}.aval is not aval{slot}", f"{n}.requires_grad is not {outside.requires_grad}", f"{n}.special"]
         if outside.has_grad is not None:
             differs.append(f"{t}._grad is None" if outside.has_grad else f"{t}._grad is not None")
         if outside.requires_grad and (outside.has_grad is not None or slot in self.owners):
@@ -478,10 +468,7 @@ class _Writer:
             return f"t{returned.slot}"
         if returned.owner is not None:
             return owners[returned.owner]
-        if returned.aval is None:
-            self.names[f"constant{at}"] = returned.value
-            return f"constant{at}"
-        if returned.output is None:
-            self.names[f"constant{at}"] = returned.value
-            return self._fresh(f"constant{at}", returned.aval, returned.where)
-        return self._fresh(f"r{self.variant.plan.outputs[returned.output]}", returned.aval, returned.where)
+        if returned.output is not None:
+            return self._fresh(f"r{self.variant.plan.outputs[returned.output]}", returned.aval, returned.where)
+        self.names[constant := f"constant{at}"] = returned.value
+        return constant if returned.aval is None else self._fresh(constant, returned.aval, returned.where)
