@@ -72,8 +72,6 @@ def init_process_group(
     Raises:
         ValueError: it was called before; a variable of the environment is missing.
         RuntimeError: JAX has computed already, or the others do not come within the time.
-
-    Counterpart of `torch.distributed.init_process_group`.
     """
     if _Group.initialized:
         raise ValueError("trying to initialize the default process group twice!")
