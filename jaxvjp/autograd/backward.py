@@ -236,9 +236,8 @@ def _method(
 ) -> None:
     """Adds vᵀJ to the `.grad` of every leaf that this tensor was computed from: J its Jacobian, v the `gradient`.
 
-    `gradient` has this tensor's shape; it is the derivative of some later scalar with respect to each element here,
-    and may be left out where there is one element, for then it is 1. The other arguments are those of
-    `autograd.backward`. Counterpart of `torch.Tensor.backward`.
+    `gradient` has this tensor's shape; it is the derivative of some later scalar with respect to each element here, and
+    may be left out where there is one element, for then it is 1. The other arguments are those of `autograd.backward`.
     """
     plain = retain_graph is None and inputs is None and create_graph is False and not broadcast
     if not (plain and backward_of_one(self, gradient)):

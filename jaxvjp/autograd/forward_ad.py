@@ -30,10 +30,7 @@ class UnpackedDualTensor(NamedTuple):
 
 
 def enter_dual_level() -> int:
-    """Opens a level of forward mode and returns its number; RuntimeError inside another one.
-
-    Counterpart of `torch.autograd.forward_ad.enter_dual_level`.
-    """
+    """Opens a level of forward mode and returns its number; RuntimeError inside another one."""
     if transforming().level is not None:
         raise RuntimeError(
             "Nested forward mode AD is not supported at the moment\n"
@@ -46,10 +43,7 @@ def enter_dual_level() -> int:
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """Closes the level: its tensors have no tangents any more. RuntimeError where there is none, or not this one.
-
-    Counterpart of `torch.autograd.forward_ad.exit_dual_level`.
-    """
+    """Closes the level: its tensors have no tangents any more. RuntimeError where there is none, or not this one."""
     if level is not None and level != _number():
         raise RuntimeError(
             "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
@@ -65,10 +59,7 @@ def _number() -> int:
 
 
 class dual_level(contextlib.ContextDecorator):  # noqa: N801 - torch's name
-    """A level of forward mode, for a block or, as a decorator, for each call of a function.
-
-    Counterpart of `torch.autograd.forward_ad.dual_level`.
-    """
+    """A level of forward mode, for a block or, as a decorator, for each call of a function."""
 
     def __enter__(self) -> int:
         return enter_dual_level()
@@ -142,8 +133,7 @@ def _laid_as(tensor: Tensor, tangent: Tensor) -> Tensor:
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
     """`tensor` without its tangent, and the tangent: None where it depends on no dual tensor of this level.
 
-    Both are differentiable in reverse mode. Counterpart of `torch.autograd.forward_ad.unpack_dual`. Underneath:
-    `jax.jvp`.
+    Both are differentiable in reverse mode. Underneath: `jax.jvp`.
     """
     if not isinstance(tensor, Tensor):
         raise TypeError(f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type(tensor).__name__}")

@@ -140,8 +140,7 @@ def jacobian(
         For one output and one input a tensor of shape output.shape + input.shape; a tuple of those where there are
         several inputs, and of those where there are several outputs.
 
-    Counterpart of `torch.autograd.functional.jacobian`. Underneath: `jax.jacrev` or `jax.jacfwd` of the program that
-    `func` recorded.
+    Underneath: `jax.jacrev` or `jax.jacfwd` of the program that `func` recorded.
     """
     if strategy not in STRATEGIES:
         raise AssertionError(
@@ -314,8 +313,7 @@ def hvp(
 ) -> Any:
     """`func(*inputs)`, and Hv: H the matrix of second derivatives of `func`, which returns one element.
 
-    Arguments, results and errors are those of `vhp`. Counterpart of `torch.autograd.functional.hvp`. Underneath:
-    `jax.jvp` of `jax.grad`, forward over reverse.
+    Arguments, results and errors are those of `vhp`. Underneath: `jax.jvp` of `jax.grad`, forward over reverse.
     """
     call, tangents, gradients = _gradient_of_scalar("hvp", func, inputs, v, create_graph, strict)
     known_ones = [each for each in gradients if each is not None]

@@ -93,8 +93,7 @@ def gradcheck(
         ValueError: no input requires a gradient.
         AssertionError: no direction is to be checked, or batches of one that is not.
 
-    Counterpart of `torch.autograd.gradcheck`. Underneath: the rows of `jax.vjp`'s Jacobian, through any Python backward
-    of a `Function`.
+    Underneath: the rows of `jax.vjp`'s Jacobian, through any Python backward of a `Function`.
     """
     if not (check_forward_ad or check_backward_ad):
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
@@ -158,8 +157,7 @@ def gradgradcheck(
         eps, atol, rtol, raise_exception, nondet_tol, check_undefined_grad, check_grad_dtypes: as for `gradcheck`.
         check_batched_grad, fast_mode, masked: as for `gradcheck`.
 
-    The errors are those of `gradcheck`. Counterpart of `torch.autograd.gradgradcheck`.
-    Underneath: `jax.vjp` of `jax.vjp`.
+    The errors are those of `gradcheck`. Underneath: `jax.vjp` of `jax.vjp`.
     """
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")

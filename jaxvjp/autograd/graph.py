@@ -298,10 +298,7 @@ def _called(
 
 
 class GradientEdge(NamedTuple):
-    """A place in the backward graph: a step, and which of its results; `backward` and `grad` take it for the tensor.
-
-    Counterpart of `torch.autograd.graph.GradientEdge`.
-    """
+    """A place in the backward graph: a step, and which of its results; `backward` and `grad` take it for the tensor."""
 
     node: Node
     output_nr: int
@@ -344,8 +341,6 @@ def register_multi_grad_hook(
     With `mode="all"` that is when the last of them is there, and `fn` gets a sequence, None for one that takes no
     part; with "any" when the first is, and `fn` gets that. Returns a handle whose `remove()` undoes it. As in torch,
     "all" does not count the tensor of `y.backward()` itself: with the others it gets a call of its own, alone none.
-
-    Counterpart of `torch.autograd.graph.register_multi_grad_hook`.
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")

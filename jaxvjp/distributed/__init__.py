@@ -26,34 +26,13 @@ from jaxvjp.tensor.docstrings import complete_all
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.devices import device as device_named
 from jaxvjp.types.meshes import of_all_processes
-from jaxvjp.types.public import modules_later
+from jaxvjp.types.public import modules_later, public_names
 
 UNDERNEATH = "jax.distributed, and jax.jit of a function between processes"
 BACKENDS = {"cpu": "gloo", "cuda": "nccl"}
 LAST_PORT = 65535
 ROOMS = ("checkpoint", "fsdp", "tensor")
 """Modules that are imported at first use."""
-
-__all__ = [
-    "DeviceMesh",
-    "ReduceOp",
-    "all_gather",
-    "all_reduce",
-    "barrier",
-    "broadcast",
-    "destroy_process_group",
-    "device_mesh",
-    "get_backend",
-    "get_default_backend_for_device",
-    "get_rank",
-    "get_world_size",
-    "init_device_mesh",
-    "init_process_group",
-    "is_available",
-    "is_initialized",
-    "is_torchelastic_launched",
-    *ROOMS,
-]
 
 
 class ReduceOp:
@@ -62,7 +41,7 @@ class ReduceOp:
     SUM, AVG, PRODUCT, MIN, MAX = "sum", "mean", "prod", "min", "max"
 
 
-class Group:
+class _Group:
     """The process group: whether there is one, and whether JAX was initialized for it."""
 
     initialized = False
@@ -93,10 +72,8 @@ def init_process_group(
     Raises:
         ValueError: it was called before; a variable of the environment is missing.
         RuntimeError: JAX has computed already, or the others do not come within the time.
-
-    Counterpart of `torch.distributed.init_process_group`.
     """
-    if Group.initialized:
+    if _Group.initialized:
         raise ValueError("trying to initialize the default process group twice!")
     method = init_method or "env://"
     count = world_size if world_size >= 0 else int(_environment("WORLD_SIZE", method))
@@ -124,7 +101,7 @@ def init_process_group(
                 f"{error}\nCall init_process_group before a tensor is computed or a device asked for, and in "
                 f"all {count} processes; the one of rank 0 has to be reachable at {address}."
             ) from error
-    Group.initialized, Group.backend = True, backend or "gloo"
+    _Group.initialized, _Group.backend = True, backend or "gloo"
 
 
 def _own_devices() -> list[int] | None:
@@ -152,10 +129,10 @@ def _environment(name: str, method: str) -> str:
 
 def destroy_process_group(group: Any = None) -> None:
     """Leaves the other processes. AssertionError if there is no group. Counterpart of torch's."""
-    assert Group.initialized, "Process group cannot be None"
+    assert _Group.initialized, "Process group cannot be None"
     if jax.process_count() > 1:
         jax.distributed.shutdown()  # type: ignore[no-untyped-call]
-    Group.initialized = False
+    _Group.initialized = False
 
 
 def is_available() -> bool:
@@ -165,7 +142,7 @@ def is_available() -> bool:
 
 def is_initialized() -> bool:
     """Whether `init_process_group` was called. Counterpart of `torch.distributed.is_initialized`."""
-    return Group.initialized
+    return _Group.initialized
 
 
 def is_torchelastic_launched() -> bool:
@@ -174,7 +151,7 @@ def is_torchelastic_launched() -> bool:
 
 
 def _check_initialized() -> None:
-    if not Group.initialized:
+    if not _Group.initialized:
         raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
 
 
@@ -195,7 +172,7 @@ def get_world_size(group: Any = None) -> int:
 def get_backend(group: Any = None) -> str:
     """The name that `init_process_group` was given. ValueError before."""
     _check_initialized()
-    return Group.backend
+    return _Group.backend
 
 
 def get_default_backend_for_device(device: Any) -> str:
@@ -269,11 +246,9 @@ def barrier(group: Any = None, async_op: bool = False, **ignored: Any) -> None:
         agree("barrier")
 
 
-complete_all(
-    globals(),
-    [each for each in __all__ if each not in ("DeviceMesh", "device_mesh", "init_device_mesh", *ROOMS)],
-    "distributed",
-)
+OWN = public_names(globals(), home=__name__)
+__all__ = sorted([*OWN, "DeviceMesh", "device_mesh", "init_device_mesh", *ROOMS])
+complete_all(globals(), OWN, "distributed")
 
 
 __getattr__ = modules_later(__name__, *ROOMS)

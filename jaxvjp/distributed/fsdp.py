@@ -35,8 +35,6 @@ def fully_shard(
             else along the first that divides into equal shards, else replicated.
         ignored_params: parameters to leave alone.
         ignored: torch's `reshard_after_forward`, `mp_policy`, `offload_policy`: XLA decides when shards are gathered.
-
-    Counterpart of `torch.distributed.fsdp.fully_shard`.
     """
     over = current_mesh() if mesh is None else mesh
     distribute_parameters(module, over, shard_placement_fn or (lambda _: None), ignored_params or ())

@@ -50,8 +50,6 @@ def distribute_module(
             those that `distribute_tensor` gives. What it leaves is replicated.
         input_fn: is called with the module, its inputs and the mesh; gives the inputs to use.
         output_fn: the same for outputs.
-
-    Counterpart of `torch.distributed.tensor.distribute_module`.
     """
     mesh = current_mesh() if device_mesh is None else device_mesh
     for name, each in module.named_modules():

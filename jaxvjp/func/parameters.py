@@ -37,8 +37,6 @@ def functional_call(
         KeyError: a name is empty.
         TypeError: that attribute is no tensor, or what is to replace it is none.
         ValueError: a name stands in several of the dicts.
-
-    Counterpart of `torch.func.functional_call`.
     """
     replaced = _one_dict(parameter_and_buffer_dicts)
     own = _tensors_of(module)
@@ -139,8 +137,6 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Tensor], dict[s
     Raises:
         RuntimeError: no models, or models of several classes, or some in training mode and some not, or a parameter
             that requires a gradient in some of them only.
-
-    Counterpart of `torch.func.stack_module_state`.
     """
     if len(models) == 0:
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
@@ -166,8 +162,6 @@ def replace_all_batch_norm_modules_(root: Any) -> Any:
 
     Args:
         root: the module, which is returned.
-
-    Counterpart of `torch.func.replace_all_batch_norm_modules_`.
     """
     for each in root.modules():
         if getattr(each, "track_running_stats", False) and any(

@@ -195,10 +195,7 @@ def mean(
     dtype: Dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The mean of what is kept, NaN where that is nothing; ValueError for integers.
-
-    Counterpart of `torch.masked.mean`.
-    """
+    """The mean of what is kept, NaN where that is nothing; ValueError for integers."""
     own = dtype or input.dtype
     if not own.differentiable:
         raise ValueError(
@@ -276,10 +273,7 @@ def var(
     dtype: Dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """The variance of what is kept, divided by its number less `correction` (1, or 0 if not `unbiased`).
-
-    Counterpart of `torch.masked.var`.
-    """
+    """The variance of what is kept, divided by its number less `correction` (1, or 0 if not `unbiased`)."""
     if unbiased is not None and correction is not None:
         raise AssertionError("Only one of unbiased and correction may be given")
     if correction is None:
@@ -311,10 +305,7 @@ def normalize(
     dtype: Dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """What is kept divided by its norm along `dim`, or by `eps` if that is more.
-
-    Counterpart of `torch.masked.normalize`.
-    """
+    """What is kept divided by its norm along `dim`, or by `eps` if that is more."""
     length = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
     quotient: Tensor = _filled(input, mask, "sum").div(length.maximum(length.new_full((), eps)))
     return quotient

@@ -82,8 +82,6 @@ def sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tenso
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """How many of `count` tries succeed, each with the probability `prob`, elementwise.
 
-    Counterpart of `torch.binomial`.
-
     Args:
         count: how many tries, of a floating dtype.
         prob: of the same dtype, from 0 to 1.

@@ -299,10 +299,7 @@ def normal(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Normal random numbers: `normal(mean, std)` of tensors, elementwise, or `normal(0.0, 1.0, (2, 3))`.
-
-    Counterpart of `torch.normal`.
-    """
+    """Normal random numbers: `normal(mean, std)` of tensors, elementwise, or `normal(0.0, 1.0, (2, 3))`."""
     refuse_out(out)
     if not isinstance(std, Tensor) and std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")

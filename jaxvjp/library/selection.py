@@ -79,10 +79,7 @@ def where_function(
 ) -> Tensor: ...
 @public("function", "where")
 def where_function(*arguments: Any, **named: Any) -> Any:
-    """`input` where `condition` is true and `other` elsewhere; of a condition alone, where it is not zero.
-
-    Counterpart of `torch.where`.
-    """
+    """`input` where `condition` is true and `other` elsewhere; of a condition alone, where it is not zero."""
     if len(arguments) + len(named) == 1:
         (condition,) = *arguments, *named.values()
         _values(condition, "where")

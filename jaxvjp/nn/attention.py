@@ -81,8 +81,6 @@ def scaled_dot_product_attention(
         enable_gqa: whether several heads of `query` (dimension -3) share one of `key` and `value`.
 
     RuntimeError for operands or a mask whose shapes or dtypes do not fit, and for no probability.
-
-    Counterpart of `torch.nn.functional.scaled_dot_product_attention`.
     """
     kept = None
     if dropout_p:
@@ -134,8 +132,6 @@ def multi_head_attention_forward(
         is_causal: a hint that `attn_mask` is the causal one.
 
     AssertionError or RuntimeError for what does not fit; ValueError, without weights RuntimeError, for no probability.
-
-    Counterpart of `torch.nn.functional.multi_head_attention_forward`.
     """
     batched = query.ndim == 3
     if query.ndim not in (2, 3):

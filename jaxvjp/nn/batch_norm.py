@@ -64,8 +64,6 @@ def batch_norm(
         training: whether to normalize by the batch's own statistics.
         momentum: the fraction of the running statistics that a batch replaces.
         eps: is added to the variance.
-
-    Counterpart of `torch.nn.functional.batch_norm`.
     """
     if training and math.prod(input.shape[:1] + tuple(input.shape[2:])) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
@@ -112,10 +110,7 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """`batch_norm` of each example separately. Running statistics move towards the mean of those of the examples.
-
-    Counterpart of `torch.nn.functional.instance_norm`.
-    """
+    """`batch_norm` of each example separately. Running statistics move towards the mean of those of the examples."""
     if not use_input_stats:
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")

@@ -115,7 +115,6 @@ def linear_cross_entropy(
     """`cross_entropy` of the scores `input @ linear_weight.T + linear_bias`.
 
     `linear_weight` is (classes, ..., features). torch's `options`, about chunks, are accepted and without effect.
-    Counterpart of `torch.nn.functional.linear_cross_entropy`.
     """
     if input.ndim not in (1, 2):
         raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.ndim}")
@@ -216,8 +215,6 @@ def ctc_loss(
         blank: the class number of the blank label.
         reduction: "none", "mean" (each divided by its target's length first) or "sum".
         zero_infinity: whether the loss is 0, not infinity, if there are too few frames for a target.
-
-    Counterpart of `torch.nn.functional.ctc_loss`.
     """
     reduction = chosen_reduction(None, None, reduction)
     single = log_probs.ndim == 2

@@ -125,20 +125,14 @@ def _channels(input: Tensor) -> tuple[int, ...]:
 
 @public("nn.functional")
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """`input` with each number set to 0 with probability `p`, the others divided by `1 - p`.
-
-    Counterpart of `torch.nn.functional.dropout`.
-    """
+    """`input` with each number set to 0 with probability `p`, the others divided by `1 - p`."""
     check_probability(p)
     return _dropped(input, _whole, p, training, inplace)
 
 
 @public("nn.functional")
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """`dropout` of whole channels of (batch, channels, length) or (channels, length).
-
-    Counterpart of `torch.nn.functional.dropout1d`.
-    """
+    """`dropout` of whole channels of (batch, channels, length) or (channels, length)."""
     check_probability(p)
     if input.ndim not in (2, 3):
         raise RuntimeError(
@@ -198,10 +192,7 @@ def _alpha_dropped(input: Tensor, shape: Shape, p: float, training: bool, inplac
 
 @public("nn.functional")
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """`dropout` that keeps the mean and variance of `selu`'s results.
-
-    Counterpart of `torch.nn.functional.alpha_dropout`.
-    """
+    """`dropout` that keeps the mean and variance of `selu`'s results."""
     check_probability(p)
     return _alpha_dropped(input, _whole, p, training, inplace)
 

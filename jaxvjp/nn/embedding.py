@@ -93,10 +93,7 @@ def _check_rows(name: str, weight: Tensor, numbers: Tensor, briefly: bool = Fals
 
 @public("function")
 def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
-    """Scales those rows of `input` that `indices` names down to the norm `max_norm`, in place.
-
-    Counterpart of `torch.embedding_renorm_`.
-    """
+    """Scales those rows of `input` that `indices` names down to the norm `max_norm`, in place."""
     _renormalize(input, indices, max_norm, norm_type)
     return input
 
@@ -225,10 +222,7 @@ def _check_offsets(offsets: Numbers, count: int) -> None:
 
 @public("nn.functional")
 def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
-    """Vectors of zeros with a one at the positions in `input`; by default as long as the largest position needs.
-
-    Counterpart of `torch.nn.functional.one_hot`.
-    """
+    """Vectors of zeros with a one at the positions in `input`; by default as long as the largest position needs."""
     if input.dtype is not int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     if not input.numel() and num_classes <= 0:

@@ -98,10 +98,7 @@ def soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """`log(1 + exp(-target * input))`, for targets 1 and -1, which must not require a gradient.
-
-    Counterpart of `torch.nn.functional.soft_margin_loss`.
-    """
+    """`log(1 + exp(-target * input))`, for targets 1 and -1, which must not require a gradient."""
     if target.requires_grad:
         raise RuntimeError(
             "The function 'soft_margin_loss' is not differentiable with respect to argument 'target'. This input "

@@ -102,8 +102,6 @@ class Buffer(Tensor, metaclass=ParameterMeta):
 
     Args:
         persistent: whether `state_dict` has it.
-
-    Counterpart of `torch.nn.Buffer`.
     """
 
     __torch_function__ = staticmethod(disabled)

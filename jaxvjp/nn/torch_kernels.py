@@ -73,10 +73,7 @@ def _as_parameters(
 def native_layer_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """`layer_norm`, and the means and reciprocal deviations that it used, which have no gradient.
-
-    Counterpart of `torch.native_layer_norm`.
-    """
+    """`layer_norm`, and the means and reciprocal deviations that it used, which have no gradient."""
     static = (tuple(normalized_shape), float(eps))
     result, mean, scale = apply(standardized_layer, (input, weight, bias), static)
     return result, *_as_parameters(input, (weight, bias), mean.detach(), scale.detach())
@@ -90,8 +87,6 @@ def native_group_norm(
 
     Args:
         N, C, HxW: the number of examples, of channels, and of numbers in each channel.
-
-    Counterpart of `torch.native_group_norm`.
     """
     if (N, C, HxW) != (*input.shape[:2], math.prod(input.shape[2:])):
         raise RuntimeError(f"Expected an input of shape [{N}, {C}, *] with {HxW} per channel, got {list(input.shape)}")
@@ -268,10 +263,7 @@ def _word(words: Sequence[str], number: int) -> str:
 def grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
-    """`grid_sample` with numbers in place of words: bilinear, nearest, bicubic; zeros, border, reflection.
-
-    Counterpart of `torch.grid_sampler`.
-    """
+    """`grid_sample` with numbers in place of words: bilinear, nearest, bicubic; zeros, border, reflection."""
     static = (_word(MODES, interpolation_mode), _word(PADDINGS, padding_mode), align_corners)
     read: Tensor = apply(grid_sample, (input, grid), static)
     return read

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from typing import Any
 
@@ -187,11 +187,14 @@ def pullback(outputs: Any, inputs: Tensor | Iterable[Tensor]) -> Pullback:
     return Pullback(pull, function._tree, wide)
 
 
-def _leaves_of(tensor: Tensor, wrt: Tensor | Iterable[Tensor] | None) -> RecordedFunction:
+def _in_a_form(tensor: Tensor, wrt: Tensor | Iterable[Tensor] | None, form: Callable[[Any], Any]) -> Any:
+    """What `form` makes of the recorded function of `wrt`, by default of the leaves that require a gradient."""
     if wrt is None:
         leaves = [each for each in _behind([tensor.__node__]) if each.requires_grad and each.is_leaf]
         wrt = [*dict.fromkeys([wrap(each) if each.tensor is None else each.tensor for each in leaves])]
-    return RecordedFunction(tensor, wrt)
+    function = RecordedFunction(tensor, wrt)
+    with jax.enable_x64(True):
+        return form(function)(*function.operands)
 
 
 def jaxpr(self: Tensor, wrt: Tensor | Iterable[Tensor] | None = None) -> Any:
@@ -205,9 +208,7 @@ def jaxpr(self: Tensor, wrt: Tensor | Iterable[Tensor] | None = None) -> Any:
 
     Underneath: `jax.make_jaxpr` of `as_function`.
     """
-    function = _leaves_of(self, wrt)
-    with jax.enable_x64(True):
-        return jax.make_jaxpr(function)(*function.operands)
+    return _in_a_form(self, wrt, jax.make_jaxpr)
 
 
 def lowered(self: Tensor, wrt: Tensor | Iterable[Tensor] | None = None) -> Any:
@@ -221,6 +222,4 @@ def lowered(self: Tensor, wrt: Tensor | Iterable[Tensor] | None = None) -> Any:
 
     Underneath: `jax.jit(f).lower(...)` of `as_function`.
     """
-    function = _leaves_of(self, wrt)
-    with jax.enable_x64(True):
-        return jax.jit(function).lower(*function.operands)
+    return _in_a_form(self, wrt, lambda function: jax.jit(function).lower)

@@ -362,7 +362,7 @@ def _unpickled(source: Any, persistent: Any, module: Any, restricted: bool, furt
         reader.persistent = persistent
         return reader.load()
     try:
-        return Machine(TABLE, persistent).load(source)
+        return Machine(source, TABLE, persistent).load()
     except pickle.UnpicklingError as error:
         unknown = re.search("was not an allowed global by default", str(error))
         told = TWO_WAYS if unknown else f"Weights only load failed. {SINCE}\nWeightsUnpickler error: "

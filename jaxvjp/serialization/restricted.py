@@ -1,16 +1,17 @@
 """Reads a pickle that may be hostile: only the functions and classes of a table are called, and nothing is imported.
 
-Python's `pickletools` splits the pickle into instructions, and `Machine` does the few of them that data needs.
+`Machine` is Python's own unpickler, of which it does the few instructions that data needs, some with a check.
 """
 
 from __future__ import annotations
 
 import pickle
 import pickletools
+import struct
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any
 
 MAGIC, LEGACY_VERSION = 0x1950A86A20F9469CFC6C, 1001
 """The first two pickles of a file in the format from before torch 1.6."""
@@ -57,96 +58,49 @@ def added() -> dict[str, Any]:
     return {name: each for each, name in pairs}
 
 
-class _Mark:
-    """Where a group of values begins on the stack."""
-
-
-MARK = _Mark()
-CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
-EMPTY: dict[str, Callable[[], Any]] = {"EMPTY_LIST": list, "EMPTY_TUPLE": tuple, "EMPTY_DICT": dict, "EMPTY_SET": set}
-TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
-VALUES = frozenset(
+ALLOWED = frozenset(
     [
-        *("BININT", "BININT1", "BININT2", "LONG1", "INT", "LONG", "BINFLOAT", "BINUNICODE", "SHORT_BINUNICODE"),
-        *("BINUNICODE8", "SHORT_BINSTRING", "BINSTRING", "BINBYTES", "SHORT_BINBYTES", "BINBYTES8", "BYTEARRAY8"),
+        *("PROTO", "FRAME", "STOP", "MARK", "NONE", "NEWTRUE", "NEWFALSE", "BININT", "BININT1", "BININT2", "LONG1"),
+        *("INT", "LONG", "BINFLOAT", "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8", "SHORT_BINSTRING", "BINSTRING"),
+        *("BINBYTES", "SHORT_BINBYTES", "BINBYTES8", "BYTEARRAY8", "EMPTY_LIST", "EMPTY_TUPLE", "EMPTY_DICT"),
+        *("EMPTY_SET", "TUPLE", "TUPLE1", "TUPLE2", "TUPLE3", "BINGET", "LONG_BINGET", "BINPUT", "LONG_BINPUT"),
+        *("MEMOIZE", "BINPERSID", "GLOBAL", "STACK_GLOBAL", "REDUCE", "NEWOBJ", "BUILD"),
+        *("APPEND", "APPENDS", "SETITEM", "SETITEMS", "ADDITEMS"),
     ]
 )
-"""Instructions that put their argument on the stack."""
+"""Instructions of a pickle that are done; others are an error."""
 STATEFUL = (OrderedDict, Counter)
 """Classes whose instances take attributes from a file, as the `_metadata` of a `state_dict`."""
+ERRORS = (LookupError, ValueError, AttributeError, TypeError, ArithmeticError, EOFError, struct.error)
+"""What Python raises for a broken pickle."""
+Unpickler: Any = pickle._Unpickler
 
 
-class Machine:
-    """Does the instructions of a pickle.
+class Machine(Unpickler):  # type: ignore[misc]
+    """Reads the pickles of an open file, one at each `load`.
 
     Args:
+        source: the file.
         table: what may be called or named, by its name in the file.
         persistent: makes the object that a reference stands for.
     """
 
-    def __init__(self, table: Mapping[str, Any], persistent: Callable[[Any], Any]) -> None:
+    def __init__(self, source: Any, table: Mapping[str, Any], persistent: Callable[[Any], Any]) -> None:
+        super().__init__(source, encoding="latin1")
         self.added = added()
         self.table = {**table, **self.added}
-        self.persistent = persistent
-        self.stack: list[Any] = []
-        self.memo: dict[int, Any] = {}
+        self.persistent_load = persistent
 
-    def load(self, source: Any) -> Any:
-        """The object of the next pickle in an open file.
-
-        UnpicklingError where the pickle is broken or wants what is not in the table.
-        """
+    def load(self) -> Any:
+        """The object of the next pickle; UnpicklingError where it is broken or wants what is not in the table."""
         try:
-            for code, argument, _ in pickletools.genops(source):
-                if code.name == "STOP":
-                    return self.stack.pop()
-                self.do(code.name, argument)
-        except (LookupError, ValueError, AttributeError, TypeError, ArithmeticError) as error:
+            return super().load()
+        except ERRORS as error:
             raise pickle.UnpicklingError(f"{type(error).__name__}: {error}") from error
-        raise pickle.UnpicklingError("the pickle has no end")
 
-    def do(self, name: str, argument: Any) -> None:
-        stack = self.stack
-        if name in VALUES:
-            stack.append(argument)
-        elif name in CONSTANTS:
-            stack.append(CONSTANTS[name])
-        elif name in EMPTY:
-            stack.append(EMPTY[name]())
-        elif name in TUPLES:
-            stack.append(self.popped(TUPLES[name]))
-        elif name in ("BINGET", "LONG_BINGET"):
-            stack.append(self.memo[argument])
-        elif name in ("BINPUT", "LONG_BINPUT", "MEMOIZE"):
-            self.memo[len(self.memo) if name == "MEMOIZE" else argument] = stack[-1]
-        elif name not in ("PROTO", "FRAME"):
-            action = ACTIONS.get(name)
-            if action is None:
-                raise pickle.UnpicklingError(f"Unsupported operand {name}")
-            action(self, argument)
-
-    def popped(self, count: int) -> tuple[Any, ...]:
-        """The last values, taken off the stack."""
-        if len(self.stack) < count:
-            raise IndexError("pop from empty stack")
-        found = tuple(self.stack[len(self.stack) - count :])
-        del self.stack[len(self.stack) - count :]
-        return found
-
-    def marked(self) -> tuple[Any, ...]:
-        """The values since the last mark, taken off the stack with it."""
-        place = len(self.stack) - 1
-        while self.stack[place] is not MARK:
-            place -= 1
-            if place < 0:
-                raise IndexError("no mark")
-        found = self.popped(len(self.stack) - place - 1)
-        self.stack.pop()
-        return found
-
-    def named(self, name: str) -> Any:
+    def find_class(self, module: str, name: str) -> Any:
         """What the table has under a name; UnpicklingError, in torch's words, for any other."""
-        name = name.replace("__builtin__.", "builtins.", 1)
+        name = f"{module}.{name}".replace("__builtin__.", "builtins.", 1)
         if name not in self.table:
             shown = name.removeprefix("builtins.")
             raise pickle.UnpicklingError(
@@ -157,68 +111,65 @@ class Machine:
             )
         return self.table[name]
 
-    def reduce(self, _: Any) -> None:
-        function, arguments = self.popped(2)
-        if not any(function is each for each in self.table.values()) or type(arguments) is not tuple:
+    def load_reduce(self) -> None:
+        function = self.stack[-2]
+        if not any(function is each for each in self.table.values()) or type(self.stack[-1]) is not tuple:
             raise pickle.UnpicklingError(f"Trying to call reduce for unrecognized function {function}")
-        self.stack.append(function(*arguments))
+        super().load_reduce()
 
-    def new(self, _: Any) -> None:
-        kind, arguments = self.popped(2)
+    def load_newobj(self) -> None:
+        kind = self.stack[-2]
         if not any(kind is each for each in self.added.values()):
             raise pickle.UnpicklingError(f"Trying to call __new__ for unrecognized class {kind}")
-        self.stack.append(kind.__new__(kind, *arguments))
+        super().load_newobj()
 
-    def build(self, _: Any) -> None:
-        (state,) = self.popped(1)
-        made = self.stack[-1]
+    def load_build(self) -> None:
+        made = self.stack[-2]
         if type(made) in STATEFUL:
-            vars(made).update(state)
+            vars(made).update(self.stack.pop())
         elif any(type(made) is each for each in self.added.values()):
-            set_state = getattr(made, "__setstate__", None)
-            vars(made).update(state) if set_state is None else set_state(state)
+            super().load_build()
         else:
             raise pickle.UnpicklingError(
                 f"Can only build Tensor, Parameter, OrderedDict or types allowlisted via "
                 f"`add_safe_globals`, but got {type(made)}"
             )
 
-    def append(self, values: Sequence[Any]) -> None:
-        into = self.stack[-1]
-        if type(into) is not list:
-            _refuse("append to", into)
-        into.extend(values)
+    def load_bytearray8(self) -> None:
+        self.append(bytearray(self.read(*struct.unpack("<Q", self.read(8)))))  # Python's takes memory for any length
 
-    def set_items(self, values: Sequence[Any]) -> None:
-        into = self.stack[-1]
-        if type(into) not in (dict, *STATEFUL) or len(values) % 2:
-            _refuse("set items of", into)
-        into.update(zip(values[::2], values[1::2], strict=True))
+    def load_append(self) -> None:
+        _check("append to", self.stack[-2], list)
+        super().load_append()
 
-    def add_items(self, _: Any) -> None:
-        values = self.marked()
-        if type(self.stack[-1]) is not set:
-            _refuse("add to", self.stack[-1])
-        self.stack[-1].update(values)
+    def load_appends(self) -> None:
+        _check("append to", self.metastack[-1][-1], list)
+        super().load_appends()
+
+    def load_setitem(self) -> None:
+        _check("set items of", self.stack[-3], dict, *STATEFUL)
+        super().load_setitem()
+
+    def load_setitems(self) -> None:
+        _check("set items of", self.metastack[-1][-1], dict, *STATEFUL)
+        super().load_setitems()
+
+    def load_additems(self) -> None:
+        _check("add to", self.metastack[-1][-1], set)
+        super().load_additems()
 
 
-def _refuse(what: str, into: Any) -> NoReturn:
-    raise pickle.UnpicklingError(f"Can not {what} {type(into).__name__}")
+def _check(what: str, into: Any, *kinds: type) -> None:
+    if type(into) not in kinds:
+        raise pickle.UnpicklingError(f"Can not {what} {type(into).__name__}")
 
 
-ACTIONS: dict[str, Callable[[Machine, Any], None]] = {
-    "ADDITEMS": Machine.add_items,
-    "APPEND": lambda machine, _: machine.append(machine.popped(1)),
-    "APPENDS": lambda machine, _: machine.append(machine.marked()),
-    "BINPERSID": lambda machine, _: machine.stack.append(machine.persistent(*machine.popped(1))),
-    "BUILD": Machine.build,
-    "GLOBAL": lambda machine, name: machine.stack.append(machine.named(".".join(name.split(" ", 1)))),
-    "MARK": lambda machine, _: machine.stack.append(MARK),
-    "NEWOBJ": Machine.new,
-    "REDUCE": Machine.reduce,
-    "SETITEM": lambda machine, _: machine.set_items(machine.popped(2)),
-    "SETITEMS": lambda machine, _: machine.set_items(machine.marked()),
-    "STACK_GLOBAL": lambda machine, _: machine.stack.append(machine.named("{}.{}".format(*machine.popped(2)))),
-    "TUPLE": lambda machine, _: machine.stack.append(machine.marked()),
-}
-"""The instructions that do more than put a value on the stack."""
+def _loader(instruction: pickletools.OpcodeInfo) -> Callable[[Machine], None]:
+    def refuse(_: Machine) -> None:
+        raise pickle.UnpicklingError(f"Unsupported operand {instruction.name}")
+
+    found = Unpickler.dispatch.get(ord(instruction.code))
+    return getattr(Machine, found.__name__) if instruction.name in ALLOWED and found is not None else refuse
+
+
+Machine.dispatch = {ord(each.code): _loader(each) for each in pickletools.opcodes}

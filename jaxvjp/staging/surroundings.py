@@ -135,7 +135,7 @@ class Surroundings:
             self._ran[this] = frame.f_code
             if package_named(frame.f_globals) not in LIBRARIES:
                 self._code.append(frame.f_code)
-            self._runs(frame.f_code, frame.f_globals)
+            self._runs(frame)
 
     def _of_program(self, frame: Any) -> bool:
         """Whether a running function is part of the user's program: the user's own, or a library's that it called.
@@ -158,7 +158,8 @@ class Surroundings:
             return False  # what finds a module, or runs when it is imported: a later call finds it imported
         return package not in OURS | LIBRARIES
 
-    def _runs(self, code: CodeType, variables: dict[str, Any]) -> None:
+    def _runs(self, frame: Any) -> None:
+        code, variables = frame.f_code, frame.f_globals
         named = named_in(code)
         for name in sorted(named.variables):
             if name in variables:
@@ -181,7 +182,7 @@ class Surroundings:
         inside = any(code in each.co_consts for each in self._ran.values())
         if code.co_freevars and not inside and not any(each is code for each in codes):
             for each in gc.get_referrers(code):  # for example, of a hook, to which no name leads
-                if type(each) is FunctionType:
+                if type(each) is FunctionType and may_be_of(each, frame):
                     self._follow(each, code.co_name)
         self._look_into_all()
 
@@ -329,6 +330,13 @@ class Surroundings:
                 self._see(Place("item", next(each for each in classes if name in each), name), name)
             elif not reads:
                 self._see(Place("attribute", value, name), name)
+
+
+def may_be_of(function: Any, frame: Any) -> bool:
+    """Whether this function may be the one that runs: of several that one `def` has made, its variables tell."""
+    cells = zip(frame.f_code.co_freevars, function.__closure__ or (), strict=True)
+    values = [(frame.f_locals.get(name, MISSING), Place("attribute", cell, "cell_contents")) for name, cell in cells]
+    return all(place.read() is value for value, place in values)
 
 
 def own_of(value: Any) -> dict[str, Any]:

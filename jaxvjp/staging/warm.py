@@ -143,24 +143,12 @@ def modes_unchanged(enabled: bool, default: Any, precision: str) -> bool:
     )
 
 
-NAMES = {
-    "thread_modes": thread_modes,
-    "modes_unchanged": modes_unchanged,
-    "MISS": Miss,
-    "count_change": count_change,
-    "changes": changes,
-    "counters": counters,
-    "leaf": node_of_value,
-    "holding_value": holding_value,
-    "Tensor": Tensor,
-    "rewritten": rewritten,
-    "drawn": drawn,
-    "asarray": np.asarray,
-    "is_": is_,
-    "references": sys.getrefcount,
-    "threads": threads,
-    "PutOff": PutOff,
-}
+USED = (
+    *(thread_modes, modes_unchanged, Miss, count_change, node_of_value, holding_value, Tensor, rewritten, drawn),
+    *(np.asarray, is_, sys.getrefcount, threads, PutOff, flattened),
+)
+NAMES = {**{each.__name__: each for each in USED}, "changes": changes, "counters": counters}
+"""What the source names, besides what `_Writer` adds."""
 
 
 def _indented(lines: list[str]) -> list[str]:
@@ -249,19 +237,19 @@ class _Writer:
         yield "global known, thread"
         yield "count = changes.count"
         yield "same = count == known and thread_modes() is thread"
-        yield f"if not (same or modes_unchanged({grad_mode().enabled}, default, precision)): return MISS"
+        yield f"if not (same or modes_unchanged({grad_mode().enabled}, default, precision)): return Miss"
         unpacked = "".join(f"a{at}, " for at in range(len(self.arguments)))
         count, names, tree = self.structure
         several = f"len(given) != {count}" if count else "given"
         if names:
-            yield f"if {several} or tuple(named) != {names}: return MISS"
+            yield f"if {several} or tuple(named) != {names}: return Miss"
             yield "given = (*given, *named.values())"
         else:
-            yield f"if named or {several}: return MISS"
+            yield f"if named or {several}: return Miss"
         if tree is not None:
-            self.names |= {"flatten": flattened, "tree": tree}
-            yield "given, now = flatten(given)"
-            yield "if now != tree: return MISS"
+            self.names["tree"] = tree
+            yield "given, now = flattened(given)"
+            yield "if now != tree: return Miss"
         if unpacked:
             yield f"{unpacked} = given"
         yield from self._arguments_checked()
@@ -269,7 +257,7 @@ class _Writer:
         for slot in range(len(self.variant.outside)):
             yield from self._tensor_checked(slot)
         if self.differs:
-            yield f"if not same and ({' or '.join(self.differs)}): return MISS"
+            yield f"if not same and ({' or '.join(self.differs)}): return Miss"
         for number, (slot, check) in enumerate(self.variant.inspected):
             self.names[f"check{number}"] = check
             yield f"i{number} = n{slot}.value"
@@ -355,18 +343,18 @@ class _Writer:
             if isinstance(value, Tensor):
                 before = next(each for each in range(at + 1) if self.arguments[each] is value)
                 if before < at:
-                    yield f"if a{at} is not a{before}: return MISS"
+                    yield f"if a{at} is not a{before}: return Miss"
                 continue
             self.names[f"v{at}"] = value
             same = f"a{at} is v{at}"
             if type(value) in (int, str) or (type(value) is float and value == value and value != 0):
                 kind = type(value).__name__
                 same = f"({same} or (type(a{at}) is {kind} and a{at} == v{at}))"
-            yield f"if not {same}: return MISS"
+            yield f"if not {same}: return Miss"
 
     def _surroundings_checked(self) -> Iterator[str]:
         ties = [Seen(place, None) for place, slot in self.variant.tied if not self.varies[slot]]
-        lines = [f"if {each}: return MISS" for each in checks([*self.variant.seen, *ties], self.names)]
+        lines = [f"if {each}: return Miss" for each in checks([*self.variant.seen, *ties], self.names)]
         for number, (place, slot) in enumerate(self.variant.tied):
             if self.varies[slot]:
                 self.names[f"around{number}"], self.names[f"named{number}"] = place[1:]
@@ -378,31 +366,21 @@ class _Writer:
         if lines:
             yield "try:"
             yield from [f"    {each}" for each in lines]
-            yield "except (LookupError, AttributeError, ValueError): return MISS"
+            yield "except (LookupError, AttributeError, ValueError): return Miss"
 
     def _tensor_checked(self, slot: int) -> Iterator[str]:
         outside, tensor = self.variant.outside[slot], self.tensors[slot]
         t, n, s = f"t{slot}", f"n{slot}", f"s{slot}"
-        if outside.argument is not None:
+        if self.varies[slot]:
+            found = f"t{outside.owner}._grad" if outside.owner is not None else self.sources.get(slot)
             self.names[f"kind{slot}"] = type(tensor)
-            yield f"{t} = a{outside.argument}"
-            yield f"if type({t}) is not kind{slot}: return MISS"
-        elif outside.owner is not None:
-            yield f"{t} = t{outside.owner}._grad"
-            yield f"if {t} is None: return MISS"
-        elif self.varies[slot]:
-            self.names[f"kind{slot}"] = type(tensor)
-            yield f"{t} = {self.sources[slot]}"
-            yield f"if type({t}) is not kind{slot}: return MISS"
+            yield f"{t} = {found if outside.argument is None else f'a{outside.argument}'}"
+            yield f"if type({t}) is not kind{slot}: return Miss"
         else:
             self.names[t] = tensor
         self.names[f"aval{slot}"] = outside.aval
         yield f"{n} = {t}.__shown__"
-        differs = [
-            f"{n}.aval is not aval{slot}",
-            f"{n}.requires_grad is not {outside.requires_grad}",
-            f"{n}.special",
-        ]
+        differs = [f"{n}.aval is not aval{slot}", f"{n}.requires_grad is not {outside.requires_grad}", f"{n}.special"]
         if outside.has_grad is not None:
             differs.append(f"{t}._grad is None" if outside.has_grad else f"{t}._grad is not None")
         if outside.requires_grad and (outside.has_grad is not None or slot in self.owners):
@@ -417,13 +395,14 @@ class _Writer:
             self.differs += differs
             return
         yield f"{s} = {t}.__storage__"
+        yield f"if {s} is not None and {s}.shared is not None: {s}.look({t}.__view_path__)"  # what NumPy has written
         differs.append(f"({s} is not None and ({s}.version != {t}.__seen__ or {s} in storages))")
         if self.names["fixed"]:
             differs.append(f"{t} in fixed")
         for each in range(slot):
             if self.varies[each]:
                 differs += [f"{t} is t{each}", f"({s} is s{each} is not None)"]
-        yield f"if {' or '.join(differs)}: return MISS"
+        yield f"if {' or '.join(differs)}: return Miss"
 
     def _dispatched(self) -> Iterator[str]:
         for number, draw in enumerate(self.variant.draws):
@@ -449,7 +428,7 @@ class _Writer:
             if self.donated:
                 # Anyone else who refers to the array or its node would find it deleted; so might another thread.
                 alone = [
-                    f"references(x{each}) == {ARRAY_ALONE} and references(n{slot}) == {NODE_ALONE}"
+                    f"getrefcount(x{each}) == {ARRAY_ALONE} and getrefcount(n{slot}) == {NODE_ALONE}"
                     for each, slot in self.donated
                 ]
                 yield f"if threads() == 1 and {' and '.join(alone)}:"
@@ -468,7 +447,7 @@ class _Writer:
         t, n, s = f"t{slot}", f"n{slot}", f"s{slot}"
         yield f"{s}, c{slot} = {t}.__storage__, {t}.__own_versions__"
         yield (
-            f"if {s} is not None and {s}.contents is {n} and references({n}) == {NODE_ALONE}"
+            f"if {s} is not None and {s}.contents is {n} and getrefcount({n}) == {NODE_ALONE}"
             + (f" and c{slot} is not None:" if count else ":")
         )
         yield f"    {n}.value = {value}"
@@ -476,7 +455,7 @@ class _Writer:
         if count:
             yield f"    c{slot}.count = {n}.version = c{slot}.count + {count}"
             yield f"    c{slot}.where = where{slot}"
-        yield f"else: rewritten({t}, leaf({value}, aval{slot}, where=where{slot}), {count}, where{slot})"
+        yield f"else: rewritten({t}, node_of_value({value}, aval{slot}, where=where{slot}), {count}, where{slot})"
 
     def _fresh(self, value: str, aval: Any, where: Any) -> str:
         """An expression for a new tensor with that value."""
@@ -489,10 +468,7 @@ class _Writer:
             return f"t{returned.slot}"
         if returned.owner is not None:
             return owners[returned.owner]
-        if returned.aval is None:
-            self.names[f"constant{at}"] = returned.value
-            return f"constant{at}"
-        if returned.output is None:
-            self.names[f"constant{at}"] = returned.value
-            return self._fresh(f"constant{at}", returned.aval, returned.where)
-        return self._fresh(f"r{self.variant.plan.outputs[returned.output]}", returned.aval, returned.where)
+        if returned.output is not None:
+            return self._fresh(f"r{self.variant.plan.outputs[returned.output]}", returned.aval, returned.where)
+        self.names[constant := f"constant{at}"] = returned.value
+        return constant if returned.aval is None else self._fresh(constant, returned.aval, returned.where)

@@ -94,7 +94,7 @@ def autocasted(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...]
     name = static[0] if operation is recurrence else operation.torch_name  # "lstm", "gru"
     for kind, to in grad_mode().autocast:
         way = WAYS[kind].get(name)
-        given = [each for each in _tensors(operands) if _eligible(each, kind)]
+        given = [each for each in tensors_of(operands) if _eligible(each, kind)]
         if way is not None and given:
             return tuple([cast_if_eligible(each, kind, _target(way, to, given)) for each in operands])
     return operands
@@ -107,7 +107,8 @@ def _target(way: str, to: dtype, given: list[Tensor]) -> dtype:
     return to if way == "low" else float32
 
 
-def _tensors(operands: tuple[Any, ...]) -> list[Tensor]:
+def tensors_of(operands: tuple[Any, ...]) -> list[Tensor]:
+    """The tensors among operands, and in tuples among them."""
     return [one for each in operands for one in (each if type(each) is tuple else (each,)) if isinstance(one, Tensor)]
 
 

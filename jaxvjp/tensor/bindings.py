@@ -16,10 +16,10 @@ from jaxvjp.ops.arguments import SCALAR
 from jaxvjp.ops.op import COMPARE, REGISTRY, REQUIRED, Op
 from jaxvjp.ops.pointwise import fill
 from jaxvjp.tensor.apply import apply, apply_in_place, check_type, check_writable, recorded_in_place, written
-from jaxvjp.tensor.autocasting import suspended
+from jaxvjp.tensor.autocasting import suspended, tensors_of
 from jaxvjp.tensor.checked_calls import checked
 from jaxvjp.tensor.docstrings import of_rows
-from jaxvjp.tensor.out_argument import EXACT, OUT, tensors_of, writing_out, written_into
+from jaxvjp.tensor.out_argument import EXACT, OUT, writing_out, written_into
 from jaxvjp.tensor.overriding import asking, handle_torch_function, saying
 from jaxvjp.tensor.published import PUBLISHED, WRITING_OUT, names
 from jaxvjp.tensor.remembered_calls import remembering, remembering_in_place, remembering_operator

@@ -102,10 +102,7 @@ def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
 
 
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
-    """The tensor on a GPU, the first unless told otherwise; AssertionError where JAX has none.
-
-    Counterpart of `torch.Tensor.cuda`.
-    """
+    """The tensor on a GPU, the first unless told otherwise; AssertionError where JAX has none."""
     return converted_to(self, None, "cuda" if device is None else device)
 
 

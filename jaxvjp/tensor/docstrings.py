@@ -108,15 +108,14 @@ def complete(function: Any, place: str, name: str, underneath: str = "", out: bo
     }
     if "Args:" in doc:
         doc = re.sub(ARGS, lambda found: _with_others(found[0], sections["Args"]), doc)
-    told, mark, closing = doc.partition("\n\nCounterpart of")
+    told, *rest = re.split(r"\n\n(?=Counterpart of|Underneath: )", doc, maxsplit=1)
+    closing = "".join(rest)
+    if not re.search(r"[Cc]ounterpart (of `torch|in torch)", doc):
+        closing = f"{_counterpart(place, name)} {closing}".rstrip()
     sections = {head: lines for head, lines in sections.items() if f"{head}:" not in doc and lines}
     if re.search(r"\bReturns |\bGives ", doc):
         sections.pop("Returns", None)
-    parts = [told, *_shown(sections)]
-    if mark:
-        parts.append(mark.strip() + closing)
-    elif not re.search(r"[Cc]ounterpart (of `torch|in torch)", doc):
-        parts.append(_counterpart(place, name))
+    parts = [told, *_shown(sections), *filter(None, [closing])]
     if "nderneath" not in doc:
         further = space.get("UNDERNEATH", underneath)
         parts += [f"Underneath: {further}."] if further else []

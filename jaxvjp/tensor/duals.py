@@ -18,7 +18,7 @@ from jaxvjp.core.record.steps import PythonBackward
 from jaxvjp.core.record.versions import next_serial
 from jaxvjp.ops.identity import dual, primal, rebind
 from jaxvjp.ops.layouts import Layout
-from jaxvjp.ops.op import Aval
+from jaxvjp.ops.op import Aval, Op
 from jaxvjp.ops.view import alias
 from jaxvjp.tensor.tensor import Tensor, view, wrap
 from jaxvjp.tensor.view_steps import Step
@@ -65,12 +65,25 @@ class Tangents:
         transforming().cuts = [each for each in transforming().cuts if each not in open_] + ended
 
 
-class DualStep(Step):
+class TangentStep(Step):
+    """A step that gives or takes a tangent of a level, and shows the same elements."""
+
+    def __init__(self, operation: Op, level: Duals) -> None:
+        super().__init__(operation, ())
+        self.level = level
+
+    def layout(self, layout: Layout) -> Layout:
+        return layout
+
+    def plain(self) -> Step:
+        return Step(alias, ())
+
+
+class DualStep(TangentStep):
     """The step from a tensor to its dual, through which what is written also writes its tangent, in place as well."""
 
     def __init__(self, level: Duals, tangent: Tensor) -> None:
-        super().__init__(dual, ())
-        self.level = level
+        super().__init__(dual, level)
         self.tangent: Tensor | None = tangent
 
     def read(self, node: Node) -> Node:
@@ -92,19 +105,9 @@ class DualStep(Step):
                 self.tangent.__write__(tangent)
         return self.level.primal_of(new)
 
-    def layout(self, layout: Layout) -> Layout:
-        return layout
 
-    def plain(self) -> Step:
-        return Step(alias, ())
-
-
-class PrimalStep(Step):
+class PrimalStep(TangentStep):
     """The step from a dual tensor to its primal: what is written through it leaves the tangent as it is."""
-
-    def __init__(self, level: Duals) -> None:
-        super().__init__(primal, ())
-        self.level = level
 
     def read(self, node: Node) -> Node:
         return self.level.primal_of(node)
@@ -115,12 +118,6 @@ class PrimalStep(Step):
         if tangent is not None:
             self.level.tangents[written] = tangent
         return written
-
-    def layout(self, layout: Layout) -> Layout:
-        return layout
-
-    def plain(self) -> Step:
-        return Step(alias, ())
 
 
 class Duals:
@@ -248,7 +245,7 @@ class Duals:
 
     def primal(self, tensor: Tensor) -> Tensor:
         """A view of a dual tensor without its tangent."""
-        return view(tensor, PrimalStep(self))
+        return view(tensor, PrimalStep(primal, self))
 
     def primal_of(self, node: Node) -> Node:
         """`node` without the tangent of this level."""

@@ -11,6 +11,7 @@ from jaxvjp.core.record.modes import grad_mode, transforming
 from jaxvjp.core.record.promotion import converted
 from jaxvjp.ops.layouts import contiguous_strides
 from jaxvjp.tensor.apply import castable
+from jaxvjp.tensor.autocasting import tensors_of
 from jaxvjp.tensor.storage import OVERLAP
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.tensor.view_steps import strided_step
@@ -209,9 +210,3 @@ def write_out(target: Tensor, result: Tensor, told: str = RESIZED) -> Tensor:
         target.__count_write__(node.where)
         target.data = wrap(node)
     return target
-
-
-def tensors_of(operands: tuple[Any, ...]) -> list[Tensor]:
-    """The tensors among operands, and in tuples among them."""
-    flat = [inner for each in operands for inner in (each if type(each) is tuple else (each,))]
-    return [each for each in flat if isinstance(each, Tensor)]

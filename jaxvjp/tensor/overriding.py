@@ -98,8 +98,6 @@ def handle_torch_function(
 ) -> Any:
     """What the first class that does not say NotImplemented makes of a call; TypeError where each does.
 
-    Counterpart of `torch.overrides.handle_torch_function`.
-
     Args:
         public_api: the function that was called.
         relevant_args: those of its arguments whose classes are asked, subclasses first.

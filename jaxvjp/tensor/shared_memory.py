@@ -22,7 +22,7 @@ from jaxvjp.core.record.record import node_of_value
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.values import readonly_array_of
 from jaxvjp.ops.layouts import Layout
-from jaxvjp.tensor.view_steps import Steps, memory_of
+from jaxvjp.tensor.view_steps import Steps, laid_out, memory_of
 
 Array = np.ndarray[Any, Any]
 
@@ -119,8 +119,7 @@ class SharedMemory:
         """Whether the memory is as it was known, in that part."""
         layout = memory_of(self.contents)
         try:
-            for step in path:
-                layout = step.layout(layout)
+            layout = laid_out(layout, path)
         except (AssertionError, ValueError):  # no part that has strides
             layout, picks = memory_of(self.contents), ()
         now, before = [_words(each, layout)[picks] for each in (self.bytes(), self.known)]

@@ -32,7 +32,7 @@ from jaxvjp.ops.layouts import Layout
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.strided import WHERE_STRIDES_ALLOW, view_dtype
 from jaxvjp.ops.view import OVERLAPPING, alias, expand, function_view
-from jaxvjp.tensor.view_steps import Step, Steps, has_layout, memory_of, put_back, read
+from jaxvjp.tensor.view_steps import Step, Steps, has_layout, laid_out, memory_of, put_back, read
 from jaxvjp.types.compiled import CYTHONIZED
 
 UNRECORDED = (
@@ -541,13 +541,10 @@ class Stored(Holder):
         """
         return self.__layout__().offset
 
-    def __overlaps_itself__(self) -> bool:
-        """Whether several elements share a place in memory, as those of an expanded tensor do."""
-        return self.__layout__().overlapping
-
     def __check_apart__(self) -> None:
-        """RuntimeError, in torch's words, where several elements share a place in memory."""
-        if self.__overlaps_itself__():
+        """RuntimeError, in torch's words, where several elements share a place in memory, as those of an expanded
+        tensor do."""
+        if self.__layout__().overlapping:
             raise RuntimeError(OVERLAPPING)
 
     def __shares_memory__(self, other: Stored) -> bool:
@@ -556,10 +553,8 @@ class Stored(Holder):
 
     def __layout__(self) -> Layout:
         """Where its elements are in the storage: its shape, and as torch has them its strides and offset."""
-        layout = memory_of(self.__shown__ if self.__storage__ is None else self.__storage__.contents)
-        for step in self.__view_path__:
-            layout = step.layout(layout)
-        return layout
+        contents = self.__shown__ if self.__storage__ is None else self.__storage__.contents
+        return laid_out(memory_of(contents), self.__view_path__)
 
     def __move__(self, storage: Storage, path: Steps) -> None:
         """Takes its contents from `path` of `storage` from now on: `x.data = ...`. Its gradient still arrives where it
@@ -655,7 +650,8 @@ def view(source: Stored, steps: Steps, kind: type[Stored]) -> Any:
 
     ValueError where torch cannot make it without a copy.
     """
-    if (source.__view_path__ or source.__shown__.aval.strides) and _where_strides_allow(steps):
+    strided = source.__view_path__ or source.__shown__.aval.strides
+    if strided and any(step.operation in WHERE_STRIDES_ALLOW for step in steps):
         tensor: Any = source
         asked = steps[0].static[0] if steps[0].operation is view_dtype else tensor.dtype
         if asked is not tensor.dtype and tensor.__conjugated__():
@@ -672,14 +668,8 @@ def view(source: Stored, steps: Steps, kind: type[Stored]) -> Any:
             )
         layout = source.__layout__()
         if not layout.contiguous or layout.offset:
-            for each in steps:
-                layout = each.layout(layout)
+            laid_out(layout, steps)
     return view_by(read(shown(source, steps), steps), source, steps, kind)
-
-
-def _where_strides_allow(steps: Steps) -> bool:
-    """Whether torch can take such a view only of tensors with certain strides, as with `view`."""
-    return any(step.operation in WHERE_STRIDES_ALLOW for step in steps)
 
 
 def view_by(node: Node, source: Stored, steps: Steps, kind: type[Stored]) -> Any:

@@ -118,7 +118,8 @@ def strided_step(contents: Node, size: tuple[int, ...], stride: tuple[int, ...],
     return Step(strided, (size, stride, offset, () if memory.contiguous else memory.order))
 
 
-def _laid_out(layout: Layout, steps: Steps) -> Layout:
+def laid_out(layout: Layout, steps: Steps) -> Layout:
+    """The view of a layout that `steps` lead to; ValueError where torch can make none without a copy."""
     for step in steps:
         layout = step.layout(layout)
     return layout
@@ -176,7 +177,7 @@ def _indices(array: np.ndarray[Any, Any], whole: Node) -> Node:
 def _shown(whole: Node, steps: Steps) -> np.ndarray[Any, Any]:
     """The flat index in `whole` of each element that `steps` lead to."""
     memory = memory_of(whole)
-    layout = _laid_out(memory, steps)
+    layout = laid_out(memory, steps)
     shown = np.full(layout.shape, layout.offset)
     for dim, apart in enumerate(layout.strides):
         shown += apart * np.arange(layout.shape[dim]).reshape(-1, *[1] * (len(layout.shape) - dim - 1))

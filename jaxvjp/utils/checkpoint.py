@@ -233,8 +233,6 @@ def checkpoint_sequential(
         functions: each takes what the one before it returned, the first `input`.
         segments: how many; for n functions memory is least near the square root of n.
         use_reentrant, preserve_rng_state: as for `checkpoint`.
-
-    Counterpart of `torch.utils.checkpoint.checkpoint_sequential`.
     """
     if use_reentrant is None:
         ends = "In version 2.9 we will raise an exception if use_reentrant is not passed. "

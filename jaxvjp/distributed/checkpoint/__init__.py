@@ -124,8 +124,6 @@ def load(
         CheckpointException: there is no checkpoint; it lacks something, or has a tensor of another shape, or one where
             `state_dict` has none. Nothing is changed then.
         ImportError: orbax is not installed.
-
-    Counterpart of `torch.distributed.checkpoint.load`.
     """
     orbax, folder = _orbax(), _folder(checkpoint_id)
     try:

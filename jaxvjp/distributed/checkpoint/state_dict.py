@@ -45,10 +45,7 @@ class StateDictOptions:
 
 
 def get_model_state_dict(model: Module, *, options: StateDictOptions | None = None) -> dict[str, Any]:
-    """The `state_dict` of a model, or of the model in a `DistributedDataParallel`.
-
-    Counterpart of `torch.distributed.checkpoint.state_dict.get_model_state_dict`.
-    """
+    """The `state_dict` of a model, or of the model in a `DistributedDataParallel`."""
     given = (options or StateDictOptions()).__given__
     return {name: given(each) for name, each in _inner(model).state_dict().items()}
 
@@ -60,8 +57,6 @@ def get_optimizer_state_dict(
 
     An optimizer that keeps nothing yet takes a step first, with gradients of zero and a learning rate of 0, so that
     there is something to load into. KeyError for a parameter that the model does not have.
-
-    Counterpart of `torch.distributed.checkpoint.state_dict.get_optimizer_state_dict`.
     """
     given = (options or StateDictOptions()).__given__
     state: dict[str, Any] = {}
@@ -77,10 +72,7 @@ def get_optimizer_state_dict(
 def get_state_dict(
     model: Module, optimizers: Optimizer | Iterable[Optimizer], *, options: StateDictOptions | None = None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What `get_model_state_dict` and `get_optimizer_state_dict` give.
-
-    Counterpart of `torch.distributed.checkpoint.state_dict.get_state_dict`.
-    """
+    """What `get_model_state_dict` and `get_optimizer_state_dict` give."""
     return (
         get_model_state_dict(model, options=options),
         get_optimizer_state_dict(model, optimizers, options=options),
@@ -90,10 +82,7 @@ def get_state_dict(
 def set_model_state_dict(
     model: Module, model_state_dict: dict[str, Any], *, options: StateDictOptions | None = None
 ) -> Any:
-    """`load_state_dict` of a model, or of the model in a `DistributedDataParallel`. Parameters lie where they lay.
-
-    Counterpart of `torch.distributed.checkpoint.state_dict.set_model_state_dict`.
-    """
+    """`load_state_dict` of a model, or of the model in a `DistributedDataParallel`. Parameters lie where they lay."""
     return _inner(model).load_state_dict(model_state_dict, strict=(options or StateDictOptions()).strict)
 
 
@@ -139,10 +128,7 @@ def set_state_dict(
     optim_state_dict: dict[str, Any],
     options: StateDictOptions | None = None,
 ) -> Any:
-    """`set_optimizer_state_dict`, and what `set_model_state_dict` gives.
-
-    Counterpart of `torch.distributed.checkpoint.state_dict.set_state_dict`.
-    """
+    """`set_optimizer_state_dict`, and what `set_model_state_dict` gives."""
     set_optimizer_state_dict(model, optimizers, optim_state_dict, options=options)
     return set_model_state_dict(model, model_state_dict, options=options)
 

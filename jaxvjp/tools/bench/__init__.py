@@ -100,12 +100,8 @@ def contenders(workload: Workload, torch: Any) -> dict[str, Step]:
             # Every contender gets new lengths, but one that needs warming up has compiled for many other lengths
             # before.
             skipped = itertools.islice(given, workload.warm if workload.fresh and name in AS_A_WHOLE else 0, None)
-            steps[name] = partial(_with_next, step, skipped)
+            steps[name] = lambda step=step, skipped=skipped: step(next(skipped))
     return {name: partial(_reading, step) if workload.reads else step for name, step in steps.items()}
-
-
-def _with_next(step: Step, given: Iterator[Any]) -> Any:
-    return step(next(given))
 
 
 def _reading(step: Step) -> Any:

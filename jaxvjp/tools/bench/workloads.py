@@ -62,93 +62,108 @@ def _normal(*shape: int, scale: float = 1.0, seed: int = 0) -> Array:
     return scale * np.random.default_rng(seed).standard_normal(shape, np.float32)
 
 
-# The documents' examples.
+# A function that is the same in torch's words and in JAX's, and its gradient.
 
 
-def doubling(torch: Any, x_data: Array, v_data: Array) -> Step:
-    (x,), v = _leaves(torch, [x_data]), torch.tensor(v_data)
+def gradient_steps(
+    function: Callable[..., Any], wanted: tuple[int, ...] = (0,), along: bool = False, kept: bool = False
+) -> tuple[Callable[..., Step], Callable[..., Step]]:
+    """The imperative step that differentiates `function(namespace, *data)`, and the one by hand.
 
-    def step() -> Any:
-        x.grad = None
-        y = x
-        for _ in range(10):
-            y = y * 2
-        y.backward(v)
-        return x.grad
+    Args:
+        function: it is given torch, jaxvjp or `jax.numpy`, tensors or arrays, and what a call of the step is given.
+        wanted: the places of the data to differentiate with respect to.
+        along: whether the last of the data is v of vᵀJ, and no argument; else the function returns a scalar.
+        kept: whether the imperative step also returns the function's value.
+    """
 
-    return step
+    def imperative(torch: Any, *data: Array) -> Step:
+        tensors = [torch.tensor(each, requires_grad=place in wanted) for place, each in enumerate(data)]
+        leaves, v = [tensors[place] for place in wanted], tensors[-1:] if along else []
+        arguments = tensors[: len(tensors) - along]
 
-
-def doubling_by_hand(x: Any, v: Any) -> Any:
-    def f(x: Any) -> Any:
-        for _ in range(10):
-            x = x * 2
-        return x
-
-    y, pullback = jax.vjp(f, x)
-    return y, pullback(v)
-
-
-def weighted(torch: Any, *data: Array) -> Step:
-    (a, b, c), v = _leaves(torch, data[:3]), torch.tensor(data[3])
-
-    def step() -> Any:
-        a.grad = b.grad = c.grad = None
-        y = 3 * a + 2 * b * b + torch.log(c)
-        y.backward(v)
-        return c.grad
-
-    return step
-
-
-def weighted_by_hand(a: Any, b: Any, c: Any, v: Any) -> Any:
-    y, pullback = jax.vjp(lambda a, b, c: 3 * a + 2 * b * b + jnp.log(c), a, b, c)
-    return y, pullback(v)
-
-
-# Chains of elementwise operations: of a scalar loss, the value and the gradient.
-
-
-def loss_of(function: Callable[[Any, Any], Any], kept: bool = False) -> Callable[..., Step]:
-    """An imperative step that differentiates the sum of `function(namespace, x)`; if `kept`, it returns the sum,
-    too."""
-
-    def make(torch: Any, x_data: Array) -> Step:
-        (x,) = _leaves(torch, [x_data])
-
-        def step() -> Any:
-            x.grad = None
-            loss = function(torch, x).sum()
-            loss.backward()
-            return (loss, x.grad) if kept else x.grad
+        def step(*given: Any) -> Any:
+            for each in leaves:
+                each.grad = None
+            value = function(torch, *arguments, *given)
+            value.backward(*v)
+            return (value, leaves[-1].grad) if kept else leaves[-1].grad
 
         return step
 
-    return make
+    def by_hand(*data: Any) -> Any:
+        if not along:
+            return jax.value_and_grad(partial(function, jnp), wanted)(*data)
+        value, pullback = jax.vjp(partial(function, jnp), *data[:-1])
+        return value, pullback(data[-1])
+
+    return imperative, jitted(by_hand)
 
 
-def loss_of_by_hand(function: Callable[[Any, Any], Any]) -> Callable[..., Step]:
-    return jitted(jax.value_and_grad(lambda x: function(jnp, x).sum()))
+def doubled(namespace: Any, x: Any) -> Any:
+    for _ in range(10):
+        x = x * 2
+    return x
+
+
+def weighted(namespace: Any, a: Any, b: Any, c: Any) -> Any:
+    return 3 * a + 2 * b * b + namespace.log(c)
 
 
 def tiny(namespace: Any, x: Any) -> Any:
     """60 operations on a few numbers, and the sum."""
     for _ in range(15):
         x = namespace.sin(x) * 0.5 + x * 0.25
-    return x
+    return x.sum()
 
 
 def chain(depth: int) -> Callable[[Any, Any], Any]:
     def function(namespace: Any, z: Any) -> Any:
         for _ in range(depth):
             z = namespace.sin(z) * 1.1 + namespace.exp(-z)
-        return z
+        return z.sum()
 
     return function
 
 
 def wide(namespace: Any, x: Any) -> Any:
-    return namespace.tanh(x * x + 1.5) * namespace.exp(-x) / (x * x + 2.0)
+    return (namespace.tanh(x * x + 1.5) * namespace.exp(-x) / (x * x + 2.0)).sum()
+
+
+def recurrent(namespace: Any, x: Any, w: Any, u: Any, b: Any) -> Any:
+    h = namespace.zeros((x.shape[1], w.shape[1]))
+    for t in range(x.shape[0]):
+        h = namespace.tanh(x[t] @ w + h @ u + b)
+    return (h * h).mean()
+
+
+def attention(namespace: Any, q: Any, k: Any, v: Any) -> Any:
+    softmax = jax.nn.softmax if namespace is jnp else namespace.softmax
+    return (softmax(q @ k.swapaxes(-2, -1) * q.shape[-1] ** -0.5, -1) @ v).mean()
+
+
+def varied(namespace: Any, z: Any, depth: int) -> Any:
+    for _ in range(depth):
+        z = namespace.sin(z) * 1.1 + z
+    return z.sum()
+
+
+def added(namespace: Any, y: Any) -> Any:
+    for _ in range(10_000):
+        y = y + 1.5
+    return y.sum()
+
+
+def cubed(namespace: Any, x: Any) -> Any:
+    return (namespace.sin(x) * x**3).sum()
+
+
+def errors(namespace: Any, x: Any, y: Any, w: Any) -> Any:
+    return (namespace.tanh(x @ w) - y) ** 2
+
+
+def network_loss(namespace: Any, x: Any, y: Any, w1: Any, w2: Any) -> Any:
+    return ((namespace.tanh(x @ w1) @ w2 - y) ** 2).mean()
 
 
 # Networks.
@@ -159,7 +174,7 @@ def network(torch: Any, x_data: Array, y_data: Array, *weights: Array) -> Step:
     w1, w2 = _leaves(torch, weights)
 
     def step() -> Any:
-        loss = ((torch.tanh(x @ w1) @ w2 - y) ** 2).mean()
+        loss = network_loss(torch, x, y, w1, w2)
         loss.backward()
         with torch.no_grad():
             for w in (w1, w2):
@@ -171,36 +186,8 @@ def network(torch: Any, x_data: Array, y_data: Array, *weights: Array) -> Step:
 
 
 def network_by_hand(x: Any, y: Any, w1: Any, w2: Any) -> Any:
-    def f(w1: Any, w2: Any) -> Any:
-        return ((jnp.tanh(x @ w1) @ w2 - y) ** 2).mean()
-
-    loss, (g1, g2) = jax.value_and_grad(f, (0, 1))(w1, w2)
+    loss, (g1, g2) = jax.value_and_grad(partial(network_loss, jnp), (2, 3))(x, y, w1, w2)
     return loss, w1 - 0.01 * g1, w2 - 0.01 * g2
-
-
-def recurrent(torch: Any, x_data: Array, *weights: Array) -> Step:
-    x = torch.tensor(x_data)
-    w, u, b = _leaves(torch, weights)
-
-    def step() -> Any:
-        w.grad = u.grad = b.grad = None
-        h = torch.zeros(x.shape[1], w.shape[1])
-        for t in range(x.shape[0]):
-            h = torch.tanh(x[t] @ w + h @ u + b)
-        (h * h).mean().backward()
-        return u.grad
-
-    return step
-
-
-def recurrent_by_hand(x: Any, w: Any, u: Any, b: Any) -> Any:
-    def f(w: Any, u: Any, b: Any) -> Any:
-        h = jnp.zeros((x.shape[1], w.shape[1]), x.dtype)
-        for t in range(x.shape[0]):
-            h = jnp.tanh(x[t] @ w + h @ u + b)
-        return (h * h).mean()
-
-    return jax.value_and_grad(f, (0, 1, 2))(w, u, b)
 
 
 def layer_norms(torch: Any, x_data: Array, gain_data: Array, shift_data: Array) -> Step:
@@ -231,26 +218,6 @@ def layer_norms_by_hand(x: Any, gains: Any, shifts: Any) -> Any:
     return jax.value_and_grad(f, (0, 1))(list(gains), list(shifts))
 
 
-def attention(torch: Any, *data: Array) -> Step:
-    q, k, v = _leaves(torch, data)
-
-    def step() -> Any:
-        q.grad = k.grad = v.grad = None
-        weights = torch.softmax(q @ k.transpose(-2, -1) * q.shape[-1] ** -0.5, -1)
-        (weights @ v).mean().backward()
-        return q.grad
-
-    return step
-
-
-def attention_by_hand(q: Any, k: Any, v: Any) -> Any:
-    def f(q: Any, k: Any, v: Any) -> Any:
-        weights = jax.nn.softmax(q @ jnp.swapaxes(k, -2, -1) * q.shape[-1] ** -0.5, -1)
-        return (weights @ v).mean()
-
-    return jax.value_and_grad(f, (0, 1, 2))(q, k, v)
-
-
 # More than one gradient.
 
 
@@ -258,15 +225,14 @@ def hessian_vector(torch: Any, x_data: Array, v_data: Array) -> Step:
     (x,), v = _leaves(torch, [x_data]), torch.tensor(v_data)
 
     def step() -> Any:
-        (gradient,) = torch.autograd.grad((torch.sin(x) * x**3).sum(), x, create_graph=True)
+        (gradient,) = torch.autograd.grad(cubed(torch, x), x, create_graph=True)
         return torch.autograd.grad(gradient, x, v)[0]
 
     return step
 
 
 def hessian_vector_by_hand(x: Any, v: Any) -> Any:
-    gradient = jax.grad(lambda x: (jnp.sin(x) * x**3).sum())
-    return jax.vjp(gradient, x)[1](v)
+    return jax.vjp(jax.grad(partial(cubed, jnp)), x)[1](v)
 
 
 def jacobian(torch: Any, x_data: Array, w_data: Array) -> Step:
@@ -278,59 +244,36 @@ def per_sample(torch: Any, x_data: Array, y_data: Array, w_data: Array) -> Step:
     x, y, w = torch.tensor(x_data), torch.tensor(y_data), torch.tensor(w_data)
 
     def loss(w: Any, x: Any, y: Any) -> Any:
-        return ((torch.tanh(x @ w) - y) ** 2).sum()
+        return errors(torch, x, y, w).sum()
 
     gradients = torch.func.vmap(torch.func.grad(loss), (None, 0, 0))
     return lambda: gradients(w, x, y)
 
 
 def per_sample_by_hand(x: Any, y: Any, w: Any) -> Any:
-    return jax.vmap(jax.grad(lambda w, x, y: ((jnp.tanh(x @ w) - y) ** 2).sum()), (None, 0, 0))(w, x, y)
+    return jax.vmap(jax.grad(lambda w, x, y: errors(jnp, x, y, w).sum()), (None, 0, 0))(w, x, y)
 
 
 def pullback_of_rows(torch: Any, x_data: Array, y_data: Array, w_data: Array, v_data: Array) -> Step:
     x, y, (w,), v = torch.tensor(x_data), torch.tensor(y_data), _leaves(torch, [w_data]), torch.tensor(v_data)
 
     def step() -> Any:
-        losses = ((torch.tanh(x @ w) - y) ** 2).sum(1)
+        losses = errors(torch, x, y, w).sum(1)
         return torch.autograd.grad(losses, w, v, is_grads_batched=True)[0]
 
     return step
 
 
 def pullback_of_rows_by_hand(x: Any, y: Any, w: Any, v: Any) -> Any:
-    _, pullback = jax.vjp(lambda w: ((jnp.tanh(x @ w) - y) ** 2).sum(1), w)
+    _, pullback = jax.vjp(lambda w: errors(jnp, x, y, w).sum(1), w)
     return jax.vmap(pullback)(v)[0]
 
 
 # Loops.
 
 
-def varying(torch: Any, x_data: Array) -> Step:
-    (x,) = _leaves(torch, [x_data])
-
-    def step(depth: int) -> Any:
-        x.grad = None
-        z = x
-        for _ in range(depth):
-            z = torch.sin(z) * 1.1 + z
-        z.sum().backward()
-        return x.grad
-
-    return step
-
-
 def varying_by_hand(x: Any) -> Step:
-    @partial(jax.jit, static_argnums=1)
-    def step(x: Any, depth: int) -> Any:
-        def f(z: Any) -> Any:
-            for _ in range(depth):
-                z = jnp.sin(z) * 1.1 + z
-            return z.sum()
-
-        return jax.value_and_grad(f)(x)
-
-    array = jax.device_put(x)
+    step, array = jax.jit(jax.value_and_grad(partial(varied, jnp)), static_argnums=1), jax.device_put(x)
     return lambda depth: step(array, depth)
 
 
@@ -340,7 +283,7 @@ def hooked(torch: Any, x_data: Array, y_data: Array, w_data: Array) -> Step:
 
     def loop() -> Any:
         for _ in range(1000):
-            ((torch.tanh(x @ w) - y) ** 2).mean().backward()
+            errors(torch, x, y, w).mean().backward()
             with torch.no_grad():
                 w.sub_(0.1 * w.grad)
                 w.grad = None
@@ -352,10 +295,9 @@ def hooked(torch: Any, x_data: Array, y_data: Array, w_data: Array) -> Step:
 def hooked_by_hand(x: Any, y: Any, w: Any) -> Step:
     @jax.jit
     def step(x: Any, y: Any, w: Any) -> Any:
-        return w - 0.1 * 0.5 * jax.grad(lambda w: ((jnp.tanh(x @ w) - y) ** 2).mean())(w)
+        return w - 0.1 * 0.5 * jax.grad(lambda w: errors(jnp, x, y, w).mean())(w)
 
-    x, y = jax.device_put(x), jax.device_put(y)
-    first = jax.device_put(w)
+    x, y, first = (jax.device_put(each) for each in (x, y, w))
 
     def loop() -> Any:
         w = first
@@ -364,20 +306,6 @@ def hooked_by_hand(x: Any, y: Any, w: Any) -> Step:
         return w
 
     return loop
-
-
-def adds(torch: Any, x_data: Array) -> Step:
-    (x,) = _leaves(torch, [x_data])
-
-    def step() -> Any:
-        x.grad = None
-        y = x
-        for _ in range(10_000):
-            y = y + 1.5
-        y.sum().backward()
-        return x.grad
-
-    return step
 
 
 def adds_by_hand(x: Any) -> Any:
@@ -393,18 +321,14 @@ def workloads() -> list[Workload]:
     positive = np.abs(_normal(3)) + 1
     short, long = _normal(1000), _normal(1_000_000)
     return [
-        Workload("x * 2 ten times, 3 floats", (_normal(3), v), doubling, jitted(doubling_by_hand)),
-        Workload("3a + 2b² + log c", (_normal(3), _normal(3), positive, v), weighted, jitted(weighted_by_hand)),
-        Workload("61 tiny operations, 8 floats", (_normal(8),), loss_of(tiny), loss_of_by_hand(tiny)),
+        Workload("x * 2 ten times, 3 floats", (_normal(3), v), *gradient_steps(doubled, along=True)),
         Workload(
-            "chain 50 deep, 1,000 floats",
-            (short,),
-            loss_of(chain(50), kept=True),
-            loss_of_by_hand(chain(50)),
-            reads=True,
+            "3a + 2b² + log c", (_normal(3), _normal(3), positive, v), *gradient_steps(weighted, (0, 1, 2), along=True)
         ),
-        Workload("chain 10 deep, 1,000,000 floats", (long,), loss_of(chain(10)), loss_of_by_hand(chain(10))),
-        Workload("elementwise, 2,000,000 floats", (_normal(2_000_000),), loss_of(wide), loss_of_by_hand(wide)),
+        Workload("61 tiny operations, 8 floats", (_normal(8),), *gradient_steps(tiny)),
+        Workload("chain 50 deep, 1,000 floats", (short,), *gradient_steps(chain(50), kept=True), reads=True),
+        Workload("chain 10 deep, 1,000,000 floats", (long,), *gradient_steps(chain(10))),
+        Workload("elementwise, 2,000,000 floats", (_normal(2_000_000),), *gradient_steps(wide)),
         Workload(
             "network's training step, 64×32×16",
             (_normal(64, 32), _normal(64, 16), _normal(32, 64, scale=0.1), _normal(64, 16, scale=0.1)),
@@ -414,8 +338,7 @@ def workloads() -> list[Workload]:
         Workload(
             "recurrent net, 20 steps",
             (_normal(20, 16, 32), _normal(32, 64, scale=0.1), _normal(64, 64, scale=0.1), _normal(64, scale=0.1)),
-            recurrent,
-            jitted(recurrent_by_hand),
+            *gradient_steps(recurrent, (1, 2, 3)),
         ),
         Workload(
             "six layer norms with gelu, 256×256",
@@ -426,8 +349,7 @@ def workloads() -> list[Workload]:
         Workload(
             "attention, 4×64×32",
             tuple(_normal(4, 64, 32, seed=seed) for seed in range(3)),
-            attention,
-            jitted(attention_by_hand),
+            *gradient_steps(attention, (0, 1, 2)),
         ),
         Workload(
             "Hessian-vector product, 100 floats",
@@ -456,7 +378,7 @@ def workloads() -> list[Workload]:
         Workload(
             "loop of varying length, 1 to 40",
             (_normal(8),),
-            varying,
+            gradient_steps(varied)[0],
             varying_by_hand,
             given=lambda: itertools.cycle(range(1, 41)),
             warm=10 * 40,  # a staged step has its numbers as constants from its ninth call on, for each length
@@ -464,7 +386,7 @@ def workloads() -> list[Workload]:
         Workload(
             "loop of a length never seen",
             (_normal(8),),
-            varying,
+            gradient_steps(varied)[0],
             varying_by_hand,
             given=lambda: itertools.count(1),
             warm=100,
@@ -476,5 +398,5 @@ def workloads() -> list[Workload]:
             hooked,
             hooked_by_hand,
         ),
-        Workload("10,000 adds in one graph, 8 floats", (_normal(8),), adds, jitted(adds_by_hand)),
+        Workload("10,000 adds in one graph, 8 floats", (_normal(8),), gradient_steps(added)[0], jitted(adds_by_hand)),
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -66,17 +65,8 @@ class CallPair(NamedTuple):
 
 def decoded(record: dict[str, Any]) -> Call:
     """A call decoded from its record (`comparison.recorder`)."""
-    leaves = [(each["name"], _values(each["tensor"])) for each in record.get("leaves", ())]
+    leaves = [(name, None if each is None else Values(*each)) for name, each in record.get("leaves", ())]
     return Call(record["kind"], record["line"], tuple(leaves), record.get("error"))
-
-
-def _values(encoded: dict[str, Any] | None) -> Values | None:
-    if encoded is None:
-        return None
-    shape, array = tuple(encoded["shape"]), None
-    if encoded["numbers"] is not None:
-        array = np.frombuffer(base64.b64decode(encoded["numbers"]), encoded["held"]).reshape(shape)
-    return Values(shape, encoded["dtype"], array)
 
 
 def compare_values(
@@ -89,7 +79,9 @@ def compare_values(
     if torch is None or jaxvjp is None:
         known = torch or jaxvjp
         note = "" if known is None else "None under " + ("torch" if torch is None else "jaxvjp")
-        return Leaf(name, known.shape if known else (), known.dtype if known else "None", _verdict(not note), note=note)
+        return Leaf(
+            name, known.shape if known else (), known.dtype if known else "None", DIFFERENT if note else SAME, note=note
+        )
     for what in ("shape", "dtype"):
         values = [getattr(each, what) for each in (torch, jaxvjp)]
         if values[0] != values[1]:
@@ -143,10 +135,6 @@ def _ordered(values: Array) -> list[int]:
     bits = values.ravel().view(f"i{values.dtype.itemsize}")
     lowest = np.iinfo(bits.dtype).min
     return [each if each >= 0 else int(lowest) - each for each in bits.tolist()]
-
-
-def _verdict(same: bool) -> str:
-    return SAME if same else DIFFERENT
 
 
 def compare_calls(torch: Sequence[Call], jaxvjp: Sequence[Call], tolerance: float) -> list[CallPair]:

@@ -91,7 +91,7 @@ def _crossed(value: Any, module: Any) -> Any:
 def _compare_results(name: str, torch: Any, given: Any, tolerance: float) -> list[Leaf]:
     """What a function returned under both, part by part."""
     if _is_tensor(torch) and _is_tensor(given):
-        return [compare_values(name, _values(torch), _values(given), tolerance)]
+        return [compare_values(name, Values(*encode(torch)), Values(*encode(given)), tolerance)]
     if isinstance(torch, list | tuple) and isinstance(given, list | tuple) and len(torch) == len(given):
         parts = [(f"{name}[{place}]", *pair) for place, pair in enumerate(zip(torch, given, strict=True))]
     elif isinstance(torch, dict) and isinstance(given, dict) and torch.keys() == given.keys():
@@ -106,8 +106,3 @@ def _compare_results(name: str, torch: Any, given: Any, tolerance: float) -> lis
         }
         return [Leaf(name, (), type(torch).__name__, verdict, note=note[verdict])]
     return [leaf for part in parts for leaf in _compare_results(*part, tolerance)]
-
-
-def _values(tensor: Any) -> Values:
-    encoded = encode(tensor)
-    return Values(tuple(encoded["shape"]), encoded["dtype"], encoded["array"])

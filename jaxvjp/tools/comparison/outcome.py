@@ -7,10 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jaxvjp.tools.comparison.gradients import Call, CallPair, Leaf, compare_calls
-from jaxvjp.tools.comparison.text import DIFFERENT, TOLERANCE, Line, compare_line, compare_lines
+from jaxvjp.tools.comparison.text import CLOSE, DIFFERENT, SAME, TOLERANCE, Line, compare_line, compare_lines
 
 FINISHED, RAISED, EXITED = "finished", "raised", "exited"
 TIMED_OUT, CRASHED, ENDLESS = "timed out", "crashed", "printed without end"
+
+MARKS = {SAME: "=", CLOSE: "≈", DIFFERENT: "≠"}
+SIDE_HEADS = ("", "version", "loading", "run", "lines", "backward passes", "end")
+LEAF_HEADS = ("", "leaf", "shape", "dtype", "absolute", "relative", "ulps", "")
+"""What stands above the `cells` of a side, and above those of a leaf."""
+OF_A_SIDE = ("status", "detail", "error", "version", "seconds", "loading")
 
 
 @dataclass
@@ -41,6 +47,12 @@ class Side:
             line = self.error["line"]
             return f"{self.error['kind']}: {first}" + (f" (line {line})" if line else "")
         return f"{self.status} {self.detail}".strip()
+
+    @property
+    def cells(self) -> list[str]:
+        """Its row in a table."""
+        seconds = ["-" if each is None else f"{each:.2f} s" for each in (self.loading, self.seconds)]
+        return [self.module, self.version, *seconds, str(len(self.lines)), str(len(self.calls)), self.ending]
 
     @property
     def comparable(self) -> str:
@@ -135,30 +147,25 @@ class Outcome:
 
     def as_dict(self) -> dict[str, Any]:
         """The report for JSON, without the gradients' numbers; infinity and NaN are strings."""
-        sides = [
-            {
-                "status": side.status,
-                "detail": side.detail,
-                "error": side.error,
-                "version": side.version,
-                "seconds": side.seconds,
-                "loading": side.loading,
-                "stderr": side.errors,
-            }
-            for side in (self.torch, self.jaxvjp)
-        ]
+        sides = (self.torch, self.jaxvjp)
         return {
-            "name": self.name,
-            "equal": self.equal,
-            "unanswered": self.unanswered,
-            "tolerance": self.tolerance,
-            "torch": sides[0],
-            "jaxvjp": sides[1],
-            "endings_agree": self.endings_agree,
+            **{name: getattr(self, name) for name in ("name", "equal", "unanswered", "tolerance", "endings_agree")},
+            **{
+                each.module: {name: getattr(each, name) for name in OF_A_SIDE} | {"stderr": each.errors}
+                for each in sides
+            },
             "lines": [_plain(each) for each in self.lines],
             "calls": [{**_plain(each), "leaves": [_plain(leaf) for leaf in each.leaves]} for each in self.calls],
             "results": [_plain(each) for each in self.results],
         }
+
+
+def cells(head: str, leaf: Leaf) -> list[str]:
+    """The row of a leaf in a table; `head` says of which backward pass it is."""
+    numbers = ["" if each is None else f"{each:.2g}" for each in (leaf.absolute, leaf.relative)]
+    numbers.append("" if leaf.ulps is None else str(leaf.ulps))
+    shape = str(list(leaf.shape)) if leaf.name else ""
+    return [head, leaf.name, shape, leaf.dtype, *numbers, f"{MARKS[leaf.verdict]} {leaf.note}".rstrip()]
 
 
 def _plain(record: Any) -> dict[str, Any]:

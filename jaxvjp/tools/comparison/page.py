@@ -6,14 +6,13 @@ import difflib
 import itertools
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from html import escape
 
 from jaxvjp.tools.comparison.gradients import CallPair, Leaf
-from jaxvjp.tools.comparison.outcome import Outcome, Side
-from jaxvjp.tools.comparison.text import CLOSE, DIFFERENT, SAME, Line
+from jaxvjp.tools.comparison.outcome import LEAF_HEADS, MARKS, SIDE_HEADS, Outcome, cells
+from jaxvjp.tools.comparison.text import DIFFERENT, SAME, Line
 
-MARKS = {SAME: "=", CLOSE: "≈", DIFFERENT: "≠"}
 FEW = 6
 """A longer run of equal rows is folded."""
 MOST_POINTS = 3000
@@ -79,8 +78,11 @@ def _report(report: Outcome) -> str:
         f'<h2><code>{escape(report.name)}</code>: <span class="verdict {kind}">{verdict}</span></h2>',
         f'<p class="faint">{escape(found)}; tolerance {report.tolerance:g}</p>',
         _table(
-            ["", "version", "loading", "run", "lines", "backward passes", "end"],
-            [_side(each, report.endings_agree) for each in (report.torch, report.jaxvjp)],
+            SIDE_HEADS,
+            [
+                _row(each.cells, SAME if report.endings_agree else DIFFERENT, range(2, 6), tag="th")
+                for each in (report.torch, report.jaxvjp)
+            ],
         ),
     ]
     if report.lines:
@@ -98,11 +100,16 @@ def _report(report: Outcome) -> str:
     return "<section>" + "\n".join(parts) + "</section>"
 
 
-def _side(side: Side, agrees: bool) -> str:
-    seconds = ["-" if each is None else f"{each:.2f} s" for each in (side.loading, side.seconds)]
-    cells = [f"<th>{side.module}</th>", f"<td>{escape(side.version)}</td>"]
-    cells += [f'<td class="number">{each}</td>' for each in (*seconds, len(side.lines), len(side.calls))]
-    return f'<tr class="{SAME if agrees else DIFFERENT}">{"".join(cells)}<td>{escape(side.ending)}</td></tr>'
+def _row(
+    cells: Sequence[str], verdict: str, numbers: Collection[int], names: Collection[int] = (), tag: str = "td"
+) -> str:
+    """A row of a table: in some places are `numbers`, and in some `names` of code; `tag` is that of the first cell."""
+    shown, number = [], ' class="number"'
+    for place, each in enumerate(cells):
+        text = f"<code>{escape(each)}</code>" if place in names else escape(each)
+        own = "td" if place else tag
+        shown.append(f"<{own}{number * (place in numbers)}>{text}</{own}>")
+    return f'<tr class="{verdict}">{"".join(shown)}</tr>'
 
 
 def _table(heads: Sequence[str], rows: Sequence[str]) -> str:
@@ -148,9 +155,6 @@ def _marked(torch: str, jaxvjp: str) -> list[str]:
     return marked
 
 
-LEAF_HEADS = ["", "leaf", "shape", "dtype", "absolute", "relative", "ulps", ""]
-
-
 def _calls(calls: Sequence[CallPair]) -> str:
     rows = []
     for number, call in enumerate(calls, 1):
@@ -163,14 +167,7 @@ def _calls(calls: Sequence[CallPair]) -> str:
 
 
 def _leaf(head: str, leaf: Leaf) -> str:
-    numbers = ["" if each is None else f"{each:.2g}" for each in (leaf.absolute, leaf.relative)]
-    numbers.append("" if leaf.ulps is None else str(leaf.ulps))
-    shape = str(list(leaf.shape)) if leaf.dtype else ""
-    cells = "".join(
-        f"<td>{each}</td>" for each in (escape(head), f"<code>{escape(leaf.name)}</code>", shape, leaf.dtype)
-    )
-    cells += "".join(f'<td class="number">{each}</td>' for each in numbers)
-    return f'<tr class="{leaf.verdict}">{cells}<td>{MARKS[leaf.verdict]} {escape(leaf.note)}</td></tr>'
+    return _row(cells(head, leaf), leaf.verdict, range(4, 7), [1])
 
 
 def _plot(report: Outcome) -> str:

@@ -6,8 +6,8 @@ It may crash, hang, or print without end: what it printed and recorded until the
 from __future__ import annotations
 
 import contextlib
-import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -171,10 +171,12 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def _read_records(side: Side, path: Path) -> None:
-    """Fills in `side` from the recorder's file, whose last line may be incomplete."""
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
-        with contextlib.suppress(json.JSONDecodeError):
-            record = json.loads(line)
+    """Fills in `side` from the recorder's file, whose last record may be incomplete."""
+    if not path.exists():
+        return
+    with path.open("rb") as file, contextlib.suppress(EOFError, pickle.UnpicklingError):
+        while True:
+            record = pickle.load(file)
             if record["event"] == "ready":
                 side.version, side.loading = record["version"], record["seconds"]
             elif record["event"] == "call":

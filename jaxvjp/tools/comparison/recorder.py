@@ -4,19 +4,18 @@ It imports nothing of jaxvjp. Run as a script,
 
     python recorder.py RECORDS MODULE FOLDER SCRIPT [ARGUMENT ...]
 
-runs SCRIPT on MODULE, "torch" or "jaxvjp" (found in FOLDER), and appends one JSON record a line to the file RECORDS:
+runs SCRIPT on MODULE, "torch" or "jaxvjp" (found in FOLDER), and appends records, a pickle each, to the file RECORDS:
 `ready`, a `call` for each `backward` or `grad` of the script, and `end`. The records survive a crash of the process.
 """
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import functools
 import importlib
 import inspect
-import json
 import os
+import pickle
 import random
 import runpy
 import sys
@@ -38,6 +37,8 @@ DEPTH = 6
 """How many levels of lists, dicts and objects are searched for a leaf's name: `net.body.layers[0].weight` has four."""
 
 Write = Callable[[dict[str, Any]], None]
+Values = tuple[tuple[int, ...], str, Any]
+"""Shape, dtype, and numbers, or None."""
 
 
 class Recorder:
@@ -106,22 +107,18 @@ class Recorder:
         finally:
             self.overhead += time.perf_counter() - start
 
-    def _encoded(self, name: str, tensor: Any) -> dict[str, Any]:
+    def _encoded(self, name: str, tensor: Any) -> tuple[str, Values | None]:
         if tensor is None:
-            return {"name": name, "tensor": None}
+            return name, None
         try:
-            encoded = encode(tensor)
+            shape, own, array = encode(tensor)
         except Exception:  # for example, an example of a `vmap` has no numbers
-            unread = {"shape": list(tensor.shape), "dtype": str(tensor.dtype), "held": "", "numbers": None}
-            return {"name": name, "tensor": unread}
-        array = encoded.pop("array")
+            return name, (tuple(tensor.shape), str(tensor.dtype), None)
         self._bytes += array.nbytes
-        kept = self._bytes <= MOST_BYTES
-        encoded["numbers"] = base64.b64encode(array.tobytes()).decode() if kept else None
-        return {"name": name, "tensor": encoded}
+        return name, (shape, own, array if self._bytes <= MOST_BYTES else None)
 
 
-def encode(tensor: Any) -> dict[str, Any]:
+def encode(tensor: Any) -> tuple[tuple[int, ...], str, np.ndarray[Any, Any]]:
     """A tensor of either side as shape, torch's dtype name and a NumPy array."""
     plain = tensor.detach()
     own = str(plain.dtype).removeprefix("torch.")
@@ -130,8 +127,7 @@ def encode(tensor: Any) -> dict[str, Any]:
     for into in ("cpu", "to_dense", "resolve_conj", "resolve_neg"):
         if hasattr(type(plain), into):
             plain = getattr(plain, into)()
-    array = np.ascontiguousarray(plain.numpy())
-    return {"shape": list(tensor.shape), "dtype": own, "held": str(array.dtype), "array": array}
+    return tuple(tensor.shape), own, np.array(plain.numpy(), order="C")
 
 
 def described(error: BaseException) -> dict[str, Any]:
@@ -255,11 +251,11 @@ def _parts(name: str, value: Any, seen: set[int]) -> list[tuple[str, Any]]:
 def main(records: str, module: str, folder: str, script: str, *arguments: str) -> None:
     """Runs a script on a module and writes its records."""
     lock = threading.Lock()
-    with open(records, "a", encoding="utf-8") as file, contextlib.ExitStack() as stack:
+    with open(records, "ab") as file, contextlib.ExitStack() as stack:
 
         def write(record: dict[str, Any]) -> None:
             with lock:
-                file.write(json.dumps(record) + "\n")
+                pickle.dump(record, file)
                 file.flush()
 
         start = time.perf_counter()

@@ -9,10 +9,9 @@ from collections.abc import Iterable
 
 from jaxvjp.explain import terminal
 from jaxvjp.tools.comparison.gradients import CallPair, Leaf
-from jaxvjp.tools.comparison.outcome import Outcome, Side
+from jaxvjp.tools.comparison.outcome import LEAF_HEADS, MARKS, SIDE_HEADS, Outcome, Side, cells
 from jaxvjp.tools.comparison.text import CLOSE, DIFFERENT, SAME, Line
 
-MARKS = {SAME: "=", CLOSE: "≈", DIFFERENT: "≠"}
 _RANK = {SAME: 0, CLOSE: 1, DIFFERENT: 2}
 STYLES = {SAME: "", CLOSE: "yellow", DIFFERENT: "bold red"}
 FEW = 40
@@ -33,22 +32,7 @@ def show(report: Outcome) -> None:
     """Prints the report."""
     terminal.heading(report.summary, style="bold green" if report.equal else "bold red")
     sides = (report.torch, report.jaxvjp)
-    terminal.table(
-        ["", "version", "loading", "run", "lines", "backward passes", "end"],
-        [
-            [
-                side.module,
-                side.version,
-                _seconds(side.loading),
-                _seconds(side.seconds),
-                str(len(side.lines)),
-                str(len(side.calls)),
-                side.ending,
-            ]
-            for side in sides
-        ],
-        ["" if report.endings_agree else "bold red"] * 2,
-    )
+    terminal.table(list(SIDE_HEADS), [side.cells for side in sides], ["" if report.endings_agree else "bold red"] * 2)
     if report.lines:
         print()
         _show_lines(report.lines)
@@ -60,10 +44,6 @@ def show(report: Outcome) -> None:
         _show_leaves("result", [("", each) for each in report.results])
     for side in sides:
         _show_errors(side, report.endings_agree and not report.unanswered)
-
-
-def _seconds(seconds: float | None) -> str:
-    return "-" if seconds is None else f"{seconds:.2f} s"
 
 
 def _shortened(verdicts: list[str]) -> Iterable[tuple[int, int]]:
@@ -107,7 +87,8 @@ def _show_calls(calls: list[CallPair]) -> None:
         if number not in apart:
             together.setdefault(_place(call), []).append(call)
     shown += [
-        (f"{len(alike)} × {place}", _worst_call(alike), _worst_leaves(alike)) for place, alike in together.items()
+        (f"{len(alike)} × {place}", max(alike, key=lambda call: (_RANK[call.verdict], bool(call.note))), _worst(alike))
+        for place, alike in together.items()
     ]
     rows = [(head if not place else "", leaf) for head, _, leaves in shown for place, leaf in enumerate(leaves)]
     if rows:
@@ -121,11 +102,7 @@ def _place(call: CallPair) -> str:
     return f"{call.kind}, line {call.line}"
 
 
-def _worst_call(calls: list[CallPair]) -> CallPair:
-    return max(calls, key=lambda call: (_RANK[call.verdict], bool(call.note)))
-
-
-def _worst_leaves(calls: list[CallPair]) -> tuple[Leaf, ...]:
+def _worst(calls: list[CallPair]) -> tuple[Leaf, ...]:
     """For each leaf, by name, its largest differences over all calls."""
     named: dict[str, list[Leaf]] = {}
     for call in calls:
@@ -142,21 +119,8 @@ def _worst_leaves(calls: list[CallPair]) -> tuple[Leaf, ...]:
 
 
 def _show_leaves(head: str, leaves: list[tuple[str, Leaf]]) -> None:
-    rows = [
-        [
-            place,
-            leaf.name,
-            str(list(leaf.shape)) if leaf.name else "",
-            leaf.dtype,
-            "" if leaf.absolute is None else f"{leaf.absolute:.2g}",
-            "" if leaf.relative is None else f"{leaf.relative:.2g}",
-            "" if leaf.ulps is None else str(leaf.ulps),
-            f"{MARKS[leaf.verdict]} {leaf.note}".rstrip(),
-        ]
-        for place, leaf in leaves
-    ]
-    columns = [head, "leaf" if head != "result" else "", "shape", "dtype", "absolute", "relative", "ulps", ""]
-    terminal.table(columns, rows, [STYLES[leaf.verdict] for _, leaf in leaves])
+    columns = [head, "" if head == "result" else LEAF_HEADS[1], *LEAF_HEADS[2:]]
+    terminal.table(columns, [cells(*each) for each in leaves], [STYLES[leaf.verdict] for _, leaf in leaves])
 
 
 def _show_errors(side: Side, agree: bool) -> None:
