@@ -7,7 +7,15 @@ from typing import Any
 
 import jaxvjp as torch
 from jaxvjp.distributions import constraints
-from jaxvjp.distributions.distribution import Distribution, ExponentialFamily, Shape, Value, checked, set_parameters
+from jaxvjp.distributions.distribution import (
+    Distribution,
+    ExponentialFamily,
+    Shape,
+    Value,
+    checked,
+    formulas,
+    set_parameters,
+)
 from jaxvjp.library.random_gamma import standard_gamma
 from jaxvjp.tensor.tensor import Tensor
 
@@ -31,45 +39,27 @@ class _LocScale(Distribution):
     def __init__(self, loc: Value, scale: Value, validate_args: bool | None = None) -> None:
         set_parameters(self, validate_args, loc=loc, scale=scale)
 
-    mode = property(lambda self: self.loc)
+    __formulas__ = formulas(mean=lambda self: self.loc, mode=lambda self: self.loc)
 
 
 class Normal(_LocScale, ExponentialFamily):
     """The normal distribution. Counterpart of `torch.distributions.Normal`."""
 
     _mean_carrier_measure = 0
-    mean = property(lambda self: self.loc)
-    stddev = property(lambda self: self.scale)
-    variance = property(lambda self: self.scale**2)
-
-    def sample(self, sample_shape: Shape = ()) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        with torch.no_grad():
-            return torch.normal(self.loc.expand(shape), self.scale.expand(shape))
-
-    def rsample(self, sample_shape: Shape = ()) -> Tensor:
-        return self.loc + torch.randn(self._extended_shape(sample_shape), dtype=self.loc.dtype) * self.scale
-
-    @checked
-    def log_prob(self, value: Tensor) -> Tensor:
-        distance = (value - self.loc) ** 2 / (2 * self.scale**2)
-        return -distance - self.scale.log() - math.log(math.sqrt(2 * math.pi))
-
-    @checked
-    def cdf(self, value: Tensor) -> Tensor:
-        return 0.5 * (1 + ((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)).erf())
-
-    def icdf(self, value: Tensor) -> Tensor:
-        return self.loc + self.scale * (2 * value - 1).erfinv() * math.sqrt(2)
-
-    def entropy(self) -> Tensor:
-        return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
-
-    _natural_params = property(lambda self: (self.loc / self.scale**2, -0.5 * (self.scale**2).reciprocal()))
-
-    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
-        x, y = natural_params
-        return -0.25 * x**2 / y + 0.5 * (-math.pi / y).log()
+    __formulas__ = formulas(
+        stddev=lambda self: self.scale,
+        variance=lambda self: self.scale**2,
+        sample=lambda self, shape: torch.normal(self.loc.expand(shape), self.scale.expand(shape)),
+        rsample=lambda self, shape: self.loc + torch.randn(shape, dtype=self.loc.dtype) * self.scale,
+        log_prob=lambda self, value: (
+            -((value - self.loc) ** 2 / (2 * self.scale**2)) - self.scale.log() - math.log(math.sqrt(2 * math.pi))
+        ),
+        cdf=lambda self, value: 0.5 * (1 + ((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)).erf()),
+        icdf=lambda self, value: self.loc + self.scale * (2 * value - 1).erfinv() * math.sqrt(2),
+        entropy=lambda self: 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log(),
+        _natural_params=lambda self: (self.loc / self.scale**2, -0.5 * (self.scale**2).reciprocal()),
+        _log_normalizer=lambda self, x, y: -0.25 * x**2 / y + 0.5 * (-math.pi / y).log(),
+    )
 
 
 class Uniform(Distribution):
@@ -90,29 +80,19 @@ class Uniform(Distribution):
     def support(self) -> Any:
         return constraints.interval(self.low, self.high)
 
-    mean = property(lambda self: (self.high + self.low) / 2)
-    mode = property(lambda self: math.nan * self.high)
-    stddev = property(lambda self: (self.high - self.low) / 12**0.5)
-    variance = property(lambda self: (self.high - self.low) ** 2 / 12)
-
-    def rsample(self, sample_shape: Shape = ()) -> Tensor:
-        drawn = torch.rand(self._extended_shape(sample_shape), dtype=self.low.dtype)
-        return self.low + drawn * (self.high - self.low)
-
-    @checked
-    def log_prob(self, value: Tensor) -> Tensor:
-        inside = (self.low <= value) & (self.high > value)
-        return inside.to(self.low.dtype).log() - (self.high - self.low).log()
-
-    @checked
-    def cdf(self, value: Tensor) -> Tensor:
-        return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
-
-    def icdf(self, value: Tensor) -> Tensor:
-        return value * (self.high - self.low) + self.low
-
-    def entropy(self) -> Tensor:
-        return (self.high - self.low).log()
+    __formulas__ = formulas(
+        mean=lambda self: (self.high + self.low) / 2,
+        mode=lambda self: math.nan * self.high,
+        stddev=lambda self: (self.high - self.low) / 12**0.5,
+        variance=lambda self: (self.high - self.low) ** 2 / 12,
+        rsample=lambda self, shape: self.low + torch.rand(shape, dtype=self.low.dtype) * (self.high - self.low),
+        log_prob=lambda self, value: (
+            ((self.low <= value) & (self.high > value)).to(self.low.dtype).log() - (self.high - self.low).log()
+        ),
+        cdf=lambda self, value: ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1),
+        icdf=lambda self, value: value * (self.high - self.low) + self.low,
+        entropy=lambda self: (self.high - self.low).log(),
+    )
 
 
 class Exponential(ExponentialFamily):
@@ -127,48 +107,35 @@ class Exponential(ExponentialFamily):
     def __init__(self, rate: Value, validate_args: bool | None = None) -> None:
         set_parameters(self, validate_args, rate=rate)
 
-    mean = stddev = property(lambda self: self.rate.reciprocal())
-    mode = property(lambda self: torch.zeros_like(self.rate))
-    variance = property(lambda self: self.rate**-2)
-
-    def rsample(self, sample_shape: Shape = ()) -> Tensor:
-        return torch.empty(self._extended_shape(sample_shape), dtype=self.rate.dtype).exponential_() / self.rate
-
-    @checked
-    def log_prob(self, value: Tensor) -> Tensor:
-        return self.rate.log() - self.rate * value
-
-    @checked
-    def cdf(self, value: Tensor) -> Tensor:
-        return 1 - (-self.rate * value).exp()
-
-    def icdf(self, value: Tensor) -> Tensor:
-        return -(-value).log1p() / self.rate
-
-    def entropy(self) -> Tensor:
-        return 1.0 - self.rate.log()
-
-    _natural_params = property(lambda self: (-self.rate,))
-
-    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
-        return -(-natural_params[0]).log()
+    __formulas__ = formulas(
+        mean=lambda self: self.rate.reciprocal(),
+        stddev=lambda self: self.rate.reciprocal(),
+        mode=lambda self: torch.zeros_like(self.rate),
+        variance=lambda self: self.rate**-2,
+        rsample=lambda self, shape: torch.empty(shape, dtype=self.rate.dtype).exponential_() / self.rate,
+        log_prob=lambda self, value: self.rate.log() - self.rate * value,
+        cdf=lambda self, value: 1 - (-self.rate * value).exp(),
+        icdf=lambda self, value: -(-value).log1p() / self.rate,
+        entropy=lambda self: 1.0 - self.rate.log(),
+        _natural_params=lambda self: (-self.rate,),
+        _log_normalizer=lambda self, x: -(-x).log(),
+    )
 
 
 class Laplace(_LocScale):
     """Two exponential distributions, back to back. Counterpart of `torch.distributions.Laplace`."""
 
-    mean = property(lambda self: self.loc)
-    variance = property(lambda self: 2 * self.scale**2)
-    stddev = property(lambda self: 2**0.5 * self.scale)
+    __formulas__ = formulas(
+        variance=lambda self: 2 * self.scale**2,
+        stddev=lambda self: 2**0.5 * self.scale,
+        log_prob=lambda self, value: -(2 * self.scale).log() - (value - self.loc).abs() / self.scale,
+        entropy=lambda self: 1 + (2 * self.scale).log(),
+    )
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
         drawn = torch.empty(self._extended_shape(sample_shape), dtype=self.loc.dtype)
         drawn.uniform_(torch.finfo(drawn.dtype).eps - 1, 1)
         return self.loc - self.scale * drawn.sign() * (-drawn.abs()).log1p()
-
-    @checked
-    def log_prob(self, value: Tensor) -> Tensor:
-        return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
 
     @checked
     def cdf(self, value: Tensor) -> Tensor:
@@ -179,33 +146,21 @@ class Laplace(_LocScale):
         side = value - 0.5
         return self.loc - self.scale * side.sign() * (-2 * side.abs()).log1p()
 
-    def entropy(self) -> Tensor:
-        return 1 + (2 * self.scale).log()
-
 
 class Cauchy(_LocScale):
     """The Cauchy distribution, which has no mean. Counterpart of `torch.distributions.Cauchy`."""
 
-    mean = property(lambda self: filled(self, math.nan, self.loc))
-    variance = property(lambda self: filled(self, math.inf, self.loc))
-
-    def rsample(self, sample_shape: Shape = ()) -> Tensor:
-        drawn = torch.empty(self._extended_shape(sample_shape), dtype=self.loc.dtype).cauchy_()
-        return self.loc + drawn * self.scale
-
-    @checked
-    def log_prob(self, value: Tensor) -> Tensor:
-        return -math.log(math.pi) - self.scale.log() - (((value - self.loc) / self.scale) ** 2).log1p()
-
-    @checked
-    def cdf(self, value: Tensor) -> Tensor:
-        return ((value - self.loc) / self.scale).atan() / math.pi + 0.5
-
-    def icdf(self, value: Tensor) -> Tensor:
-        return (math.pi * (value - 0.5)).tan() * self.scale + self.loc
-
-    def entropy(self) -> Tensor:
-        return math.log(4 * math.pi) + self.scale.log()
+    __formulas__ = formulas(
+        mean=lambda self: filled(self, math.nan, self.loc),
+        variance=lambda self: filled(self, math.inf, self.loc),
+        rsample=lambda self, shape: self.loc + torch.empty(shape, dtype=self.loc.dtype).cauchy_() * self.scale,
+        log_prob=lambda self, value: (
+            -math.log(math.pi) - self.scale.log() - (((value - self.loc) / self.scale) ** 2).log1p()
+        ),
+        cdf=lambda self, value: ((value - self.loc) / self.scale).atan() / math.pi + 0.5,
+        icdf=lambda self, value: (math.pi * (value - 0.5)).tan() * self.scale + self.loc,
+        entropy=lambda self: math.log(4 * math.pi) + self.scale.log(),
+    )
 
 
 class Gamma(ExponentialFamily):
@@ -221,9 +176,14 @@ class Gamma(ExponentialFamily):
     def __init__(self, concentration: Value, rate: Value, validate_args: bool | None = None) -> None:
         set_parameters(self, validate_args, concentration=concentration, rate=rate)
 
-    mean = property(lambda self: self.concentration / self.rate)
-    mode = property(lambda self: ((self.concentration - 1) / self.rate).clamp(min=0))
-    variance = property(lambda self: self.concentration / self.rate**2)
+    __formulas__ = formulas(
+        mean=lambda self: self.concentration / self.rate,
+        mode=lambda self: ((self.concentration - 1) / self.rate).clamp(min=0),
+        variance=lambda self: self.concentration / self.rate**2,
+        cdf=lambda self, value: self.concentration.igamma(self.rate * value),
+        _natural_params=lambda self: (self.concentration - 1, -self.rate),
+        _log_normalizer=lambda self, x, y: (x + 1).lgamma() + (x + 1) * (-y.reciprocal()).log(),
+    )
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -238,19 +198,9 @@ class Gamma(ExponentialFamily):
         a, rate = self.concentration, self.rate
         return a.xlogy(rate) + (a - 1).xlogy(value) - rate * value - a.lgamma()
 
-    @checked
-    def cdf(self, value: Tensor) -> Tensor:
-        return self.concentration.igamma(self.rate * value)
-
     def entropy(self) -> Tensor:
         a = self.concentration
         return a - self.rate.log() + a.lgamma() + (1.0 - a) * a.digamma()
-
-    _natural_params = property(lambda self: (self.concentration - 1, -self.rate))
-
-    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
-        x, y = natural_params
-        return (x + 1).lgamma() + (x + 1) * (-y.reciprocal()).log()
 
 
 class Chi2(Gamma):

@@ -1,15 +1,16 @@
 """`Distribution`, which says of all distributions what does not depend on their formulas.
 
 A distribution is a row: `arg_constraints` names its parameters, `support` says where its values lie, `set_parameters`
-broadcasts the parameters, and a few lines are its formulas. From these follow here the shapes, `expand`, the printed
-text, what is checked and the errors. In a staged step (`jit`), which reads no values, parameters and values are not
-checked.
+broadcasts the parameters, and `__formulas__` are formulas. From these follow here the methods, the shapes, `expand`,
+the printed text, what is checked and the errors. In a staged step (`jit`), which reads no values, parameters and values
+are not checked.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import cached_property, wraps
 from typing import Any, Self, TypeVar
 
@@ -22,6 +23,7 @@ from jaxvjp.types.size import Size
 from jaxvjp.types.user_code import warn_user
 
 F = TypeVar("F", bound=Callable[..., Any])
+Formulas = dict[str, Callable[..., Any]]
 Value = float | Tensor
 Shape = Sequence[int]
 EITHER = "Either `probs` or `logits` must be specified, but not both."
@@ -46,6 +48,32 @@ def checked(method: F) -> F:
         return method(self, *value, **named)
 
     return call  # type: ignore[return-value]
+
+
+def formulas(**given: Callable[..., Any]) -> Formulas:
+    """What a distribution's methods and properties of these names give: of a value for `log_prob`, `cdf` and `icdf`, of
+    the whole shape of what is drawn for `sample` and `rsample`."""
+    return given
+
+
+def _method(owner: type, name: str, formula: Any) -> Any:
+    """The method, or the property, that gives what a formula says; the rest is as in the base class."""
+    told = getattr(owner, name)
+    if isinstance(told, property):
+        return property(formula, doc=told.__doc__)
+    if name in ("sample", "rsample"):
+        formula = _drawing(formula, torch.no_grad if name == "sample" else nullcontext)
+    formula.__name__, formula.__qualname__ = name, f"{owner.__qualname__}.{name}"
+    formula.__annotations__, formula.__doc__ = told.__annotations__, told.__doc__
+    return checked(formula) if name in ("log_prob", "cdf") else formula
+
+
+def _drawing(formula: Callable[..., Any], mode: Callable[[], Any]) -> Callable[..., Any]:
+    def draw(self: Distribution, sample_shape: Shape = ()) -> Any:
+        with mode():
+            return formula(self, self._extended_shape(sample_shape))
+
+    return draw
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
@@ -124,8 +152,14 @@ class Distribution:
     has_rsample: Any = False
     has_enumerate_support: Any = False
     _validate_args: bool = __debug__
+    __formulas__: Formulas = {}  # noqa: RUF012 - none of its own
     _batch_shape: Size
     _event_shape: Size
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        super().__init_subclass__(**named)
+        for name, formula in cls.__dict__.get("__formulas__", {}).items():
+            setattr(cls, name, _method(cls, name, formula))
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:

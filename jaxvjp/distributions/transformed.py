@@ -10,7 +10,7 @@ import jaxvjp as torch
 from jaxvjp.distributions import constraints
 from jaxvjp.distributions.composite import TransformedDistribution
 from jaxvjp.distributions.continuous import POSITIVE_SCALE, Cauchy, Exponential, Gamma, Normal, Uniform, filled
-from jaxvjp.distributions.distribution import Distribution, Value, broadcast_all, checked
+from jaxvjp.distributions.distribution import Distribution, Value, broadcast_all, checked, formulas
 from jaxvjp.distributions.transforms import (
     AbsTransform,
     AffineTransform,
@@ -34,12 +34,12 @@ class LogNormal(TransformedDistribution):
     def __init__(self, loc: Value, scale: Value, validate_args: bool | None = None) -> None:
         super().__init__(Normal(loc, scale, validate_args), ExpTransform(), validate_args)
 
-    mean = property(lambda self: (self.loc + self.scale**2 / 2).exp())
-    mode = property(lambda self: (self.loc - self.scale**2).exp())
-    variance = property(lambda self: (self.scale**2).expm1() * (2 * self.loc + self.scale**2).exp())
-
-    def entropy(self) -> Tensor:
-        return self.base_dist.entropy() + self.loc
+    __formulas__ = formulas(
+        mean=lambda self: (self.loc + self.scale**2 / 2).exp(),
+        mode=lambda self: (self.loc - self.scale**2).exp(),
+        variance=lambda self: (self.scale**2).expm1() * (2 * self.loc + self.scale**2).exp(),
+        entropy=lambda self: self.base_dist.entropy() + self.loc,
+    )
 
 
 class LogisticNormal(TransformedDistribution):
@@ -62,21 +62,13 @@ class _Half(TransformedDistribution):
     support = constraints.nonnegative
     has_rsample = True
     scale = property(attrgetter("base_dist.scale"))
-    mode = property(lambda self: torch.zeros_like(self.scale))
-
-    @checked
-    def log_prob(self, value: Tensor) -> Tensor:
-        return torch.where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
-
-    @checked
-    def cdf(self, value: Tensor) -> Tensor:
-        return 2 * self.base_dist.cdf(value) - 1
-
-    def icdf(self, prob: Tensor) -> Tensor:
-        return self.base_dist.icdf((prob + 1) / 2)
-
-    def entropy(self) -> Tensor:
-        return self.base_dist.entropy() - math.log(2)
+    __formulas__ = formulas(
+        mode=lambda self: torch.zeros_like(self.scale),
+        log_prob=lambda self, value: torch.where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf),
+        cdf=lambda self, value: 2 * self.base_dist.cdf(value) - 1,
+        icdf=lambda self, prob: self.base_dist.icdf((prob + 1) / 2),
+        entropy=lambda self: self.base_dist.entropy() - math.log(2),
+    )
 
 
 def _set_base(distribution: _Half, base: Distribution, validate_args: bool | None) -> None:
@@ -124,13 +116,13 @@ class Gumbel(TransformedDistribution):
         y = (self.loc - value) / self.scale
         return (y - y.exp()) - self.scale.log()
 
-    mean = property(lambda self: self.loc + self.scale * EULER)
-    mode = property(lambda self: self.loc)
-    stddev = property(lambda self: math.pi / math.sqrt(6) * self.scale)
-    variance = property(lambda self: self.stddev**2)
-
-    def entropy(self) -> Tensor:
-        return self.scale.log() + (1 + EULER)
+    __formulas__ = formulas(
+        mean=lambda self: self.loc + self.scale * EULER,
+        mode=lambda self: self.loc,
+        stddev=lambda self: math.pi / math.sqrt(6) * self.scale,
+        variance=lambda self: self.stddev**2,
+        entropy=lambda self: self.scale.log() + (1 + EULER),
+    )
 
 
 class Weibull(TransformedDistribution):
@@ -150,16 +142,18 @@ class Weibull(TransformedDistribution):
         """The mean of the n-th powers, for a scale of 1."""
         return (1 + n / self.concentration).lgamma().exp()
 
-    mean = property(lambda self: self.scale * self.__moment__(1))
-    variance = property(lambda self: self.scale**2 * (self.__moment__(2) - self.__moment__(1) ** 2))
+    __formulas__ = formulas(
+        mean=lambda self: self.scale * self.__moment__(1),
+        variance=lambda self: self.scale**2 * (self.__moment__(2) - self.__moment__(1) ** 2),
+        entropy=lambda self: (
+            EULER * (1 - self.concentration.reciprocal()) + (self.scale / self.concentration).log() + 1
+        ),
+    )
 
     @property
     def mode(self) -> Tensor:
         a = self.concentration
         return self.scale * ((a - 1) / a) ** a.reciprocal()
-
-    def entropy(self) -> Tensor:
-        return EULER * (1 - self.concentration.reciprocal()) + (self.scale / self.concentration).log() + 1
 
 
 class Pareto(TransformedDistribution):
