@@ -401,8 +401,7 @@ class WithParam(Distribution):
     @property
     def _param(self) -> Tensor:
         """Whichever of `probs` and `logits` was given."""
-        found: Tensor = next(vars(self)[name] for name in vars(self) if name in ("probs", "logits"))
-        return found
+        return next(vars(self)[name] for name in vars(self) if name in ("probs", "logits"))
 
     @property
     def param_shape(self) -> Size:

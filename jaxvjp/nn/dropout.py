@@ -69,8 +69,7 @@ def _check_kernel(p: float) -> None:
 
 
 def _result(row: Any, inplace: bool, input: Tensor, *operands: Any) -> Tensor:
-    result: Tensor = apply_in_place(row, input, operands) if inplace else apply(row, (input, *operands))
-    return result
+    return apply_in_place(row, input, operands) if inplace else apply(row, (input, *operands))
 
 
 def _dropped(input: Tensor, shape: Shape, p: float, training: bool, inplace: bool) -> Tensor:
@@ -258,8 +257,7 @@ def _rrelu(
     if not training or input.is_meta:
         static = ((lower + upper) / 2,)
         row = activation.leaky_relu
-        result: Tensor = apply_in_place(row, input, (), static) if inplace else apply(row, (input,), static)
-        return result
+        return apply_in_place(row, input, (), static) if inplace else apply(row, (input,), static)
     below = np.asarray(input.__value__) <= 0
     slopes = np.ones(below.shape)
     slopes[below] = (generator or default_generator).__doubles__(int(below.sum())) * (upper - lower) + lower
@@ -311,8 +309,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
         own,
         logits.device,
     )
-    sample: Tensor = apply(activation.perturbed_softmax, (logits, noise), (float(tau), hard, dim))
-    return sample
+    return apply(activation.perturbed_softmax, (logits, noise), (float(tau), hard, dim))
 
 
 def _fractional(dims: int) -> None:
@@ -355,8 +352,7 @@ def _fractional(dims: int) -> None:
         return_indices: bool = False,
         _random_samples: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
-        found: tuple[Tensor, Tensor] = pool(input, kernel_size, output_size, output_ratio, True, _random_samples)
-        return found
+        return pool(input, kernel_size, output_size, output_ratio, True, _random_samples)
 
     both.__name__ = both.__qualname__ = f"{name}_with_indices"
     both.__doc__ = f"""`{name}` and the places of the entries, flat over the spatial dimensions.

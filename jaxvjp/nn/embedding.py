@@ -56,8 +56,7 @@ def embedding(
     _check_rows("embedding", weight, input)
     if max_norm is not None:
         _renormalize(weight, input, max_norm, norm_type)
-    result: Tensor = apply(tables.embedding, (input, weight), (padding_idx, scale_grad_by_freq))
-    return result
+    return apply(tables.embedding, (input, weight), (padding_idx, scale_grad_by_freq))
 
 
 def _refuse_sparse(name: str, sparse: bool) -> None:
@@ -248,8 +247,7 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
         if any(batch.holds(input.__node__) for batch in transforming().batches):
             raise RuntimeError("one_hot: inside vmap num_classes has to be given.")
         classes = int(np.asarray(input.__value__).max()) + 1
-    result: Tensor = apply(tables.one_hot_rows, (input,), (classes,))
-    return result
+    return apply(tables.one_hot_rows, (input,), (classes,))
 
 
 def _unpool(dims: int) -> None:
@@ -290,8 +288,7 @@ def _unpool(dims: int) -> None:
                     )
             lengths = wanted
         _check_unpool(dims, input, indices, lengths)
-        result: Tensor = apply(REGISTRY[name], (input, indices), (tuple(lengths),))
-        return result
+        return apply(REGISTRY[name], (input, indices), (tuple(lengths),))
 
     max_unpool.__name__ = max_unpool.__qualname__ = name
     max_unpool.__doc__ = f"""Zeros with `input` where `max_pool{dims}d(..., return_indices=True)` found it.

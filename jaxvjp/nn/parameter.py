@@ -58,7 +58,7 @@ class Parameter(Tensor, metaclass=ParameterMeta):
             )
         own: Any = made
         own._is_param = True
-        return own  # type: ignore[no-any-return]
+        return own
 
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
         pass
@@ -66,8 +66,7 @@ class Parameter(Tensor, metaclass=ParameterMeta):
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         if id(self) not in memo:
             memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
-        copied: Parameter = memo[id(self)]
-        return copied
+        return memo[id(self)]
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Data and attributes; one of a subclass becomes a `Parameter`, as in torch."""
@@ -83,8 +82,7 @@ class Parameter(Tensor, metaclass=ParameterMeta):
 
 def rebuilt_parameter(data: Tensor, requires_grad: bool, hooks: Any = None, state: Any = None) -> Parameter:
     """What pickles and torch's files call for a parameter."""
-    made: Parameter = with_state(Parameter(data, requires_grad), state)
-    return made
+    return with_state(Parameter(data, requires_grad), state)
 
 
 ORDINARY.add(Parameter)
@@ -93,8 +91,7 @@ SILENT.add(Parameter)
 
 def as_parameter(tensor: Tensor, kind: type[Parameter] = Parameter) -> Parameter:
     """Turns `tensor`, which must be new and held by nobody else, into a parameter."""
-    made: Parameter = of_class(tensor, kind)
-    return made
+    return of_class(tensor, kind)
 
 
 class Buffer(Tensor, metaclass=ParameterMeta):
@@ -112,7 +109,7 @@ class Buffer(Tensor, metaclass=ParameterMeta):
         source = empty(0) if data is None else data
         made: Any = source.detach().requires_grad_(source.requires_grad)
         made.persistent, made._is_buffer = persistent, True
-        return made  # type: ignore[no-any-return]
+        return made
 
 
 MARKS: dict[type, str] = {Parameter: "_is_param", Buffer: "_is_buffer"}

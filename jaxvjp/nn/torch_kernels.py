@@ -95,8 +95,7 @@ def native_group_norm(
     """
     if (N, C, HxW) != (*input.shape[:2], math.prod(input.shape[2:])):
         raise RuntimeError(f"Expected an input of shape [{N}, {C}, *] with {HxW} per channel, got {list(input.shape)}")
-    found: tuple[Tensor, Tensor, Tensor] = apply(standardized_groups, (input, weight, bias), (group, float(eps)))
-    return found
+    return apply(standardized_groups, (input, weight, bias), (group, float(eps)))
 
 
 @public("function")
@@ -139,16 +138,14 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
 @public("function")
 def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
     """The gradient of `native_dropout`. Counterpart of `torch.native_dropout_backward`."""
-    gradient: Tensor = grad_output.mul(mask.to(grad_output.dtype).mul(scale))
-    return gradient
+    return grad_output.mul(mask.to(grad_output.dtype).mul(scale))
 
 
 @public("function")
 def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Dtype) -> Tensor:
     """The gradient of `softmax`, from its result."""
     total = grad_output.mul(output).sum(dim, keepdim=True)
-    gradient: Tensor = grad_output.sub(total).mul(output).to(input_dtype)
-    return gradient
+    return grad_output.sub(total).mul(output).to(input_dtype)
 
 
 @public("function", name="batch_norm")
@@ -193,8 +190,7 @@ def layer_norm_kernel(
     cudnn_enable: bool = True,
 ) -> Tensor:
     """`nn.functional.layer_norm`. Counterpart of `torch.layer_norm`."""
-    standard: Tensor = apply(layer_norm, (input, weight, bias), (tuple(normalized_shape), float(eps)))
-    return standard
+    return apply(layer_norm, (input, weight, bias), (tuple(normalized_shape), float(eps)))
 
 
 @public("function", name="group_norm")
@@ -207,8 +203,7 @@ def group_norm_kernel(
     cudnn_enabled: bool = True,
 ) -> Tensor:
     """`nn.functional.group_norm`. Counterpart of `torch.group_norm`."""
-    standard: Tensor = apply(group_norm, (input, weight, bias), (num_groups, float(eps)))
-    return standard
+    return apply(group_norm, (input, weight, bias), (num_groups, float(eps)))
 
 
 REDUCTIONS = ("none", "mean", "sum")
@@ -240,8 +235,7 @@ def embedding_kernel(
 ) -> Tensor:
     """`nn.functional.embedding` with its arguments in another order. Counterpart of `torch.embedding`."""
     padding = None if padding_idx == -1 else padding_idx
-    rows: Tensor = embedding(indices, weight, padding, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
-    return rows
+    return embedding(indices, weight, padding, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
 
 
 @public("function")
@@ -273,15 +267,13 @@ def grid_sampler(
     Counterpart of `torch.grid_sampler`.
     """
     static = (_word(MODES, interpolation_mode), _word(PADDINGS, padding_mode), align_corners)
-    read: Tensor = apply(grid_sample, (input, grid), static)
-    return read
+    return apply(grid_sample, (input, grid), static)
 
 
 @public("function")
 def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
     """`affine_grid`. Counterpart of `torch.affine_grid_generator`."""
-    grid: Tensor = apply(affine_grid, (theta,), (tuple(size), align_corners))
-    return grid
+    return apply(affine_grid, (theta,), (tuple(size), align_corners))
 
 
 for _loss in (ctc_loss, cosine_embedding_loss, hinge_embedding_loss):
@@ -302,8 +294,7 @@ def _within(input: Tensor, indices: Sequence[Tensor | None]) -> tuple[Any, ...]:
 def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: Sequence[Tensor | None], fill: complex) -> Tensor:
     """`input[indices]` where the mask is True, `fill` elsewhere, whatever the positions are there."""
     read: Any = input
-    found: Tensor = read[_within(input, indices)].masked_fill(mask.logical_not(), fill)
-    return found
+    return read[_within(input, indices)].masked_fill(mask.logical_not(), fill)
 
 
 @public("function")
@@ -311,5 +302,4 @@ def _unsafe_masked_index_put_accumulate(
     input: Tensor, mask: Tensor, indices: Sequence[Tensor | None], values: Tensor
 ) -> Tensor:
     """A copy with `values` added at the positions where the mask is True."""
-    added: Tensor = input.index_put(_within(input, indices), values.masked_fill(mask.logical_not(), 0), accumulate=True)
-    return added
+    return input.index_put(_within(input, indices), values.masked_fill(mask.logical_not(), 0), accumulate=True)

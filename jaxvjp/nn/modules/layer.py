@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any
 
 from jaxvjp.library.creation import empty
@@ -122,12 +124,21 @@ def rows_of(file: str) -> Iterator[tuple[str, Row]]:
         yield name, row
 
 
-NAMES = {"Any": Any, "Callable": Callable, "F": functional, "Size": Size, "Tensor": Tensor, "UNDERNEATH": UNDERNEATH}
+NAMES = {
+    "Any": Any,
+    "Layer": Layer,
+    "Callable": Callable,
+    "F": functional,
+    "Size": Size,
+    "Tensor": Tensor,
+    "UNDERNEATH": UNDERNEATH,
+}
 """What rows name in their calls and annotations."""
 
 
 def define(file: str, space: dict[str, Any]) -> None:
-    """Makes the classes of a file's rows in its namespace."""
+    """Makes the classes of a file's rows in its namespace, beside what they derive from."""
     text = "\n".join(["from __future__ import annotations", *[source(*each) for each in rows_of(file)]])
-    space.update(NAMES)
+    bases = vars(import_module("jaxvjp.nn.modules.bases"))
+    space.update(NAMES | {name: each for name, each in bases.items() if re.match("_[^_]", name)})
     exec(compile(text, __file__, "exec"), space)

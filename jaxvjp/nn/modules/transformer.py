@@ -12,9 +12,8 @@ from jaxvjp.library.creation import empty, full
 from jaxvjp.nn import functional as F
 from jaxvjp.nn import init
 from jaxvjp.nn.attention import added_mask, matched_masks
-from jaxvjp.nn.modules.activation import GELU, ReLU
+from jaxvjp.nn.modules import GELU, Dropout, ReLU
 from jaxvjp.nn.modules.container import ModuleList
-from jaxvjp.nn.modules.dropout import Dropout
 from jaxvjp.nn.modules.linear import Linear, NonDynamicallyQuantizableLinear
 from jaxvjp.nn.modules.module import Module
 from jaxvjp.nn.modules.normalization import LayerNorm
@@ -35,8 +34,7 @@ def _get_activation_fn(activation: str) -> Callable[[Tensor], Tensor]:
     """The function of that name, "relu" or "gelu"; torch's name, which models import."""
     if activation not in ("relu", "gelu"):
         raise RuntimeError(f"activation should be relu/gelu, not {activation}")
-    found: Callable[[Tensor], Tensor] = getattr(F, activation)
-    return found
+    return getattr(F, activation)
 
 
 def for_inference(*tensors: Tensor) -> bool:
@@ -240,20 +238,17 @@ class _Block(Module):
 
     def _sa_block(self, x: Tensor, attn_mask: Mask, key_padding_mask: Mask, is_causal: bool = False) -> Tensor:
         attended = self.self_attn(x, x, x, key_padding_mask, False, attn_mask, is_causal=is_causal)[0]
-        result: Tensor = self.dropout1(attended)
-        return result
+        return self.dropout1(attended)
 
     def _ff_block(self, x: Tensor) -> Tensor:
         last = getattr(self, f"dropout{len(self.__attentions__) + 1}")
-        result: Tensor = last(self.linear2(self.dropout(self.activation(self.linear1(x)))))
-        return result
+        return last(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
 def _residual(layer: _Block, x: Tensor, number: int, block: Callable[[Tensor], Tensor]) -> Tensor:
     """`x` plus the block's result, which is normalized before or after."""
     norm = getattr(layer, f"norm{number}")
-    result: Tensor = x + block(norm(x)) if layer.norm_first else norm(x + block(x))
-    return result
+    return x + block(norm(x)) if layer.norm_first else norm(x + block(x))
 
 
 class TransformerEncoderLayer(_Block):
@@ -315,8 +310,7 @@ class TransformerDecoderLayer(_Block):
         self, x: Tensor, mem: Tensor, attn_mask: Mask, key_padding_mask: Mask, is_causal: bool = False
     ) -> Tensor:
         attended = self.multihead_attn(x, mem, mem, key_padding_mask, False, attn_mask, is_causal=is_causal)[0]
-        result: Tensor = self.dropout2(attended)
-        return result
+        return self.dropout2(attended)
 
 
 def _get_clones(module: Module, count: int) -> ModuleList:
@@ -483,8 +477,7 @@ class Transformer(Module):
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
         """Minus infinity above the diagonal, zeros elsewhere: what comes later is not attended to."""
-        mask: Tensor = full((sz, sz), float("-inf"), dtype=dtype, device=device).triu(1)
-        return mask
+        return full((sz, sz), float("-inf"), dtype=dtype, device=device).triu(1)
 
     def forward(
         self,
@@ -506,7 +499,7 @@ class Transformer(Module):
         if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
             raise RuntimeError("the feature number of src and tgt must be equal to d_model")
         memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
-        result: Tensor = self.decoder(
+        return self.decoder(
             tgt,
             memory,
             tgt_mask=tgt_mask,
@@ -516,4 +509,3 @@ class Transformer(Module):
             tgt_is_causal=tgt_is_causal,
             memory_is_causal=memory_is_causal,
         )
-        return result

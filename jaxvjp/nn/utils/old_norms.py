@@ -135,8 +135,7 @@ class SpectralNorm(_OfWeight):
                     v.copy_(unit(matrix.t().mv(u), self.eps))
                     u.copy_(unit(matrix.mv(v), self.eps))
                 u, v = u.clone(), v.clone()
-        made: Tensor = weight / u.dot(matrix.mv(v))
-        return made
+        return weight / u.dot(matrix.mv(v))
 
     def split(self, module: Any, weight: Parameter) -> None:
         """Gives the module the weight as it was and, as buffers, the vectors of the power method."""

@@ -22,8 +22,7 @@ __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 
 
 def _joined(*tensors: Tensor) -> Tensor:
-    made: Tensor = apply(cat, (tensors,), (-1,))
-    return made
+    return apply(cat, (tensors,), (-1,))
 
 
 class _Orthogonal(Module):
@@ -62,8 +61,7 @@ class _Orthogonal(Module):
                 made = linalg.solve(identity.add(skew, alpha=-0.5), identity.add(skew, alpha=0.5))
             made = made[..., :columns] if rows != columns else made
         made = self.base @ made if hasattr(self, "base") else made
-        result: Tensor = made.mT if transposed else made
-        return result
+        return made.mT if transposed else made
 
     @no_grad()
     def right_inverse(self, Q: Tensor) -> Tensor:  # noqa: N803 - a matrix
@@ -209,8 +207,7 @@ class _SpectralNorm(Module):
         matrix = as_matrix(weight, self.dim)
         if self.training:
             self._power_method(matrix, self.n_power_iterations)
-        made: Tensor = weight / self._u.clone().vdot(matrix.mv(self._v.clone()))
-        return made
+        return weight / self._u.clone().vdot(matrix.mv(self._v.clone()))
 
     def right_inverse(self, value: Tensor) -> Tensor:
         """The tensor itself, which is assumed to be divided already."""

@@ -198,8 +198,7 @@ class DataLoader(Generic[T_co]):
             self._iterator = _Batches(self)
         else:
             self._iterator.begin(self)
-        again: Iterator[Any] = self._iterator
-        return again
+        return self._iterator
 
     def __len__(self) -> int:
         if not isinstance(self.dataset, IterableDataset):
