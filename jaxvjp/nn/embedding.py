@@ -139,12 +139,6 @@ def embedding_bag(
     if sparse and mode == "max":
         raise ValueError("max mode does not support sparse weights")
     _refuse_sparse("embedding_bag", sparse)
-    if weight.dtype is int64 and input.dtype.is_floating_point:
-        warn_user(
-            "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
-            "deprecated, and should now be `embedding_bag(input, weight, ...)`."
-        )
-        weight, input = input, weight
     if per_sample_weights is not None and input.shape != per_sample_weights.shape:
         raise ValueError(
             f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the "
