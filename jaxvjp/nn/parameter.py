@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
@@ -12,6 +13,16 @@ from jaxvjp.tensor.storage import of_class
 from jaxvjp.tensor.tensor import ORDINARY, Tensor
 
 UNDERNEATH = "a leaf: what `jax.grad` calls an argument"
+
+
+def clear_gradients(parameters: Iterable[Any], set_to_none: bool) -> None:
+    """Sets the gradients of parameters to None, or to zeros."""
+    for each in parameters:
+        if each.grad is not None and set_to_none:
+            each.grad = None
+        elif each.grad is not None:
+            each.grad.detach_() if each.grad.grad_fn is not None else each.grad.requires_grad_(False)
+            each.grad.zero_()
 
 
 class ParameterMeta(type):

@@ -116,19 +116,13 @@ class _Convolution(_ConvNd):
 class Conv1d(_Convolution):
     """A convolution over (batch, channels, length)."""
 
-    __spatial_dims__ = 1
-
 
 class Conv2d(_Convolution):
     """A convolution over (batch, channels, height, width)."""
 
-    __spatial_dims__ = 2
-
 
 class Conv3d(_Convolution):
     """A convolution over (batch, channels, depth, height, width)."""
-
-    __spatial_dims__ = 3
 
 
 class _ConvTransposeNd(_ConvNd):
@@ -186,16 +180,10 @@ class _ConvTransposeNd(_ConvNd):
 class ConvTranspose1d(_ConvTransposeNd):
     """A transposed convolution over (batch, channels, length)."""
 
-    __spatial_dims__ = 1
-
 
 class ConvTranspose2d(_ConvTransposeNd):
     """A transposed convolution over (batch, channels, height, width)."""
 
-    __spatial_dims__ = 2
-
 
 class ConvTranspose3d(_ConvTransposeNd):
     """A transposed convolution over (batch, channels, depth, height, width)."""
-
-    __spatial_dims__ = 3

@@ -30,7 +30,12 @@ class Layer(Module):
 
     __printed__ = ""
     __spatial_dims__ = 0
-    """How many dimensions it slides over, if its name tells."""
+    """How many dimensions it slides over, if its name tells: that of a layer here."""
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        super().__init_subclass__(**named)
+        if cls.__module__.startswith("jaxvjp.nn.modules.") and cls.__name__[-2].isdigit():
+            cls.__spatial_dims__ = int(cls.__name__[-2])
 
     def extra_repr(self) -> str:
         return ", ".join(_settings_shown(self))
@@ -39,7 +44,7 @@ class Layer(Module):
         """Completes or checks the settings once the constructor has kept them."""
 
 
-def register_empty(layer: Layer, device: Any, dtype: Any, **shapes: Any) -> None:
+def register_empty(layer: Module, device: Any, dtype: Any, **shapes: Any) -> None:
     """Registers parameters of these shapes, without values yet; None where the shape is None."""
     for name, shape in shapes.items():
         made = None if shape is None else Parameter(empty(shape, device=device, dtype=dtype))
@@ -92,7 +97,6 @@ def source(name: str, row: Row) -> str:
         f"class {name}({row.base}):",
         f"    '''`{call.replace('self.', '')}`.'''",
         f"    __printed__ = {row.shown!r}",
-        *([f"    __spatial_dims__ = {name[-2]}"] if name[-2].isdigit() else []),
         f"    def __init__(self, {row.signature}) -> None:",
         "        super().__init__()",
         *[

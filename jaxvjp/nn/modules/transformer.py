@@ -8,16 +8,16 @@ from typing import Any
 
 from jaxvjp.amp.autocast_mode import is_autocast_enabled
 from jaxvjp.autograd.modes import is_grad_enabled
-from jaxvjp.library.creation import empty, full
+from jaxvjp.library.creation import full
 from jaxvjp.nn import functional as F
 from jaxvjp.nn import init
 from jaxvjp.nn.attention import added_mask, matched_masks
 from jaxvjp.nn.modules import GELU, Dropout, ReLU
 from jaxvjp.nn.modules.container import ModuleList
+from jaxvjp.nn.modules.layer import register_empty
 from jaxvjp.nn.modules.linear import Linear, NonDynamicallyQuantizableLinear
 from jaxvjp.nn.modules.module import Module
 from jaxvjp.nn.modules.normalization import LayerNorm
-from jaxvjp.nn.parameter import Parameter
 from jaxvjp.tensor.overriding import has_torch_function
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import bool_, int64
@@ -81,9 +81,7 @@ class MultiheadAttention(Module):
         shapes |= {f"{each}_proj_weight": None if same else (embed_dim, width) for each, width in apart.items()}
         shapes |= {"in_proj_bias": (3 * embed_dim,) if bias else None}
         shapes |= dict.fromkeys(("bias_k", "bias_v"), (1, 1, embed_dim) if add_bias_kv else None)
-        for name, shape in shapes.items():
-            made = None if shape is None else Parameter(empty(shape, device=device, dtype=dtype))
-            self.register_parameter(name, made)
+        register_empty(self, device, dtype, **shapes)
         self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias, device, dtype)
         self._reset_parameters()
 
