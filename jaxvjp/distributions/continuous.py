@@ -39,7 +39,7 @@ class _LocScale(Distribution):
     def __init__(self, loc: Value, scale: Value, validate_args: bool | None = None) -> None:
         set_parameters(self, validate_args, loc=loc, scale=scale)
 
-    __formulas__ = formulas(mean=lambda self: self.loc, mode=lambda self: self.loc)
+    __formulas__ = formulas(mean=lambda loc: loc, mode=lambda loc: loc)
 
 
 class Normal(_LocScale, ExponentialFamily):
@@ -47,18 +47,18 @@ class Normal(_LocScale, ExponentialFamily):
 
     _mean_carrier_measure = 0
     __formulas__ = formulas(
-        stddev=lambda self: self.scale,
-        variance=lambda self: self.scale**2,
-        sample=lambda self, shape: torch.normal(self.loc.expand(shape), self.scale.expand(shape)),
-        rsample=lambda self, shape: self.loc + torch.randn(shape, dtype=self.loc.dtype) * self.scale,
-        log_prob=lambda self, value: (
-            -((value - self.loc) ** 2 / (2 * self.scale**2)) - self.scale.log() - math.log(math.sqrt(2 * math.pi))
+        stddev=lambda scale: scale,
+        variance=lambda scale: scale**2,
+        sample=lambda shape, loc, scale: torch.normal(loc.expand(shape), scale.expand(shape)),
+        rsample=lambda shape, loc, scale: loc + torch.randn(shape, dtype=loc.dtype) * scale,
+        log_prob=lambda value, loc, scale: (
+            -((value - loc) ** 2 / (2 * scale**2)) - scale.log() - math.log(math.sqrt(2 * math.pi))
         ),
-        cdf=lambda self, value: 0.5 * (1 + ((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)).erf()),
-        icdf=lambda self, value: self.loc + self.scale * (2 * value - 1).erfinv() * math.sqrt(2),
-        entropy=lambda self: 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log(),
-        _natural_params=lambda self: (self.loc / self.scale**2, -0.5 * (self.scale**2).reciprocal()),
-        _log_normalizer=lambda self, x, y: -0.25 * x**2 / y + 0.5 * (-math.pi / y).log(),
+        cdf=lambda value, loc, scale: 0.5 * (1 + ((value - loc) * scale.reciprocal() / math.sqrt(2)).erf()),
+        icdf=lambda value, loc, scale: loc + scale * (2 * value - 1).erfinv() * math.sqrt(2),
+        entropy=lambda scale: 0.5 + 0.5 * math.log(2 * math.pi) + scale.log(),
+        _natural_params=lambda loc, scale: (loc / scale**2, -0.5 * (scale**2).reciprocal()),
+        _log_normalizer=lambda x, y: -0.25 * x**2 / y + 0.5 * (-math.pi / y).log(),
     )
 
 
@@ -81,17 +81,15 @@ class Uniform(Distribution):
         return constraints.interval(self.low, self.high)
 
     __formulas__ = formulas(
-        mean=lambda self: (self.high + self.low) / 2,
-        mode=lambda self: math.nan * self.high,
-        stddev=lambda self: (self.high - self.low) / 12**0.5,
-        variance=lambda self: (self.high - self.low) ** 2 / 12,
-        rsample=lambda self, shape: self.low + torch.rand(shape, dtype=self.low.dtype) * (self.high - self.low),
-        log_prob=lambda self, value: (
-            ((self.low <= value) & (self.high > value)).to(self.low.dtype).log() - (self.high - self.low).log()
-        ),
-        cdf=lambda self, value: ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1),
-        icdf=lambda self, value: value * (self.high - self.low) + self.low,
-        entropy=lambda self: (self.high - self.low).log(),
+        mean=lambda high, low: (high + low) / 2,
+        mode=lambda high: math.nan * high,
+        stddev=lambda high, low: (high - low) / 12**0.5,
+        variance=lambda high, low: (high - low) ** 2 / 12,
+        rsample=lambda shape, low, high: low + torch.rand(shape, dtype=low.dtype) * (high - low),
+        log_prob=lambda value, low, high: ((low <= value) & (high > value)).to(low.dtype).log() - (high - low).log(),
+        cdf=lambda value, low, high: ((value - low) / (high - low)).clamp(min=0, max=1),
+        icdf=lambda value, high, low: value * (high - low) + low,
+        entropy=lambda high, low: (high - low).log(),
     )
 
 
@@ -108,17 +106,17 @@ class Exponential(ExponentialFamily):
         set_parameters(self, validate_args, rate=rate)
 
     __formulas__ = formulas(
-        mean=lambda self: self.rate.reciprocal(),
-        stddev=lambda self: self.rate.reciprocal(),
-        mode=lambda self: torch.zeros_like(self.rate),
-        variance=lambda self: self.rate**-2,
-        rsample=lambda self, shape: torch.empty(shape, dtype=self.rate.dtype).exponential_() / self.rate,
-        log_prob=lambda self, value: self.rate.log() - self.rate * value,
-        cdf=lambda self, value: 1 - (-self.rate * value).exp(),
-        icdf=lambda self, value: -(-value).log1p() / self.rate,
-        entropy=lambda self: 1.0 - self.rate.log(),
-        _natural_params=lambda self: (-self.rate,),
-        _log_normalizer=lambda self, x: -(-x).log(),
+        mean=lambda rate: rate.reciprocal(),
+        stddev=lambda rate: rate.reciprocal(),
+        mode=lambda rate: torch.zeros_like(rate),
+        variance=lambda rate: rate**-2,
+        rsample=lambda shape, rate: torch.empty(shape, dtype=rate.dtype).exponential_() / rate,
+        log_prob=lambda value, rate: rate.log() - rate * value,
+        cdf=lambda value, rate: 1 - (-rate * value).exp(),
+        icdf=lambda value, rate: -(-value).log1p() / rate,
+        entropy=lambda rate: 1.0 - rate.log(),
+        _natural_params=lambda rate: (-rate,),
+        _log_normalizer=lambda x: -(-x).log(),
     )
 
 
@@ -126,10 +124,10 @@ class Laplace(_LocScale):
     """Two exponential distributions, back to back. Counterpart of `torch.distributions.Laplace`."""
 
     __formulas__ = formulas(
-        variance=lambda self: 2 * self.scale**2,
-        stddev=lambda self: 2**0.5 * self.scale,
-        log_prob=lambda self, value: -(2 * self.scale).log() - (value - self.loc).abs() / self.scale,
-        entropy=lambda self: 1 + (2 * self.scale).log(),
+        variance=lambda scale: 2 * scale**2,
+        stddev=lambda scale: 2**0.5 * scale,
+        log_prob=lambda value, scale, loc: -(2 * scale).log() - (value - loc).abs() / scale,
+        entropy=lambda scale: 1 + (2 * scale).log(),
     )
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
@@ -151,15 +149,13 @@ class Cauchy(_LocScale):
     """The Cauchy distribution, which has no mean. Counterpart of `torch.distributions.Cauchy`."""
 
     __formulas__ = formulas(
-        mean=lambda self: filled(self, math.nan, self.loc),
-        variance=lambda self: filled(self, math.inf, self.loc),
-        rsample=lambda self, shape: self.loc + torch.empty(shape, dtype=self.loc.dtype).cauchy_() * self.scale,
-        log_prob=lambda self, value: (
-            -math.log(math.pi) - self.scale.log() - (((value - self.loc) / self.scale) ** 2).log1p()
-        ),
-        cdf=lambda self, value: ((value - self.loc) / self.scale).atan() / math.pi + 0.5,
-        icdf=lambda self, value: (math.pi * (value - 0.5)).tan() * self.scale + self.loc,
-        entropy=lambda self: math.log(4 * math.pi) + self.scale.log(),
+        mean=lambda self, loc: filled(self, math.nan, loc),
+        variance=lambda self, loc: filled(self, math.inf, loc),
+        rsample=lambda shape, loc, scale: loc + torch.empty(shape, dtype=loc.dtype).cauchy_() * scale,
+        log_prob=lambda value, scale, loc: -math.log(math.pi) - scale.log() - (((value - loc) / scale) ** 2).log1p(),
+        cdf=lambda value, loc, scale: ((value - loc) / scale).atan() / math.pi + 0.5,
+        icdf=lambda value, scale, loc: (math.pi * (value - 0.5)).tan() * scale + loc,
+        entropy=lambda scale: math.log(4 * math.pi) + scale.log(),
     )
 
 
@@ -177,12 +173,15 @@ class Gamma(ExponentialFamily):
         set_parameters(self, validate_args, concentration=concentration, rate=rate)
 
     __formulas__ = formulas(
-        mean=lambda self: self.concentration / self.rate,
-        mode=lambda self: ((self.concentration - 1) / self.rate).clamp(min=0),
-        variance=lambda self: self.concentration / self.rate**2,
-        cdf=lambda self, value: self.concentration.igamma(self.rate * value),
-        _natural_params=lambda self: (self.concentration - 1, -self.rate),
-        _log_normalizer=lambda self, x, y: (x + 1).lgamma() + (x + 1) * (-y.reciprocal()).log(),
+        mean=lambda concentration, rate: concentration / rate,
+        mode=lambda concentration, rate: ((concentration - 1) / rate).clamp(min=0),
+        variance=lambda concentration, rate: concentration / rate**2,
+        cdf=lambda value, concentration, rate: concentration.igamma(rate * value),
+        entropy=lambda concentration, rate: (
+            concentration - rate.log() + concentration.lgamma() + (1.0 - concentration) * concentration.digamma()
+        ),
+        _natural_params=lambda concentration, rate: (concentration - 1, -rate),
+        _log_normalizer=lambda x, y: (x + 1).lgamma() + (x + 1) * (-y.reciprocal()).log(),
     )
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
@@ -197,10 +196,6 @@ class Gamma(ExponentialFamily):
             self._validate_sample(value)
         a, rate = self.concentration, self.rate
         return a.xlogy(rate) + (a - 1).xlogy(value) - rate * value - a.lgamma()
-
-    def entropy(self) -> Tensor:
-        a = self.concentration
-        return a - self.rate.log() + a.lgamma() + (1.0 - a) * a.digamma()
 
 
 class Chi2(Gamma):
@@ -267,10 +262,9 @@ class FisherSnedecor(Distribution):
         df2 = torch.where(self.df2 <= 2, math.nan, self.df2)
         return df2 / (df2 - 2)
 
-    @property
-    def mode(self) -> Tensor:
-        found = (self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)
-        return torch.where(self.df1 <= 2, math.nan, found)
+    __formulas__ = formulas(
+        mode=lambda df1, df2: torch.where(df1 <= 2, math.nan, (df1 - 2) / df1 * df2 / (df2 + 2)),
+    )
 
     @property
     def variance(self) -> Tensor:

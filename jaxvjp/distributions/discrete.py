@@ -55,15 +55,15 @@ class Bernoulli(WithParam, Binary, ExponentialFamily):
         set_either(self, validate_args, probs, logits)
 
     __formulas__ = formulas(
-        mean=lambda self: self.probs,
-        variance=lambda self: self.probs * (1 - self.probs),
-        mode=lambda self: torch.where(self.probs == 0.5, math.nan, (self.probs >= 0.5).to(self.probs.dtype)),
-        sample=lambda self, shape: torch.bernoulli(self.probs.expand(shape)),
-        log_prob=lambda self, value: -cross_entropy(*broadcast_all(self.logits, value)),
-        entropy=lambda self: cross_entropy(self.logits, self.probs),
-        enumerate_support=lambda self, expand=True: listed(self, torch.arange(2, dtype=self._param.dtype), expand),
-        _natural_params=lambda self: (self.probs.logit(),),
-        _log_normalizer=lambda self, x: x.exp().log1p(),
+        mean=lambda probs: probs,
+        variance=lambda probs: probs * (1 - probs),
+        mode=lambda probs: torch.where(probs == 0.5, math.nan, (probs >= 0.5).to(probs.dtype)),
+        sample=lambda shape, probs: torch.bernoulli(probs.expand(shape)),
+        log_prob=lambda value, logits: -cross_entropy(*broadcast_all(logits, value)),
+        entropy=lambda logits, probs: cross_entropy(logits, probs),
+        enumerate_support=lambda expand, self, _param: listed(self, torch.arange(2, dtype=_param.dtype), expand),
+        _natural_params=lambda probs: (probs.logit(),),
+        _log_normalizer=lambda x: x.exp().log1p(),
     )
 
 
@@ -102,10 +102,11 @@ class Categorical(WithParam):
         return logits_to_probs(self.logits)
 
     __formulas__ = formulas(
-        mean=lambda self: filled(self, math.nan, self.probs),
-        variance=lambda self: filled(self, math.nan, self.probs),
-        mode=lambda self: self.probs.argmax(-1),
-        enumerate_support=lambda self, expand=True: listed(self, torch.arange(self._num_events), expand),
+        mean=lambda self, probs: filled(self, math.nan, probs),
+        variance=lambda self, probs: filled(self, math.nan, probs),
+        mode=lambda probs: probs.argmax(-1),
+        entropy=lambda logits, probs: -(logits.clamp(min=torch.finfo(logits.dtype).min) * probs).sum(-1),
+        enumerate_support=lambda expand, self, _num_events: listed(self, torch.arange(_num_events), expand),
     )
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
@@ -116,10 +117,6 @@ class Categorical(WithParam):
     def log_prob(self, value: Tensor) -> Tensor:
         chosen, logs = torch.broadcast_tensors(value.long().unsqueeze(-1), self.logits)
         return logs.gather(-1, chosen[..., :1]).squeeze(-1)
-
-    def entropy(self) -> Tensor:
-        logits = self.logits.clamp(min=torch.finfo(self.logits.dtype).min)
-        return -(logits * self.probs).sum(-1)
 
 
 class OfCategories(Distribution):
@@ -153,11 +150,11 @@ class OneHotCategorical(OfCategories):
 
     _param = property(attrgetter("_categorical._param"))
     __formulas__ = formulas(
-        mean=lambda self: self.probs,
-        mode=lambda self: _one_hot(self, self.probs.argmax(-1)),
-        variance=lambda self: self.probs * (1 - self.probs),
-        log_prob=lambda self, value: self._categorical.log_prob(value.argmax(-1)),
-        entropy=lambda self: self._categorical.entropy(),
+        mean=lambda probs: probs,
+        mode=lambda self, probs: _one_hot(self, probs.argmax(-1)),
+        variance=lambda probs: probs * (1 - probs),
+        log_prob=lambda value, _categorical: _categorical.log_prob(value.argmax(-1)),
+        entropy=lambda _categorical: _categorical.entropy(),
     )
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
@@ -203,11 +200,11 @@ class Binomial(WithParam, Binary):
         return constraints.integer_interval(0, self.total_count)
 
     __formulas__ = formulas(
-        mean=lambda self: self.total_count * self.probs,
-        mode=lambda self: ((self.total_count + 1) * self.probs).floor().minimum(self.total_count),
-        variance=lambda self: self.total_count * self.probs * (1 - self.probs),
-        sample=lambda self, shape: binomial(self.total_count.expand(shape), self.probs.expand(shape)),
-        enumerate_support=lambda self, expand=True: listed(self, _counts(self, "enumerate_support"), expand),
+        mean=lambda total_count, probs: total_count * probs,
+        mode=lambda total_count, probs: ((total_count + 1) * probs).floor().minimum(total_count),
+        variance=lambda total_count, probs: total_count * probs * (1 - probs),
+        sample=lambda shape, total_count, probs: binomial(total_count.expand(shape), probs.expand(shape)),
+        enumerate_support=lambda expand, self: listed(self, _counts(self, "enumerate_support"), expand),
     )
 
     @checked
@@ -251,8 +248,10 @@ class Multinomial(OfCategories):
     def support(self) -> Any:
         return constraints.multinomial(self.total_count)
 
-    mean = property(lambda self: self.probs * self.total_count)
-    variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))
+    __formulas__ = formulas(
+        mean=lambda probs, total_count: probs * total_count,
+        variance=lambda probs, total_count: total_count * probs * (1 - probs),
+    )
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         drawn = self._categorical.sample((self.total_count, *sample_shape)).movedim(0, -1)
@@ -284,12 +283,12 @@ class Poisson(ExponentialFamily):
         set_parameters(self, validate_args, rate=rate)
 
     __formulas__ = formulas(
-        mean=lambda self: self.rate,
-        variance=lambda self: self.rate,
-        mode=lambda self: self.rate.floor(),
-        sample=lambda self, shape: torch.poisson(self.rate.expand(shape)),
-        _natural_params=lambda self: (self.rate.log(),),
-        _log_normalizer=lambda self, x: x.exp(),
+        mean=lambda rate: rate,
+        variance=lambda rate: rate,
+        mode=lambda rate: rate.floor(),
+        sample=lambda shape, rate: torch.poisson(rate.expand(shape)),
+        _natural_params=lambda rate: (rate.log(),),
+        _log_normalizer=lambda x: x.exp(),
     )
 
     @checked
@@ -319,10 +318,10 @@ class Geometric(Binary):
             )
 
     __formulas__ = formulas(
-        mean=lambda self: 1.0 / self.probs - 1.0,
-        mode=lambda self: torch.zeros_like(self.probs),
-        variance=lambda self: (1.0 / self.probs - 1.0) / self.probs,
-        entropy=lambda self: cross_entropy(self.logits, self.probs) / self.probs,
+        mean=lambda probs: 1.0 / probs - 1.0,
+        mode=lambda probs: torch.zeros_like(probs),
+        variance=lambda probs: (1.0 / probs - 1.0) / probs,
+        entropy=lambda logits, probs: cross_entropy(logits, probs) / probs,
     )
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
@@ -358,9 +357,11 @@ class NegativeBinomial(WithParam, Binary):
     ) -> None:
         set_either(self, validate_args, probs, logits, total_count=total_count)
 
-    mean = property(lambda self: self.total_count * self.logits.exp())
-    mode = property(lambda self: ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0))
-    variance = property(lambda self: self.mean / (-self.logits).sigmoid())
+    __formulas__ = formulas(
+        mean=lambda total_count, logits: total_count * logits.exp(),
+        mode=lambda total_count, logits: ((total_count - 1) * logits.exp()).floor().clamp(min=0.0),
+        variance=lambda mean, logits: mean / (-logits).sigmoid(),
+    )
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         with torch.no_grad():

@@ -51,29 +51,46 @@ def checked(method: F) -> F:
 
 
 def formulas(**given: Callable[..., Any]) -> Formulas:
-    """What a distribution's methods and properties of these names give: of a value for `log_prob`, `cdf` and `icdf`, of
-    the whole shape of what is drawn for `sample` and `rsample`."""
+    """What the methods and properties of these names give: functions of the distribution's attributes, by their names.
+
+    Before these comes the value of `log_prob`, `cdf` and `icdf`, the whole shape of what `sample` and `rsample` draw,
+    and what else the method takes. `self` is the distribution.
+    """
     return given
+
+
+TAKEN = dict.fromkeys(("log_prob", "cdf", "icdf", "sample", "rsample", "enumerate_support"), 1) | {"_log_normalizer": 9}
+"""How many arguments a formula has before the attributes, by the method's name."""
 
 
 def _method(owner: type, name: str, formula: Any) -> Any:
     """The method, or the property, that gives what a formula says; the rest is as in the base class."""
-    told = getattr(owner, name)
-    if isinstance(told, property):
-        return property(formula, doc=told.__doc__)
-    if name in ("sample", "rsample"):
-        formula = _drawing(formula, torch.no_grad if name == "sample" else nullcontext)
-    formula.__name__, formula.__qualname__ = name, f"{owner.__qualname__}.{name}"
-    formula.__annotations__, formula.__doc__ = told.__annotations__, told.__doc__
-    return checked(formula) if name in ("log_prob", "cdf") else formula
+    told, code = getattr(owner, name), formula.__code__
+    wanted = code.co_varnames[TAKEN.get(name, 0) : code.co_argcount]
 
+    def call(self: Distribution, *given: Any) -> Any:
+        return formula(*given, *[self if each == "self" else getattr(self, each) for each in wanted])
 
-def _drawing(formula: Callable[..., Any], mode: Callable[[], Any]) -> Callable[..., Any]:
     def draw(self: Distribution, sample_shape: Shape = ()) -> Any:
-        with mode():
-            return formula(self, self._extended_shape(sample_shape))
+        with torch.no_grad() if name == "sample" else nullcontext():
+            return call(self, self._extended_shape(sample_shape))
 
-    return draw
+    def of_value(self: Distribution, value: Tensor) -> Any:
+        return call(self, value)
+
+    def of_all(self: Distribution, expand: bool = True) -> Any:
+        return call(self, expand)
+
+    def whole(self: Distribution) -> Any:
+        return call(self)
+
+    if isinstance(told, property):
+        return property(call, doc=told.__doc__)
+    forms = {"sample": draw, "rsample": draw, "enumerate_support": of_all, "entropy": whole, "_log_normalizer": call}
+    made: Any = forms.get(name, of_value)
+    made.__name__, made.__qualname__ = name, f"{owner.__qualname__}.{name}"
+    made.__annotations__, made.__doc__ = told.__annotations__, told.__doc__
+    return checked(made) if name in ("log_prob", "cdf") else made
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
@@ -334,9 +351,7 @@ def set_parameters(distribution: Distribution, validate_args: bool | None, **par
     )
 
 
-def set_either(
-    distribution: Distribution, validate_args: bool | None, probs: Any, logits: Any, event_dim: int = 0, **others: Any
-) -> None:
+def set_either(distribution: Distribution, validate_args: bool | None, probs: Any, logits: Any, **others: Any) -> None:
     """Keeps `probs` or `logits`, whichever is given, and others of their shape and dtype."""
     if (probs is None) == (logits is None):
         raise ValueError(EITHER)
@@ -345,8 +360,7 @@ def set_either(
     distribution.__dict__.update(
         {key: each.to(own.dtype) for key, each in zip(others, found, strict=True)} | {name: own}
     )
-    cut = own.dim() - event_dim
-    Distribution.__init__(distribution, own.shape[:cut], own.shape[cut:], validate_args)
+    Distribution.__init__(distribution, own.shape, validate_args=validate_args)
 
 
 def listed(distribution: Distribution, values: Tensor, expand: bool) -> Tensor:

@@ -43,16 +43,14 @@ class Dirichlet(ExponentialFamily):
         super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args)
 
     __formulas__ = formulas(
-        mean=lambda self: self.concentration / self.concentration.sum(-1, True),
-        rsample=lambda self, shape: sample_dirichlet(self.concentration.expand(shape)),
-        _natural_params=lambda self: (self.concentration,),
-        _log_normalizer=lambda self, x: x.lgamma().sum(-1) - x.sum(-1).lgamma(),
+        mean=lambda concentration: concentration / concentration.sum(-1, True),
+        rsample=lambda shape, concentration: sample_dirichlet(concentration.expand(shape)),
+        log_prob=lambda value, concentration: (
+            (concentration - 1.0).xlogy(value).sum(-1) + concentration.sum(-1).lgamma() - concentration.lgamma().sum(-1)
+        ),
+        _natural_params=lambda concentration: (concentration,),
+        _log_normalizer=lambda x: x.lgamma().sum(-1) - x.sum(-1).lgamma(),
     )
-
-    @checked
-    def log_prob(self, value: Tensor) -> Tensor:
-        a = self.concentration
-        return (a - 1.0).xlogy(value).sum(-1) + a.sum(-1).lgamma() - a.lgamma().sum(-1)
 
     @property
     def mode(self) -> Tensor:
@@ -87,12 +85,12 @@ class Beta(ExponentialFamily):
     concentration1 = property(lambda self: self._dirichlet.concentration[..., 0])
     concentration0 = property(lambda self: self._dirichlet.concentration[..., 1])
     __formulas__ = formulas(
-        mean=lambda self: self.concentration1 / (self.concentration1 + self.concentration0),
-        mode=lambda self: self._dirichlet.mode[..., 0],
-        log_prob=lambda self, value: self._dirichlet.log_prob(torch.stack([value, 1.0 - value], -1)),
-        entropy=lambda self: self._dirichlet.entropy(),
-        _natural_params=lambda self: (self.concentration1, self.concentration0),
-        _log_normalizer=lambda self, x, y: x.lgamma() + y.lgamma() - (x + y).lgamma(),
+        mean=lambda concentration1, concentration0: concentration1 / (concentration1 + concentration0),
+        mode=lambda _dirichlet: _dirichlet.mode[..., 0],
+        log_prob=lambda value, _dirichlet: _dirichlet.log_prob(torch.stack([value, 1.0 - value], -1)),
+        entropy=lambda _dirichlet: _dirichlet.entropy(),
+        _natural_params=lambda concentration1, concentration0: (concentration1, concentration0),
+        _log_normalizer=lambda x, y: x.lgamma() + y.lgamma() - (x + y).lgamma(),
     )
 
     @property
@@ -203,7 +201,7 @@ class MultivariateNormal(_Gaussian):
 
     __formulas__ = formulas(
         variance=lambda self: (self.__scale_tril__**2).sum(-1),
-        rsample=lambda self, shape: self.loc + times(self.__scale_tril__, torch.randn(shape, dtype=self.loc.dtype)),
+        rsample=lambda shape, self, loc: loc + times(self.__scale_tril__, torch.randn(shape, dtype=loc.dtype)),
     )
 
     def __half_log_det__(self) -> Tensor:

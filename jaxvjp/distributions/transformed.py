@@ -35,10 +35,10 @@ class LogNormal(TransformedDistribution):
         super().__init__(Normal(loc, scale, validate_args), ExpTransform(), validate_args)
 
     __formulas__ = formulas(
-        mean=lambda self: (self.loc + self.scale**2 / 2).exp(),
-        mode=lambda self: (self.loc - self.scale**2).exp(),
-        variance=lambda self: (self.scale**2).expm1() * (2 * self.loc + self.scale**2).exp(),
-        entropy=lambda self: self.base_dist.entropy() + self.loc,
+        mean=lambda loc, scale: (loc + scale**2 / 2).exp(),
+        mode=lambda loc, scale: (loc - scale**2).exp(),
+        variance=lambda scale, loc: (scale**2).expm1() * (2 * loc + scale**2).exp(),
+        entropy=lambda base_dist, loc: base_dist.entropy() + loc,
     )
 
 
@@ -63,12 +63,14 @@ class _Half(TransformedDistribution):
     has_rsample = True
     scale = property(attrgetter("base_dist.scale"))
     __formulas__ = formulas(
-        mode=lambda self: torch.zeros_like(self.scale),
-        log_prob=lambda self, value: torch.where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf),
-        cdf=lambda self, value: 2 * self.base_dist.cdf(value) - 1,
-        icdf=lambda self, prob: self.base_dist.icdf((prob + 1) / 2),
-        entropy=lambda self: self.base_dist.entropy() - math.log(2),
+        mode=lambda scale: torch.zeros_like(scale),
+        log_prob=lambda value, base_dist: torch.where(value >= 0, base_dist.log_prob(value) + math.log(2), -math.inf),
+        cdf=lambda value, base_dist: 2 * base_dist.cdf(value) - 1,
+        entropy=lambda base_dist: base_dist.entropy() - math.log(2),
     )
+
+    def icdf(self, prob: Tensor) -> Tensor:
+        return self.base_dist.icdf((prob + 1) / 2)
 
 
 def _set_base(distribution: _Half, base: Distribution, validate_args: bool | None) -> None:
@@ -117,11 +119,11 @@ class Gumbel(TransformedDistribution):
         return (y - y.exp()) - self.scale.log()
 
     __formulas__ = formulas(
-        mean=lambda self: self.loc + self.scale * EULER,
-        mode=lambda self: self.loc,
-        stddev=lambda self: math.pi / math.sqrt(6) * self.scale,
-        variance=lambda self: self.stddev**2,
-        entropy=lambda self: self.scale.log() + (1 + EULER),
+        mean=lambda loc, scale: loc + scale * EULER,
+        mode=lambda loc: loc,
+        stddev=lambda scale: math.pi / math.sqrt(6) * scale,
+        variance=lambda stddev: stddev**2,
+        entropy=lambda scale: scale.log() + (1 + EULER),
     )
 
 
@@ -143,17 +145,13 @@ class Weibull(TransformedDistribution):
         return (1 + n / self.concentration).lgamma().exp()
 
     __formulas__ = formulas(
-        mean=lambda self: self.scale * self.__moment__(1),
-        variance=lambda self: self.scale**2 * (self.__moment__(2) - self.__moment__(1) ** 2),
-        entropy=lambda self: (
-            EULER * (1 - self.concentration.reciprocal()) + (self.scale / self.concentration).log() + 1
+        mean=lambda self, scale: scale * self.__moment__(1),
+        variance=lambda self, scale: scale**2 * (self.__moment__(2) - self.__moment__(1) ** 2),
+        mode=lambda scale, concentration: scale * ((concentration - 1) / concentration) ** concentration.reciprocal(),
+        entropy=lambda concentration, scale: (
+            EULER * (1 - concentration.reciprocal()) + (scale / concentration).log() + 1
         ),
     )
-
-    @property
-    def mode(self) -> Tensor:
-        a = self.concentration
-        return self.scale * ((a - 1) / a) ** a.reciprocal()
 
 
 class Pareto(TransformedDistribution):
@@ -200,21 +198,16 @@ class InverseGamma(TransformedDistribution):
         base = Gamma(concentration, rate, validate_args)
         super().__init__(base, PowerTransform(-torch.ones((), dtype=base.rate.dtype)), validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        a = self.concentration
-        return torch.where(a > 1, self.rate / (a - 1), math.inf)
-
-    mode = property(lambda self: self.rate / (self.concentration + 1))
-
-    @property
-    def variance(self) -> Tensor:
-        a = self.concentration
-        return torch.where(a > 2, self.rate**2 / ((a - 1) ** 2 * (a - 2)), math.inf)
-
-    def entropy(self) -> Tensor:
-        a = self.concentration
-        return a + self.rate.log() + a.lgamma() - (1 + a) * a.digamma()
+    __formulas__ = formulas(
+        mean=lambda concentration, rate: torch.where(concentration > 1, rate / (concentration - 1), math.inf),
+        mode=lambda concentration, rate: rate / (concentration + 1),
+        variance=lambda concentration, rate: torch.where(
+            concentration > 2, rate**2 / ((concentration - 1) ** 2 * (concentration - 2)), math.inf
+        ),
+        entropy=lambda concentration, rate: (
+            concentration + rate.log() + concentration.lgamma() - (1 + concentration) * concentration.digamma()
+        ),
+    )
 
 
 class Kumaraswamy(TransformedDistribution):

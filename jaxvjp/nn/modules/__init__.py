@@ -76,6 +76,8 @@ class File(ModuleType):
     """Stands for one of torch's files, so that `from jaxvjp.nn.modules.pixelshuffle import PixelShuffle`; one of rows
     has its classes from the first name on that is asked for."""
 
+    __file__ = f"{__path__[0]}/rows.py"
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name != "__all__":  # Python asks, and needs no import for the answer
             raise AttributeError(name)

@@ -44,6 +44,13 @@ def for_inference(*tensors: Tensor) -> bool:
     return settings.fastpath and not is_autocast_enabled() and not has_torch_function(tensors)
 
 
+GIVEN_ON = (
+    *("num_heads", "in_proj_weight", "in_proj_bias", "bias_k", "bias_v", "add_zero_attn", "training"),
+    *("q_proj_weight", "k_proj_weight", "v_proj_weight"),
+)
+"""What attention gives to its function under the same name."""
+
+
 class MultiheadAttention(Module):
     """`F.multi_head_attention_forward` with its parameters."""
 
@@ -116,29 +123,17 @@ class MultiheadAttention(Module):
         if turned:
             query, key, value = (each.transpose(1, 0) for each in (query, key, value))
         output, weights = F.multi_head_attention_forward(
-            query,
-            key,
-            value,
-            self.embed_dim,
-            self.num_heads,
-            self.in_proj_weight,
-            self.in_proj_bias,
-            self.bias_k,
-            self.bias_v,
-            self.add_zero_attn,
-            self.dropout,
-            self.out_proj.weight,
-            self.out_proj.bias,
-            training=self.training,
+            *(query, key, value, self.embed_dim),
+            dropout_p=self.dropout,
+            out_proj_weight=self.out_proj.weight,
+            out_proj_bias=self.out_proj.bias,
             key_padding_mask=key_padding_mask,
             need_weights=need_weights,
             attn_mask=attn_mask,
             use_separate_proj_weight=not self._qkv_same_embed_dim,
-            q_proj_weight=self.q_proj_weight,
-            k_proj_weight=self.k_proj_weight,
-            v_proj_weight=self.v_proj_weight,
             average_attn_weights=average_attn_weights,
             is_causal=is_causal,
+            **{name: getattr(self, name) for name in GIVEN_ON},
         )
         return (output.transpose(1, 0) if turned else output), weights
 
