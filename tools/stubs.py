@@ -243,18 +243,15 @@ def module(path: str, place: str, results: dict[str, type]) -> str:
 
 def layers(file: str) -> str:
     """The stub of a file of `nn/modules` with rows."""
-    own = importlib.import_module(f"jaxvjp.nn.modules.{file}")
     stub = Stub([], {})
     stub.imports |= {
         "from collections.abc import Callable",
-        "from jaxvjp.nn.modules.layer import Layer, Size",
+        "from jaxvjp.nn.modules.layer import Size",
         "from jaxvjp.tensor.tensor import Tensor",
     }
-    bases = [each for each in vars(own).values() if isinstance(each, type) and each.__module__ == own.__name__]
-    stub.lines += [
-        f"class {each.__name__}({each.__mro__[1].__name__}): ..." for each in bases if each.__name__.startswith("_")
-    ]
     for name, row in rows_of(file):
+        home = "layer" if row.base == "Layer" else "bases"
+        stub.imports.add(f"from jaxvjp.nn.modules.{home} import {row.base} as {row.base}")
         kept = [f"    {each}: {kind}" for each, kind in settings(row.signature).items() if each not in LEGACY]
         made = f"    def __init__(self, {row.signature}) -> None: ..."
         stub.lines += [f"class {name}({row.base}):", *kept, made, f"    def forward(self, {row.input}) -> Any: ..."]

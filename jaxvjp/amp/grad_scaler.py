@@ -23,6 +23,10 @@ class OptState(Enum):
     STEPPED = 2
 
 
+KEPT = {key: f"_{key.lstrip('_')}" for key in ("growth_factor", "backoff_factor", "growth_interval", "_growth_tracker")}
+"""Beside the scale, the keys of `state_dict`, and the attributes that these are."""
+
+
 def _fresh() -> dict[str, Any]:
     return {"stage": OptState.READY, "found_inf": None}
 
@@ -215,13 +219,7 @@ class GradScaler:
         """The scale and how it changes; empty if this is switched off."""
         if not self._enabled:
             return {}
-        return {
-            "scale": self.get_scale(),
-            "growth_factor": self._growth_factor,
-            "backoff_factor": self._backoff_factor,
-            "growth_interval": self._growth_interval,
-            "_growth_tracker": self._growth_tracker,
-        }
+        return {"scale": self.get_scale()} | {key: getattr(self, name) for key, name in KEPT.items()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Takes over what `state_dict` gave. RuntimeError for an empty one."""
@@ -234,10 +232,8 @@ class GradScaler:
         self._init_scale = state_dict["scale"]
         if self._scale is not None:
             self._scale.fill_(state_dict["scale"])
-        self._growth_factor = state_dict["growth_factor"]
-        self._backoff_factor = state_dict["backoff_factor"]
-        self._growth_interval = state_dict["growth_interval"]
-        self._growth_tracker = self._init_growth_tracker = state_dict["_growth_tracker"]
+        self.__dict__.update({name: state_dict[key] for key, name in KEPT.items()})
+        self._init_growth_tracker = self._growth_tracker
 
 
 def _step_that_unscales(

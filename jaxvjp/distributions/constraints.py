@@ -232,11 +232,8 @@ class _PositiveDefinite(_Symmetric):
 
 dependent, dependent_property, independent = _Dependent(), _DependentProperty, _IndependentConstraint
 boolean, one_hot, real, simplex = _Boolean(), _OneHot(), _Real(), _Simplex()
-nonnegative_integer, positive_integer, integer_interval = (
-    _IntegerGreaterThan(0),
-    _IntegerGreaterThan(1),
-    _IntegerInterval,
-)
+nonnegative_integer, positive_integer = _IntegerGreaterThan(0), _IntegerGreaterThan(1)
+integer_interval = _IntegerInterval
 real_vector = independent(real, 1)
 positive, nonnegative = _GreaterThan(0.0), _GreaterThanEq(0.0)
 greater_than, greater_than_eq, less_than = _GreaterThan, _GreaterThanEq, _LessThan

@@ -7,7 +7,15 @@ from typing import Any
 
 import jaxvjp as torch
 from jaxvjp.distributions import constraints
-from jaxvjp.distributions.distribution import Distribution, ExponentialFamily, Shape, Value, checked, set_parameters
+from jaxvjp.distributions.distribution import (
+    Distribution,
+    ExponentialFamily,
+    Shape,
+    Value,
+    checked,
+    formulas,
+    set_parameters,
+)
 from jaxvjp.library.random_gamma import standard_gamma
 from jaxvjp.tensor.tensor import Tensor
 
@@ -31,45 +39,27 @@ class _LocScale(Distribution):
     def __init__(self, loc: Value, scale: Value, validate_args: bool | None = None) -> None:
         set_parameters(self, validate_args, loc=loc, scale=scale)
 
-    mode = property(lambda self: self.loc)
+    __formulas__ = formulas(mean=lambda loc: loc, mode=lambda loc: loc)
 
 
 class Normal(_LocScale, ExponentialFamily):
     """The normal distribution. Counterpart of `torch.distributions.Normal`."""
 
     _mean_carrier_measure = 0
-    mean = property(lambda self: self.loc)
-    stddev = property(lambda self: self.scale)
-    variance = property(lambda self: self.scale**2)
-
-    def sample(self, sample_shape: Shape = ()) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        with torch.no_grad():
-            return torch.normal(self.loc.expand(shape), self.scale.expand(shape))
-
-    def rsample(self, sample_shape: Shape = ()) -> Tensor:
-        return self.loc + torch.randn(self._extended_shape(sample_shape), dtype=self.loc.dtype) * self.scale
-
-    @checked
-    def log_prob(self, value: Tensor) -> Tensor:
-        distance = (value - self.loc) ** 2 / (2 * self.scale**2)
-        return -distance - self.scale.log() - math.log(math.sqrt(2 * math.pi))
-
-    @checked
-    def cdf(self, value: Tensor) -> Tensor:
-        return 0.5 * (1 + ((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)).erf())
-
-    def icdf(self, value: Tensor) -> Tensor:
-        return self.loc + self.scale * (2 * value - 1).erfinv() * math.sqrt(2)
-
-    def entropy(self) -> Tensor:
-        return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
-
-    _natural_params = property(lambda self: (self.loc / self.scale**2, -0.5 * (self.scale**2).reciprocal()))
-
-    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
-        x, y = natural_params
-        return -0.25 * x**2 / y + 0.5 * (-math.pi / y).log()
+    __formulas__ = formulas(
+        stddev=lambda scale: scale,
+        variance=lambda scale: scale**2,
+        sample=lambda shape, loc, scale: torch.normal(loc.expand(shape), scale.expand(shape)),
+        rsample=lambda shape, loc, scale: loc + torch.randn(shape, dtype=loc.dtype) * scale,
+        log_prob=lambda value, loc, scale: (
+            -((value - loc) ** 2 / (2 * scale**2)) - scale.log() - math.log(math.sqrt(2 * math.pi))
+        ),
+        cdf=lambda value, loc, scale: 0.5 * (1 + ((value - loc) * scale.reciprocal() / math.sqrt(2)).erf()),
+        icdf=lambda value, loc, scale: loc + scale * (2 * value - 1).erfinv() * math.sqrt(2),
+        entropy=lambda scale: 0.5 + 0.5 * math.log(2 * math.pi) + scale.log(),
+        _natural_params=lambda loc, scale: (loc / scale**2, -0.5 * (scale**2).reciprocal()),
+        _log_normalizer=lambda x, y: -0.25 * x**2 / y + 0.5 * (-math.pi / y).log(),
+    )
 
 
 class Uniform(Distribution):
@@ -90,29 +80,17 @@ class Uniform(Distribution):
     def support(self) -> Any:
         return constraints.interval(self.low, self.high)
 
-    mean = property(lambda self: (self.high + self.low) / 2)
-    mode = property(lambda self: math.nan * self.high)
-    stddev = property(lambda self: (self.high - self.low) / 12**0.5)
-    variance = property(lambda self: (self.high - self.low) ** 2 / 12)
-
-    def rsample(self, sample_shape: Shape = ()) -> Tensor:
-        drawn = torch.rand(self._extended_shape(sample_shape), dtype=self.low.dtype)
-        return self.low + drawn * (self.high - self.low)
-
-    @checked
-    def log_prob(self, value: Tensor) -> Tensor:
-        inside = (self.low <= value) & (self.high > value)
-        return inside.to(self.low.dtype).log() - (self.high - self.low).log()
-
-    @checked
-    def cdf(self, value: Tensor) -> Tensor:
-        return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
-
-    def icdf(self, value: Tensor) -> Tensor:
-        return value * (self.high - self.low) + self.low
-
-    def entropy(self) -> Tensor:
-        return (self.high - self.low).log()
+    __formulas__ = formulas(
+        mean=lambda high, low: (high + low) / 2,
+        mode=lambda high: math.nan * high,
+        stddev=lambda high, low: (high - low) / 12**0.5,
+        variance=lambda high, low: (high - low) ** 2 / 12,
+        rsample=lambda shape, low, high: low + torch.rand(shape, dtype=low.dtype) * (high - low),
+        log_prob=lambda value, low, high: ((low <= value) & (high > value)).to(low.dtype).log() - (high - low).log(),
+        cdf=lambda value, low, high: ((value - low) / (high - low)).clamp(min=0, max=1),
+        icdf=lambda value, high, low: value * (high - low) + low,
+        entropy=lambda high, low: (high - low).log(),
+    )
 
 
 class Exponential(ExponentialFamily):
@@ -127,48 +105,35 @@ class Exponential(ExponentialFamily):
     def __init__(self, rate: Value, validate_args: bool | None = None) -> None:
         set_parameters(self, validate_args, rate=rate)
 
-    mean = stddev = property(lambda self: self.rate.reciprocal())
-    mode = property(lambda self: torch.zeros_like(self.rate))
-    variance = property(lambda self: self.rate**-2)
-
-    def rsample(self, sample_shape: Shape = ()) -> Tensor:
-        return torch.empty(self._extended_shape(sample_shape), dtype=self.rate.dtype).exponential_() / self.rate
-
-    @checked
-    def log_prob(self, value: Tensor) -> Tensor:
-        return self.rate.log() - self.rate * value
-
-    @checked
-    def cdf(self, value: Tensor) -> Tensor:
-        return 1 - (-self.rate * value).exp()
-
-    def icdf(self, value: Tensor) -> Tensor:
-        return -(-value).log1p() / self.rate
-
-    def entropy(self) -> Tensor:
-        return 1.0 - self.rate.log()
-
-    _natural_params = property(lambda self: (-self.rate,))
-
-    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
-        return -(-natural_params[0]).log()
+    __formulas__ = formulas(
+        mean=lambda rate: rate.reciprocal(),
+        stddev=lambda rate: rate.reciprocal(),
+        mode=lambda rate: torch.zeros_like(rate),
+        variance=lambda rate: rate**-2,
+        rsample=lambda shape, rate: torch.empty(shape, dtype=rate.dtype).exponential_() / rate,
+        log_prob=lambda value, rate: rate.log() - rate * value,
+        cdf=lambda value, rate: 1 - (-rate * value).exp(),
+        icdf=lambda value, rate: -(-value).log1p() / rate,
+        entropy=lambda rate: 1.0 - rate.log(),
+        _natural_params=lambda rate: (-rate,),
+        _log_normalizer=lambda x: -(-x).log(),
+    )
 
 
 class Laplace(_LocScale):
     """Two exponential distributions, back to back. Counterpart of `torch.distributions.Laplace`."""
 
-    mean = property(lambda self: self.loc)
-    variance = property(lambda self: 2 * self.scale**2)
-    stddev = property(lambda self: 2**0.5 * self.scale)
+    __formulas__ = formulas(
+        variance=lambda scale: 2 * scale**2,
+        stddev=lambda scale: 2**0.5 * scale,
+        log_prob=lambda value, scale, loc: -(2 * scale).log() - (value - loc).abs() / scale,
+        entropy=lambda scale: 1 + (2 * scale).log(),
+    )
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
         drawn = torch.empty(self._extended_shape(sample_shape), dtype=self.loc.dtype)
         drawn.uniform_(torch.finfo(drawn.dtype).eps - 1, 1)
         return self.loc - self.scale * drawn.sign() * (-drawn.abs()).log1p()
-
-    @checked
-    def log_prob(self, value: Tensor) -> Tensor:
-        return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
 
     @checked
     def cdf(self, value: Tensor) -> Tensor:
@@ -179,33 +144,19 @@ class Laplace(_LocScale):
         side = value - 0.5
         return self.loc - self.scale * side.sign() * (-2 * side.abs()).log1p()
 
-    def entropy(self) -> Tensor:
-        return 1 + (2 * self.scale).log()
-
 
 class Cauchy(_LocScale):
     """The Cauchy distribution, which has no mean. Counterpart of `torch.distributions.Cauchy`."""
 
-    mean = property(lambda self: filled(self, math.nan, self.loc))
-    variance = property(lambda self: filled(self, math.inf, self.loc))
-
-    def rsample(self, sample_shape: Shape = ()) -> Tensor:
-        drawn = torch.empty(self._extended_shape(sample_shape), dtype=self.loc.dtype).cauchy_()
-        return self.loc + drawn * self.scale
-
-    @checked
-    def log_prob(self, value: Tensor) -> Tensor:
-        return -math.log(math.pi) - self.scale.log() - (((value - self.loc) / self.scale) ** 2).log1p()
-
-    @checked
-    def cdf(self, value: Tensor) -> Tensor:
-        return ((value - self.loc) / self.scale).atan() / math.pi + 0.5
-
-    def icdf(self, value: Tensor) -> Tensor:
-        return (math.pi * (value - 0.5)).tan() * self.scale + self.loc
-
-    def entropy(self) -> Tensor:
-        return math.log(4 * math.pi) + self.scale.log()
+    __formulas__ = formulas(
+        mean=lambda self, loc: filled(self, math.nan, loc),
+        variance=lambda self, loc: filled(self, math.inf, loc),
+        rsample=lambda shape, loc, scale: loc + torch.empty(shape, dtype=loc.dtype).cauchy_() * scale,
+        log_prob=lambda value, scale, loc: -math.log(math.pi) - scale.log() - (((value - loc) / scale) ** 2).log1p(),
+        cdf=lambda value, loc, scale: ((value - loc) / scale).atan() / math.pi + 0.5,
+        icdf=lambda value, scale, loc: (math.pi * (value - 0.5)).tan() * scale + loc,
+        entropy=lambda scale: math.log(4 * math.pi) + scale.log(),
+    )
 
 
 class Gamma(ExponentialFamily):
@@ -221,9 +172,17 @@ class Gamma(ExponentialFamily):
     def __init__(self, concentration: Value, rate: Value, validate_args: bool | None = None) -> None:
         set_parameters(self, validate_args, concentration=concentration, rate=rate)
 
-    mean = property(lambda self: self.concentration / self.rate)
-    mode = property(lambda self: ((self.concentration - 1) / self.rate).clamp(min=0))
-    variance = property(lambda self: self.concentration / self.rate**2)
+    __formulas__ = formulas(
+        mean=lambda concentration, rate: concentration / rate,
+        mode=lambda concentration, rate: ((concentration - 1) / rate).clamp(min=0),
+        variance=lambda concentration, rate: concentration / rate**2,
+        cdf=lambda value, concentration, rate: concentration.igamma(rate * value),
+        entropy=lambda concentration, rate: (
+            concentration - rate.log() + concentration.lgamma() + (1.0 - concentration) * concentration.digamma()
+        ),
+        _natural_params=lambda concentration, rate: (concentration - 1, -rate),
+        _log_normalizer=lambda x, y: (x + 1).lgamma() + (x + 1) * (-y.reciprocal()).log(),
+    )
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -237,20 +196,6 @@ class Gamma(ExponentialFamily):
             self._validate_sample(value)
         a, rate = self.concentration, self.rate
         return a.xlogy(rate) + (a - 1).xlogy(value) - rate * value - a.lgamma()
-
-    @checked
-    def cdf(self, value: Tensor) -> Tensor:
-        return self.concentration.igamma(self.rate * value)
-
-    def entropy(self) -> Tensor:
-        a = self.concentration
-        return a - self.rate.log() + a.lgamma() + (1.0 - a) * a.digamma()
-
-    _natural_params = property(lambda self: (self.concentration - 1, -self.rate))
-
-    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
-        x, y = natural_params
-        return (x + 1).lgamma() + (x + 1) * (-y.reciprocal()).log()
 
 
 class Chi2(Gamma):
@@ -317,10 +262,9 @@ class FisherSnedecor(Distribution):
         df2 = torch.where(self.df2 <= 2, math.nan, self.df2)
         return df2 / (df2 - 2)
 
-    @property
-    def mode(self) -> Tensor:
-        found = (self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)
-        return torch.where(self.df1 <= 2, math.nan, found)
+    __formulas__ = formulas(
+        mode=lambda df1, df2: torch.where(df1 <= 2, math.nan, (df1 - 2) / df1 * df2 / (df2 + 2)),
+    )
 
     @property
     def variance(self) -> Tensor:

@@ -19,6 +19,7 @@ from jaxvjp.distributions.distribution import (
     WithParam,
     broadcast_all,
     checked,
+    formulas,
     lazy_property,
     listed,
     logits_to_probs,
@@ -53,28 +54,17 @@ class Bernoulli(WithParam, Binary, ExponentialFamily):
     ) -> None:
         set_either(self, validate_args, probs, logits)
 
-    mean = property(lambda self: self.probs)
-    variance = property(lambda self: self.probs * (1 - self.probs))
-    mode = property(lambda self: torch.where(self.probs == 0.5, math.nan, (self.probs >= 0.5).to(self.probs.dtype)))
-
-    def sample(self, sample_shape: Shape = ()) -> Tensor:
-        with torch.no_grad():
-            return torch.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
-
-    @checked
-    def log_prob(self, value: Tensor) -> Tensor:
-        return -cross_entropy(*broadcast_all(self.logits, value))
-
-    def entropy(self) -> Tensor:
-        return cross_entropy(self.logits, self.probs)
-
-    def enumerate_support(self, expand: bool = True) -> Tensor:
-        return listed(self, torch.arange(2, dtype=self._param.dtype), expand)
-
-    _natural_params = property(lambda self: (self.probs.logit(),))
-
-    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
-        return natural_params[0].exp().log1p()
+    __formulas__ = formulas(
+        mean=lambda probs: probs,
+        variance=lambda probs: probs * (1 - probs),
+        mode=lambda probs: torch.where(probs == 0.5, math.nan, (probs >= 0.5).to(probs.dtype)),
+        sample=lambda shape, probs: torch.bernoulli(probs.expand(shape)),
+        log_prob=lambda value, logits: -cross_entropy(*broadcast_all(logits, value)),
+        entropy=lambda logits, probs: cross_entropy(logits, probs),
+        enumerate_support=lambda expand, self, _param: listed(self, torch.arange(2, dtype=_param.dtype), expand),
+        _natural_params=lambda probs: (probs.logit(),),
+        _log_normalizer=lambda x: x.exp().log1p(),
+    )
 
 
 class Categorical(WithParam):
@@ -111,8 +101,13 @@ class Categorical(WithParam):
         """The probabilities."""
         return logits_to_probs(self.logits)
 
-    mean = variance = property(lambda self: filled(self, math.nan, self.probs))
-    mode = property(lambda self: self.probs.argmax(-1))
+    __formulas__ = formulas(
+        mean=lambda self, probs: filled(self, math.nan, probs),
+        variance=lambda self, probs: filled(self, math.nan, probs),
+        mode=lambda probs: probs.argmax(-1),
+        entropy=lambda logits, probs: -(logits.clamp(min=torch.finfo(logits.dtype).min) * probs).sum(-1),
+        enumerate_support=lambda expand, self, _num_events: listed(self, torch.arange(_num_events), expand),
+    )
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         rows, count = self.probs.reshape(-1, self._num_events), Size(sample_shape).numel()
@@ -122,13 +117,6 @@ class Categorical(WithParam):
     def log_prob(self, value: Tensor) -> Tensor:
         chosen, logs = torch.broadcast_tensors(value.long().unsqueeze(-1), self.logits)
         return logs.gather(-1, chosen[..., :1]).squeeze(-1)
-
-    def entropy(self) -> Tensor:
-        logits = self.logits.clamp(min=torch.finfo(self.logits.dtype).min)
-        return -(logits * self.probs).sum(-1)
-
-    def enumerate_support(self, expand: bool = True) -> Tensor:
-        return listed(self, torch.arange(self._num_events), expand)
 
 
 class OfCategories(Distribution):
@@ -161,19 +149,16 @@ class OneHotCategorical(OfCategories):
         _set_categories(self, probs, logits, validate_args)
 
     _param = property(attrgetter("_categorical._param"))
-    mean = property(lambda self: self.probs)
-    mode = property(lambda self: _one_hot(self, self.probs.argmax(-1)))
-    variance = property(lambda self: self.probs * (1 - self.probs))
+    __formulas__ = formulas(
+        mean=lambda probs: probs,
+        mode=lambda self, probs: _one_hot(self, probs.argmax(-1)),
+        variance=lambda probs: probs * (1 - probs),
+        log_prob=lambda value, _categorical: _categorical.log_prob(value.argmax(-1)),
+        entropy=lambda _categorical: _categorical.entropy(),
+    )
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         return _one_hot(self, self._categorical.sample(sample_shape))
-
-    @checked
-    def log_prob(self, value: Tensor) -> Tensor:
-        return self._categorical.log_prob(value.argmax(-1))
-
-    def entropy(self) -> Tensor:
-        return self._categorical.entropy()
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         n, batch = self._event_shape[0], self._batch_shape
@@ -214,14 +199,13 @@ class Binomial(WithParam, Binary):
     def support(self) -> Any:
         return constraints.integer_interval(0, self.total_count)
 
-    mean = property(lambda self: self.total_count * self.probs)
-    mode = property(lambda self: ((self.total_count + 1) * self.probs).floor().minimum(self.total_count))
-    variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))
-
-    def sample(self, sample_shape: Shape = ()) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        with torch.no_grad():
-            return binomial(self.total_count.expand(shape), self.probs.expand(shape))
+    __formulas__ = formulas(
+        mean=lambda total_count, probs: total_count * probs,
+        mode=lambda total_count, probs: ((total_count + 1) * probs).floor().minimum(total_count),
+        variance=lambda total_count, probs: total_count * probs * (1 - probs),
+        sample=lambda shape, total_count, probs: binomial(total_count.expand(shape), probs.expand(shape)),
+        enumerate_support=lambda expand, self: listed(self, _counts(self, "enumerate_support"), expand),
+    )
 
     @checked
     def log_prob(self, value: Tensor) -> Tensor:
@@ -233,9 +217,6 @@ class Binomial(WithParam, Binary):
     def entropy(self) -> Tensor:
         logs = self.log_prob(listed(self, _counts(self, "entropy"), False))
         return -(logs.exp() * logs).sum(0)
-
-    def enumerate_support(self, expand: bool = True) -> Tensor:
-        return listed(self, _counts(self, "enumerate_support"), expand)
 
 
 def _counts(distribution: Binomial, method: str) -> Tensor:
@@ -267,8 +248,10 @@ class Multinomial(OfCategories):
     def support(self) -> Any:
         return constraints.multinomial(self.total_count)
 
-    mean = property(lambda self: self.probs * self.total_count)
-    variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))
+    __formulas__ = formulas(
+        mean=lambda probs, total_count: probs * total_count,
+        variance=lambda probs, total_count: total_count * probs * (1 - probs),
+    )
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         drawn = self._categorical.sample((self.total_count, *sample_shape)).movedim(0, -1)
@@ -299,12 +282,14 @@ class Poisson(ExponentialFamily):
     def __init__(self, rate: Value, validate_args: bool | None = None) -> None:
         set_parameters(self, validate_args, rate=rate)
 
-    mean = variance = property(lambda self: self.rate)
-    mode = property(lambda self: self.rate.floor())
-
-    def sample(self, sample_shape: Shape = ()) -> Tensor:
-        with torch.no_grad():
-            return torch.poisson(self.rate.expand(self._extended_shape(sample_shape)))
+    __formulas__ = formulas(
+        mean=lambda rate: rate,
+        variance=lambda rate: rate,
+        mode=lambda rate: rate.floor(),
+        sample=lambda shape, rate: torch.poisson(rate.expand(shape)),
+        _natural_params=lambda rate: (rate.log(),),
+        _log_normalizer=lambda x: x.exp(),
+    )
 
     @checked
     def log_prob(self, value: Tensor) -> Tensor:
@@ -314,11 +299,6 @@ class Poisson(ExponentialFamily):
     @property
     def _mean_carrier_measure(self) -> float:  # type: ignore[override]
         raise NotImplementedError
-
-    _natural_params = property(lambda self: (self.rate.log(),))
-
-    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
-        return natural_params[0].exp()
 
 
 class Geometric(Binary):
@@ -337,9 +317,12 @@ class Geometric(Binary):
                 f"distribution {self!r} to be positive but found invalid values:\n{self.probs[self.probs <= 0]}"
             )
 
-    mean = property(lambda self: 1.0 / self.probs - 1.0)
-    mode = property(lambda self: torch.zeros_like(self.probs))
-    variance = property(lambda self: (1.0 / self.probs - 1.0) / self.probs)
+    __formulas__ = formulas(
+        mean=lambda probs: 1.0 / probs - 1.0,
+        mode=lambda probs: torch.zeros_like(probs),
+        variance=lambda probs: (1.0 / probs - 1.0) / probs,
+        entropy=lambda logits, probs: cross_entropy(logits, probs) / probs,
+    )
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         with torch.no_grad():
@@ -352,9 +335,6 @@ class Geometric(Binary):
         value, probs = broadcast_all(value, self.probs)
         probs = torch.where((probs == 1) & (value == 0), 0, probs)
         return value * (-probs).log1p() + self.probs.log()
-
-    def entropy(self) -> Tensor:
-        return cross_entropy(self.logits, self.probs) / self.probs
 
 
 class NegativeBinomial(WithParam, Binary):
@@ -377,9 +357,11 @@ class NegativeBinomial(WithParam, Binary):
     ) -> None:
         set_either(self, validate_args, probs, logits, total_count=total_count)
 
-    mean = property(lambda self: self.total_count * self.logits.exp())
-    mode = property(lambda self: ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0))
-    variance = property(lambda self: self.mean / (-self.logits).sigmoid())
+    __formulas__ = formulas(
+        mean=lambda total_count, logits: total_count * logits.exp(),
+        mode=lambda total_count, logits: ((total_count - 1) * logits.exp()).floor().clamp(min=0.0),
+        variance=lambda mean, logits: mean / (-logits).sigmoid(),
+    )
 
     def sample(self, sample_shape: Shape = ()) -> Tensor:
         with torch.no_grad():

@@ -1,15 +1,16 @@
 """`Distribution`, which says of all distributions what does not depend on their formulas.
 
 A distribution is a row: `arg_constraints` names its parameters, `support` says where its values lie, `set_parameters`
-broadcasts the parameters, and a few lines are its formulas. From these follow here the shapes, `expand`, the printed
-text, what is checked and the errors. In a staged step (`jit`), which reads no values, parameters and values are not
-checked.
+broadcasts the parameters, and `__formulas__` are formulas. From these follow here the methods, the shapes, `expand`,
+the printed text, what is checked and the errors. In a staged step (`jit`), which reads no values, parameters and values
+are not checked.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import cached_property, wraps
 from typing import Any, Self, TypeVar
 
@@ -22,6 +23,7 @@ from jaxvjp.types.size import Size
 from jaxvjp.types.user_code import warn_user
 
 F = TypeVar("F", bound=Callable[..., Any])
+Formulas = dict[str, Callable[..., Any]]
 Value = float | Tensor
 Shape = Sequence[int]
 EITHER = "Either `probs` or `logits` must be specified, but not both."
@@ -46,6 +48,49 @@ def checked(method: F) -> F:
         return method(self, *value, **named)
 
     return call  # type: ignore[return-value]
+
+
+def formulas(**given: Callable[..., Any]) -> Formulas:
+    """What the methods and properties of these names give: functions of the distribution's attributes, by their names.
+
+    Before these comes the value of `log_prob`, `cdf` and `icdf`, the whole shape of what `sample` and `rsample` draw,
+    and what else the method takes. `self` is the distribution.
+    """
+    return given
+
+
+TAKEN = dict.fromkeys(("log_prob", "cdf", "icdf", "sample", "rsample", "enumerate_support"), 1) | {"_log_normalizer": 9}
+"""How many arguments a formula has before the attributes, by the method's name."""
+
+
+def _method(owner: type, name: str, formula: Any) -> Any:
+    """The method, or the property, that gives what a formula says; the rest is as in the base class."""
+    told, code = getattr(owner, name), formula.__code__
+    wanted = code.co_varnames[TAKEN.get(name, 0) : code.co_argcount]
+
+    def call(self: Distribution, *given: Any) -> Any:
+        return formula(*given, *[self if each == "self" else getattr(self, each) for each in wanted])
+
+    def draw(self: Distribution, sample_shape: Shape = ()) -> Any:
+        with torch.no_grad() if name == "sample" else nullcontext():
+            return call(self, self._extended_shape(sample_shape))
+
+    def of_value(self: Distribution, value: Tensor) -> Any:
+        return call(self, value)
+
+    def of_all(self: Distribution, expand: bool = True) -> Any:
+        return call(self, expand)
+
+    def whole(self: Distribution) -> Any:
+        return call(self)
+
+    if isinstance(told, property):
+        return property(call, doc=told.__doc__)
+    forms = {"sample": draw, "rsample": draw, "enumerate_support": of_all, "entropy": whole, "_log_normalizer": call}
+    made: Any = forms.get(name, of_value)
+    made.__name__, made.__qualname__ = name, f"{owner.__qualname__}.{name}"
+    made.__annotations__, made.__doc__ = told.__annotations__, told.__doc__
+    return checked(made) if name in ("log_prob", "cdf") else made
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
@@ -124,8 +169,14 @@ class Distribution:
     has_rsample: Any = False
     has_enumerate_support: Any = False
     _validate_args: bool = __debug__
+    __formulas__: Formulas = {}  # noqa: RUF012 - none of its own
     _batch_shape: Size
     _event_shape: Size
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        super().__init_subclass__(**named)
+        for name, formula in cls.__dict__.get("__formulas__", {}).items():
+            setattr(cls, name, _method(cls, name, formula))
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
@@ -300,9 +351,7 @@ def set_parameters(distribution: Distribution, validate_args: bool | None, **par
     )
 
 
-def set_either(
-    distribution: Distribution, validate_args: bool | None, probs: Any, logits: Any, event_dim: int = 0, **others: Any
-) -> None:
+def set_either(distribution: Distribution, validate_args: bool | None, probs: Any, logits: Any, **others: Any) -> None:
     """Keeps `probs` or `logits`, whichever is given, and others of their shape and dtype."""
     if (probs is None) == (logits is None):
         raise ValueError(EITHER)
@@ -311,8 +360,7 @@ def set_either(
     distribution.__dict__.update(
         {key: each.to(own.dtype) for key, each in zip(others, found, strict=True)} | {name: own}
     )
-    cut = own.dim() - event_dim
-    Distribution.__init__(distribution, own.shape[:cut], own.shape[cut:], validate_args)
+    Distribution.__init__(distribution, own.shape, validate_args=validate_args)
 
 
 def listed(distribution: Distribution, values: Tensor, expand: bool) -> Tensor:
@@ -367,8 +415,7 @@ class WithParam(Distribution):
     @property
     def _param(self) -> Tensor:
         """Whichever of `probs` and `logits` was given."""
-        found: Tensor = next(vars(self)[name] for name in vars(self) if name in ("probs", "logits"))
-        return found
+        return next(vars(self)[name] for name in vars(self) if name in ("probs", "logits"))
 
     @property
     def param_shape(self) -> Size:

@@ -119,6 +119,10 @@ register_kl(Beta, Uniform)(lambda p, q: outside((q.low > 0) | (q.high < 1), (q.h
 register_kl(Cauchy, Cauchy)(
     lambda p, q: ((p.scale + q.scale) ** 2 + (p.loc - q.loc) ** 2).log() - (4 * p.scale * q.scale).log()
 )
+register_kl(Uniform, Uniform)(
+    lambda p, q: outside((q.low > p.low) | (q.high < p.high), ((q.high - q.low) / (p.high - p.low)).log())
+)
+register_kl(Poisson, Poisson)(lambda p, q: p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate))
 register_kl(Bernoulli, Poisson)(lambda p, q: -p.entropy() - (p.probs * q.rate.log() - q.rate))
 register_kl(Geometric, Geometric)(lambda p, q: -p.entropy() - (-q.probs).log1p() / p.probs - q.logits)
 
@@ -141,11 +145,6 @@ def _normal(p: Normal, q: Normal) -> Tensor:
 def _laplace(p: Laplace, q: Laplace) -> Tensor:
     ratio, distance = p.scale / q.scale, (p.loc - q.loc).abs()
     return -ratio.log() + distance / q.scale + ratio * (-distance / p.scale).exp() - 1
-
-
-@register_kl(Uniform, Uniform)
-def _uniform(p: Uniform, q: Uniform) -> Tensor:
-    return outside((q.low > p.low) | (q.high < p.high), ((q.high - q.low) / (p.high - p.low)).log())
 
 
 @register_kl(Uniform, Normal)
@@ -190,19 +189,6 @@ def _categorical(p: Categorical, q: Categorical) -> Tensor:
     return torch.where(p.probs == 0, 0, terms).sum(-1)
 
 
-register_kl(OneHotCategorical, OneHotCategorical)(lambda p, q: _categorical(p._categorical, q._categorical))
-
-
-@register_kl(Poisson, Poisson)
-def _poisson(p: Poisson, q: Poisson) -> Tensor:
-    return p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate)
-
-
-@register_kl(Beta, Beta)
-def _beta(p: Beta, q: Beta) -> Tensor:
-    return _dirichlet(p._dirichlet, q._dirichlet)
-
-
 @register_kl(Dirichlet, Dirichlet)
 def _dirichlet(p: Dirichlet, q: Dirichlet) -> Tensor:
     a, b = p.concentration, q.concentration
@@ -210,6 +196,10 @@ def _dirichlet(p: Dirichlet, q: Dirichlet) -> Tensor:
     means = a.digamma() - total.digamma().unsqueeze(-1)
     rest = (a.lgamma() - b.lgamma()).sum(-1)
     return total.lgamma() - b.sum(-1).lgamma() - rest + ((a - b) * means).sum(-1)
+
+
+register_kl(Beta, Beta)(lambda p, q: _dirichlet(p._dirichlet, q._dirichlet))
+register_kl(OneHotCategorical, OneHotCategorical)(lambda p, q: _categorical(p._categorical, q._categorical))
 
 
 @register_kl(Gumbel, Gumbel)

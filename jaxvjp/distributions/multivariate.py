@@ -14,6 +14,7 @@ from jaxvjp.distributions.distribution import (
     Value,
     broadcast_all,
     checked,
+    formulas,
     lazy_property,
 )
 from jaxvjp.library.random_gamma import sample_dirichlet
@@ -41,15 +42,15 @@ class Dirichlet(ExponentialFamily):
         self.concentration = concentration
         super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args)
 
-    def rsample(self, sample_shape: Shape = ()) -> Tensor:
-        return sample_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
-
-    @checked
-    def log_prob(self, value: Tensor) -> Tensor:
-        a = self.concentration
-        return (a - 1.0).xlogy(value).sum(-1) + a.sum(-1).lgamma() - a.lgamma().sum(-1)
-
-    mean = property(lambda self: self.concentration / self.concentration.sum(-1, True))
+    __formulas__ = formulas(
+        mean=lambda concentration: concentration / concentration.sum(-1, True),
+        rsample=lambda shape, concentration: sample_dirichlet(concentration.expand(shape)),
+        log_prob=lambda value, concentration: (
+            (concentration - 1.0).xlogy(value).sum(-1) + concentration.sum(-1).lgamma() - concentration.lgamma().sum(-1)
+        ),
+        _natural_params=lambda concentration: (concentration,),
+        _log_normalizer=lambda x: x.lgamma().sum(-1) - x.sum(-1).lgamma(),
+    )
 
     @property
     def mode(self) -> Tensor:
@@ -68,12 +69,6 @@ class Dirichlet(ExponentialFamily):
         rest = (count - total) * total.digamma() + ((a - 1.0) * a.digamma()).sum(-1)
         return a.lgamma().sum(-1) - total.lgamma() - rest
 
-    _natural_params = property(lambda self: (self.concentration,))
-
-    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
-        (x,) = natural_params
-        return x.lgamma().sum(-1) - x.sum(-1).lgamma()
-
 
 class Beta(ExponentialFamily):
     """Numbers between 0 and 1. Counterpart of `torch.distributions.Beta`; of its gradients see `Dirichlet`."""
@@ -89,8 +84,14 @@ class Beta(ExponentialFamily):
 
     concentration1 = property(lambda self: self._dirichlet.concentration[..., 0])
     concentration0 = property(lambda self: self._dirichlet.concentration[..., 1])
-    mean = property(lambda self: self.concentration1 / (self.concentration1 + self.concentration0))
-    mode = property(lambda self: self._dirichlet.mode[..., 0])
+    __formulas__ = formulas(
+        mean=lambda concentration1, concentration0: concentration1 / (concentration1 + concentration0),
+        mode=lambda _dirichlet: _dirichlet.mode[..., 0],
+        log_prob=lambda value, _dirichlet: _dirichlet.log_prob(torch.stack([value, 1.0 - value], -1)),
+        entropy=lambda _dirichlet: _dirichlet.entropy(),
+        _natural_params=lambda concentration1, concentration0: (concentration1, concentration0),
+        _log_normalizer=lambda x, y: x.lgamma() + y.lgamma() - (x + y).lgamma(),
+    )
 
     @property
     def variance(self) -> Tensor:
@@ -99,19 +100,6 @@ class Beta(ExponentialFamily):
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
         return self._dirichlet.rsample(sample_shape).select(-1, 0)
-
-    @checked
-    def log_prob(self, value: Tensor) -> Tensor:
-        return self._dirichlet.log_prob(torch.stack([value, 1.0 - value], -1))
-
-    def entropy(self) -> Tensor:
-        return self._dirichlet.entropy()
-
-    _natural_params = property(lambda self: (self.concentration1, self.concentration0))
-
-    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
-        x, y = natural_params
-        return x.lgamma() + y.lgamma() - (x + y).lgamma()
 
 
 def half_log_det(triangle: Tensor) -> Tensor:
@@ -211,11 +199,10 @@ class MultivariateNormal(_Gaussian):
         """The inverse of the covariances."""
         return torch.cholesky_inverse(self.__scale_tril__)
 
-    variance = property(lambda self: (self.__scale_tril__**2).sum(-1))
-
-    def rsample(self, sample_shape: Shape = ()) -> Tensor:
-        drawn = torch.randn(self._extended_shape(sample_shape), dtype=self.loc.dtype)
-        return self.loc + times(self.__scale_tril__, drawn)
+    __formulas__ = formulas(
+        variance=lambda self: (self.__scale_tril__**2).sum(-1),
+        rsample=lambda shape, self, loc: loc + times(self.__scale_tril__, torch.randn(shape, dtype=loc.dtype)),
+    )
 
     def __half_log_det__(self) -> Tensor:
         return half_log_det(self.__scale_tril__)

@@ -10,7 +10,7 @@ import jaxvjp as torch
 from jaxvjp.distributions import constraints
 from jaxvjp.distributions.composite import TransformedDistribution
 from jaxvjp.distributions.continuous import POSITIVE_SCALE, Cauchy, Exponential, Gamma, Normal, Uniform, filled
-from jaxvjp.distributions.distribution import Distribution, Value, broadcast_all, checked
+from jaxvjp.distributions.distribution import Distribution, Value, broadcast_all, checked, formulas
 from jaxvjp.distributions.transforms import (
     AbsTransform,
     AffineTransform,
@@ -34,12 +34,12 @@ class LogNormal(TransformedDistribution):
     def __init__(self, loc: Value, scale: Value, validate_args: bool | None = None) -> None:
         super().__init__(Normal(loc, scale, validate_args), ExpTransform(), validate_args)
 
-    mean = property(lambda self: (self.loc + self.scale**2 / 2).exp())
-    mode = property(lambda self: (self.loc - self.scale**2).exp())
-    variance = property(lambda self: (self.scale**2).expm1() * (2 * self.loc + self.scale**2).exp())
-
-    def entropy(self) -> Tensor:
-        return self.base_dist.entropy() + self.loc
+    __formulas__ = formulas(
+        mean=lambda loc, scale: (loc + scale**2 / 2).exp(),
+        mode=lambda loc, scale: (loc - scale**2).exp(),
+        variance=lambda scale, loc: (scale**2).expm1() * (2 * loc + scale**2).exp(),
+        entropy=lambda base_dist, loc: base_dist.entropy() + loc,
+    )
 
 
 class LogisticNormal(TransformedDistribution):
@@ -62,21 +62,15 @@ class _Half(TransformedDistribution):
     support = constraints.nonnegative
     has_rsample = True
     scale = property(attrgetter("base_dist.scale"))
-    mode = property(lambda self: torch.zeros_like(self.scale))
-
-    @checked
-    def log_prob(self, value: Tensor) -> Tensor:
-        return torch.where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
-
-    @checked
-    def cdf(self, value: Tensor) -> Tensor:
-        return 2 * self.base_dist.cdf(value) - 1
+    __formulas__ = formulas(
+        mode=lambda scale: torch.zeros_like(scale),
+        log_prob=lambda value, base_dist: torch.where(value >= 0, base_dist.log_prob(value) + math.log(2), -math.inf),
+        cdf=lambda value, base_dist: 2 * base_dist.cdf(value) - 1,
+        entropy=lambda base_dist: base_dist.entropy() - math.log(2),
+    )
 
     def icdf(self, prob: Tensor) -> Tensor:
         return self.base_dist.icdf((prob + 1) / 2)
-
-    def entropy(self) -> Tensor:
-        return self.base_dist.entropy() - math.log(2)
 
 
 def _set_base(distribution: _Half, base: Distribution, validate_args: bool | None) -> None:
@@ -124,13 +118,13 @@ class Gumbel(TransformedDistribution):
         y = (self.loc - value) / self.scale
         return (y - y.exp()) - self.scale.log()
 
-    mean = property(lambda self: self.loc + self.scale * EULER)
-    mode = property(lambda self: self.loc)
-    stddev = property(lambda self: math.pi / math.sqrt(6) * self.scale)
-    variance = property(lambda self: self.stddev**2)
-
-    def entropy(self) -> Tensor:
-        return self.scale.log() + (1 + EULER)
+    __formulas__ = formulas(
+        mean=lambda loc, scale: loc + scale * EULER,
+        mode=lambda loc: loc,
+        stddev=lambda scale: math.pi / math.sqrt(6) * scale,
+        variance=lambda stddev: stddev**2,
+        entropy=lambda scale: scale.log() + (1 + EULER),
+    )
 
 
 class Weibull(TransformedDistribution):
@@ -150,16 +144,14 @@ class Weibull(TransformedDistribution):
         """The mean of the n-th powers, for a scale of 1."""
         return (1 + n / self.concentration).lgamma().exp()
 
-    mean = property(lambda self: self.scale * self.__moment__(1))
-    variance = property(lambda self: self.scale**2 * (self.__moment__(2) - self.__moment__(1) ** 2))
-
-    @property
-    def mode(self) -> Tensor:
-        a = self.concentration
-        return self.scale * ((a - 1) / a) ** a.reciprocal()
-
-    def entropy(self) -> Tensor:
-        return EULER * (1 - self.concentration.reciprocal()) + (self.scale / self.concentration).log() + 1
+    __formulas__ = formulas(
+        mean=lambda self, scale: scale * self.__moment__(1),
+        variance=lambda self, scale: scale**2 * (self.__moment__(2) - self.__moment__(1) ** 2),
+        mode=lambda scale, concentration: scale * ((concentration - 1) / concentration) ** concentration.reciprocal(),
+        entropy=lambda concentration, scale: (
+            EULER * (1 - concentration.reciprocal()) + (scale / concentration).log() + 1
+        ),
+    )
 
 
 class Pareto(TransformedDistribution):
@@ -206,21 +198,16 @@ class InverseGamma(TransformedDistribution):
         base = Gamma(concentration, rate, validate_args)
         super().__init__(base, PowerTransform(-torch.ones((), dtype=base.rate.dtype)), validate_args)
 
-    @property
-    def mean(self) -> Tensor:
-        a = self.concentration
-        return torch.where(a > 1, self.rate / (a - 1), math.inf)
-
-    mode = property(lambda self: self.rate / (self.concentration + 1))
-
-    @property
-    def variance(self) -> Tensor:
-        a = self.concentration
-        return torch.where(a > 2, self.rate**2 / ((a - 1) ** 2 * (a - 2)), math.inf)
-
-    def entropy(self) -> Tensor:
-        a = self.concentration
-        return a + self.rate.log() + a.lgamma() - (1 + a) * a.digamma()
+    __formulas__ = formulas(
+        mean=lambda concentration, rate: torch.where(concentration > 1, rate / (concentration - 1), math.inf),
+        mode=lambda concentration, rate: rate / (concentration + 1),
+        variance=lambda concentration, rate: torch.where(
+            concentration > 2, rate**2 / ((concentration - 1) ** 2 * (concentration - 2)), math.inf
+        ),
+        entropy=lambda concentration, rate: (
+            concentration + rate.log() + concentration.lgamma() - (1 + concentration) * concentration.digamma()
+        ),
+    )
 
 
 class Kumaraswamy(TransformedDistribution):

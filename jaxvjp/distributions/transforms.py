@@ -50,14 +50,13 @@ __all__ = [
 ]
 
 
-class _Increasing(Transform):
-    """A function of each number, by `__map__`: forth, back, and the logarithm of the slope."""
+class _Mapped(Transform):
+    """A transform by `__map__`: forth, back, and if it is known the logarithm of the slope."""
 
     domain: Any = constraints.real
     codomain: Any = constraints.positive
-    bijective, sign = True, 1
     __settings__: tuple[str, ...] | None = ()
-    __map__: tuple[Any, Any, Any]
+    __map__: Any
 
     def _call(self, x: Tensor) -> Tensor:
         return self.__map__[0](x)
@@ -66,7 +65,17 @@ class _Increasing(Transform):
         return self.__map__[1](y)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return self.__map__[2](x)
+        return self.__map__[2](x) if len(self.__map__) > 2 else super().log_abs_det_jacobian(x, y)
+
+
+class _Increasing(_Mapped):
+    bijective, sign = True, 1
+
+
+class AbsTransform(_Mapped):
+    """`y = |x|`; its inverse is the positive one."""
+
+    __map__ = (lambda x: x.abs(), lambda y: y)
 
 
 class ExpTransform(_Increasing):
@@ -115,18 +124,6 @@ class CumulativeDistributionTransform(_Increasing):
     def __init__(self, distribution: Distribution, cache_size: int = 0) -> None:
         super().__init__(cache_size)
         self.distribution = distribution
-
-
-class AbsTransform(Transform):
-    """`y = |x|`; its inverse is the positive one."""
-
-    domain, codomain, __settings__ = constraints.real, constraints.positive, ()
-
-    def _call(self, x: Tensor) -> Tensor:
-        return x.abs()
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y
 
 
 class PowerTransform(Transform):
@@ -193,29 +190,27 @@ class AffineTransform(Transform):
     inverse_shape = forward_shape
 
 
-class _OfVectors(Transform):
-    domain, codomain, __settings__ = constraints.real_vector, constraints.simplex, ()
+class _OfVectors(_Mapped):
+    domain, codomain = constraints.real_vector, constraints.simplex
     __more__ = 0
 
     def forward_shape(self, shape: Any) -> Any:
-        if len(shape) < 1:
-            raise ValueError(FEW)
-        return Size([*shape[:-1], shape[-1] + self.__more__])
+        return _longer(shape, self.__more__)
 
     def inverse_shape(self, shape: Any) -> Any:
-        if len(shape) < 1:
-            raise ValueError(FEW)
-        return Size([*shape[:-1], shape[-1] - self.__more__])
+        return _longer(shape, -self.__more__)
+
+
+def _longer(shape: Any, more: int) -> Size:
+    if len(shape) < 1:
+        raise ValueError(FEW)
+    return Size([*shape[:-1], shape[-1] + more])
 
 
 class SoftmaxTransform(_OfVectors):
     """`y = exp(x)`, divided by the sum."""
 
-    def _call(self, x: Tensor) -> Tensor:
-        return x.softmax(-1)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.log()
+    __map__ = (lambda x: x.softmax(-1), lambda y: y.log())
 
 
 class StickBreakingTransform(_OfVectors):
@@ -241,16 +236,14 @@ def _offset(count: int, like: Tensor) -> Tensor:
     return torch.arange(count, 0, -1, dtype=like.dtype).log()
 
 
-class LowerCholeskyTransform(Transform):
+class LowerCholeskyTransform(_Mapped):
     """The lower triangle of a matrix, with the exponential of its diagonal."""
 
-    domain, codomain, __settings__ = constraints.independent(constraints.real, 2), constraints.lower_cholesky, ()
-
-    def _call(self, x: Tensor) -> Tensor:
-        return x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed()
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed()
+    domain, codomain = constraints.independent(constraints.real, 2), constraints.lower_cholesky
+    __map__ = (
+        lambda x: x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed(),
+        lambda y: y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed(),
+    )
 
 
 class PositiveDefiniteTransform(Transform):

@@ -88,8 +88,7 @@ def scaled_dot_product_attention(
         scores = check((query, key, value, attn_mask), is_causal, dropout_p, enable_gqa)
         kept = _kept(scores, dropout_p, RuntimeError, query.device)
     static = (is_causal, None if scale is None else float(scale), enable_gqa, float(dropout_p))
-    result: Tensor = apply(attention.scaled_dot_product_attention, (query, key, value, attn_mask, kept), static)
-    return result
+    return apply(attention.scaled_dot_product_attention, (query, key, value, attn_mask, kept), static)
 
 
 @public("nn.functional")

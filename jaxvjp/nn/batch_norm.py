@@ -36,8 +36,7 @@ def _apart(running: Tensor | None, name: str, input: Tensor | None = None) -> Te
             "batch_norm is not differentiable wrt running_mean and running_var, they cannot have forward grad defined\n"
             f"`forward_ad.unpack_dual({name}).primal` is the same statistic without one."
         )
-    plain: Tensor = level.primal(running)
-    return plain
+    return level.primal(running)
 
 
 def _move(running: Tensor | None, statistic: Tensor, momentum: float, correction: float) -> None:
@@ -72,8 +71,7 @@ def batch_norm(
     if eps < 0:
         raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
     if input.ndim < 2 and not input.numel():
-        nothing: Tensor = input.clone()
-        return nothing
+        return input.clone()
     if training:
         if running_mean is not None and input.ndim > 1 and running_mean.numel() != input.shape[1]:
             raise RuntimeError(f"running_mean should contain {input.shape[1]} elements not {running_mean.numel()}")
@@ -84,8 +82,7 @@ def batch_norm(
             raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
         running = _apart(running_mean, "running_mean", input), _apart(running_var, "running_var", input)
         result = apply(normalized_batch, (input, *running, weight, bias), (float(eps),))
-    normalized: Tensor = result
-    return normalized
+    return result
 
 
 def update(
@@ -115,12 +112,10 @@ def instance_norm(
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
         running = _apart(running_mean, "running_mean", input), _apart(running_var, "running_var", input)
-        fixed: Tensor = apply(normalized_batch, (input, *running, weight, bias), (float(eps),))
-        return fixed
+        return apply(normalized_batch, (input, *running, weight, bias), (float(eps),))
     count = math.prod(input.shape[2:])
     if count == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
     result, mean, variance = apply(standardized_instances, (input, weight, bias), (float(eps),))
     update(running_mean, running_var, mean, variance, count, momentum)
-    normalized: Tensor = result
-    return normalized
+    return result

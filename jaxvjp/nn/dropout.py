@@ -21,6 +21,7 @@ from jaxvjp.ops.layouts import preserve_format
 from jaxvjp.ops.neural import activation
 from jaxvjp.ops.op import REGISTRY, Aval
 from jaxvjp.ops.pointwise import add, mul
+from jaxvjp.tensor.answers import publish
 from jaxvjp.tensor.apply import apply, apply_in_place
 from jaxvjp.tensor.batched_randomness import per_example
 from jaxvjp.tensor.batches import Batch
@@ -62,6 +63,11 @@ def check_probability(p: float) -> None:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
+def _checked(p: float) -> float:
+    check_probability(p)
+    return p
+
+
 def _check_kernel(p: float) -> None:
     """What torch's kernels say of a probability, that of NaN, too."""
     if not 0 <= p <= 1:
@@ -69,8 +75,7 @@ def _check_kernel(p: float) -> None:
 
 
 def _result(row: Any, inplace: bool, input: Tensor, *operands: Any) -> Tensor:
-    result: Tensor = apply_in_place(row, input, operands) if inplace else apply(row, (input, *operands))
-    return result
+    return apply_in_place(row, input, operands) if inplace else apply(row, (input, *operands))
 
 
 def _dropped(input: Tensor, shape: Shape, p: float, training: bool, inplace: bool) -> Tensor:
@@ -191,40 +196,6 @@ def _alpha_dropped(input: Tensor, shape: Shape, p: float, training: bool, inplac
 
 
 @public("nn.functional")
-def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """`dropout` that keeps the mean and variance of `selu`'s results."""
-    check_probability(p)
-    return _alpha_dropped(input, _whole, p, training, inplace)
-
-
-@public("nn.functional")
-def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """`alpha_dropout` of whole channels. Counterpart of `torch.nn.functional.feature_alpha_dropout`."""
-    check_probability(p)
-    return _alpha_dropped(input, _channels, p, training, inplace)
-
-
-def _kernels(name: str, drop: Callable[..., Tensor], shape: Shape) -> None:
-    """torch's kernel of that name, and the one that writes into its input."""
-
-    def kernel(input: Tensor, p: float, train: bool) -> Tensor:
-        return drop(input, shape, p, train, False)
-
-    def in_place(input: Tensor, p: float, train: bool) -> Tensor:
-        return drop(input, shape, p, train, True)
-
-    for made, own, told in ((kernel, name, ""), (in_place, f"{name}_", ", in place")):
-        made.__name__ = made.__qualname__ = own
-        made.__doc__ = f"""`nn.functional.{name}` without defaults{told}. Counterpart of `torch.{own}`."""
-        public("function")(made)
-
-
-for _name, _drop in (("dropout", _dropped), ("alpha_dropout", _alpha_dropped)):
-    _kernels(_name, _drop, _whole)
-    _kernels(f"feature_{_name}", _drop, _channels)
-
-
-@public("nn.functional")
 def rrelu(
     input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
@@ -249,37 +220,12 @@ def _rrelu(
     if not training or input.is_meta:
         static = ((lower + upper) / 2,)
         row = activation.leaky_relu
-        result: Tensor = apply_in_place(row, input, (), static) if inplace else apply(row, (input,), static)
-        return result
+        return apply_in_place(row, input, (), static) if inplace else apply(row, (input,), static)
     below = np.asarray(input.__value__) <= 0
     slopes = np.ones(below.shape)
     slopes[below] = (generator or default_generator).__doubles__(int(below.sum())) * (upper - lower) + lower
     noise = wrap(node_of_value(slopes.astype(input.dtype.numpy), Aval(input.shape, input.dtype)))
     return _result(activation.rrelu_with_noise, inplace, input, noise)
-
-
-@public("function", "rrelu")
-def rrelu_kernel(
-    input: Tensor,
-    lower: float = 1 / 8,
-    upper: float = 1 / 3,
-    training: bool = False,
-    generator: Generator | None = None,
-) -> Tensor:
-    """`nn.functional.rrelu`, with a generator. Counterpart of `torch.rrelu`."""
-    return _rrelu(input, lower, upper, training, False, generator)
-
-
-@public("function nn.functional")
-def rrelu_(
-    input: Tensor,
-    lower: float = 1 / 8,
-    upper: float = 1 / 3,
-    training: bool = False,
-    generator: Generator | None = None,
-) -> Tensor:
-    """`rrelu`, written into `input`. Counterpart of `torch.nn.functional.rrelu_`."""
-    return _rrelu(input, lower, upper, training, True, generator)
 
 
 @public("nn.functional")
@@ -302,8 +248,41 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
         own,
         logits.device,
     )
-    sample: Tensor = apply(activation.perturbed_softmax, (logits, noise), (float(tau), hard, dim))
-    return sample
+    return apply(activation.perturbed_softmax, (logits, noise), (float(tau), hard, dim))
+
+
+SLOPES = "lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False"
+DROPPING = "p: float = 0.5, training: bool = False, inplace: bool = False"
+KERNELS = "\n".join(
+    f"""
+{name}(input: Tensor, p: float, train: bool) -> Tensor = {drop}(input, {shape}, p, train, {bool(told)})
+    `nn.functional.{name.rstrip("_")}` without defaults{told}. Counterpart of `torch.{name}`."""
+    for prefix, shape in (("", "_whole"), ("feature_", "_channels"))
+    for form, drop in (("dropout", "_dropped"), ("alpha_dropout", "_alpha_dropped"))
+    for name, told in ((f"{prefix}{form}", ""), (f"{prefix}{form}_", ", in place"))
+)
+"""torch's kernels of dropout, and those that write into their input."""
+ROWS = {
+    "nn.functional": f"""
+alpha_dropout(input: Tensor, {DROPPING}) -> Tensor = _alpha_dropped(input, _whole, _checked(p), training, inplace)
+    `dropout` that keeps the mean and variance of `selu`'s results. Counterpart of `torch.nn.functional.alpha_dropout`.
+feature_alpha_dropout(input: Tensor, {DROPPING}) -> Tensor = _alpha_dropped(input, _channels, _checked(p), training,
+    inplace)
+    `alpha_dropout` of whole channels. Counterpart of `torch.nn.functional.feature_alpha_dropout`.
+""",
+    "function": f"""
+{KERNELS}
+rrelu(input: Tensor, {SLOPES}, generator: Generator | None = None) -> Tensor = _rrelu(input, lower, upper, training,
+    False, generator)
+    `nn.functional.rrelu`, with a generator. Counterpart of `torch.rrelu`.
+""",
+    "function nn.functional": f"""
+rrelu_(input: Tensor, {SLOPES}, generator: Generator | None = None) -> Tensor = _rrelu(input, lower, upper, training,
+    True, generator)
+    `rrelu`, written into `input`. Counterpart of `torch.nn.functional.rrelu_`.
+""",
+}
+publish(ROWS, {**globals()})  # `dropout` and `rrelu` stay those of `nn.functional` here
 
 
 def _fractional(dims: int) -> None:
@@ -346,8 +325,7 @@ def _fractional(dims: int) -> None:
         return_indices: bool = False,
         _random_samples: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
-        found: tuple[Tensor, Tensor] = pool(input, kernel_size, output_size, output_ratio, True, _random_samples)
-        return found
+        return pool(input, kernel_size, output_size, output_ratio, True, _random_samples)
 
     both.__name__ = both.__qualname__ = f"{name}_with_indices"
     both.__doc__ = f"""`{name}` and the places of the entries, flat over the spatial dimensions.

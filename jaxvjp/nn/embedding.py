@@ -56,8 +56,7 @@ def embedding(
     _check_rows("embedding", weight, input)
     if max_norm is not None:
         _renormalize(weight, input, max_norm, norm_type)
-    result: Tensor = apply(tables.embedding, (input, weight), (padding_idx, scale_grad_by_freq))
-    return result
+    return apply(tables.embedding, (input, weight), (padding_idx, scale_grad_by_freq))
 
 
 def _refuse_sparse(name: str, sparse: bool) -> None:
@@ -137,12 +136,6 @@ def embedding_bag(
     if sparse and mode == "max":
         raise ValueError("max mode does not support sparse weights")
     _refuse_sparse("embedding_bag", sparse)
-    if weight.dtype is int64 and input.dtype.is_floating_point:
-        warn_user(
-            "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
-            "deprecated, and should now be `embedding_bag(input, weight, ...)`."
-        )
-        weight, input = input, weight
     if per_sample_weights is not None and input.shape != per_sample_weights.shape:
         raise ValueError(
             f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the "
@@ -242,8 +235,7 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
         if any(batch.holds(input.__node__) for batch in transforming().batches):
             raise RuntimeError("one_hot: inside vmap num_classes has to be given.")
         classes = int(np.asarray(input.__value__).max()) + 1
-    result: Tensor = apply(tables.one_hot_rows, (input,), (classes,))
-    return result
+    return apply(tables.one_hot_rows, (input,), (classes,))
 
 
 def _unpool(dims: int) -> None:
@@ -284,8 +276,7 @@ def _unpool(dims: int) -> None:
                     )
             lengths = wanted
         _check_unpool(dims, input, indices, lengths)
-        result: Tensor = apply(REGISTRY[name], (input, indices), (tuple(lengths),))
-        return result
+        return apply(REGISTRY[name], (input, indices), (tuple(lengths),))
 
     max_unpool.__name__ = max_unpool.__qualname__ = name
     max_unpool.__doc__ = f"""Zeros with `input` where `max_pool{dims}d(..., return_indices=True)` found it.

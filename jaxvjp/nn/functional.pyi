@@ -47,7 +47,7 @@ def adaptive_max_pool3d_with_indices(input: Tensor, output_size: int | None | Se
 def affine_grid(theta: Tensor, size: int | Sequence[int], align_corners: bool | None = None) -> Tensor:
     """The points, from -1 to 1, to which affine maps (batch, dims, dims + 1) send the pixels of images of `size`."""
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """`dropout` that keeps the mean and variance of `selu`'s results."""
+    """`dropout` that keeps the mean and variance of `selu`'s results. Counterpart of `torch.nn.functional.alpha_dropout`."""
 def avg_pool1d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = (0,), ceil_mode: bool = False, count_include_pad: bool = True) -> Tensor:
     """The mean of each window over 1 spatial dimension."""
 def avg_pool2d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = (0,), ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None, *, out: Tensor | None = None) -> Tensor:

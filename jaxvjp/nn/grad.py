@@ -21,8 +21,7 @@ def _gradient(name: str, of_input: bool, summary: str) -> Callable[..., Tensor]:
         convolve = getattr(functional, name)
 
         def function(each: Tensor) -> Tensor:
-            result: Tensor = convolve(*((operand, each) if place else (each, operand)), None, *options)
-            return result
+            return convolve(*((operand, each) if place else (each, operand)), None, *options)
 
         pull = vjp(function, zeros(*size, dtype=operand.dtype, device=operand.device))[1]
         result: Tensor = pull(cotangent)[0]

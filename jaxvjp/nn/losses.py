@@ -42,8 +42,7 @@ def triplet_margin_with_distance_loss(
         )
 
     def euclidean(x: Tensor, y: Tensor) -> Tensor:
-        distance: Tensor = apply(pairwise_distance, (x, y), (2.0, 1e-6, False))
-        return distance
+        return apply(pairwise_distance, (x, y), (2.0, 1e-6, False))
 
     distance = distance_function or euclidean
     near, far = distance(anchor, positive), distance(anchor, negative)
@@ -67,8 +66,7 @@ def hinge_embedding_loss(
     The target is only compared, so it has no gradient. Counterpart of `torch.nn.functional.hinge_embedding_loss`.
     """
     static = (float(margin), losses.chosen_reduction(size_average, reduce, reduction))
-    loss: Tensor = apply(losses.hinge_embedding_loss, (input, target.detach()), static)
-    return loss
+    return apply(losses.hinge_embedding_loss, (input, target.detach()), static)
 
 
 @public("nn.functional")
@@ -86,8 +84,7 @@ def cosine_embedding_loss(
     The target is only compared, so it has no gradient. Counterpart of `torch.nn.functional.cosine_embedding_loss`.
     """
     static = (float(margin), losses.chosen_reduction(size_average, reduce, reduction))
-    loss: Tensor = apply(losses.cosine_embedding_loss, (input1, input2, target.detach()), static)
-    return loss
+    return apply(losses.cosine_embedding_loss, (input1, input2, target.detach()), static)
 
 
 @public("nn.functional")
@@ -105,8 +102,7 @@ def soft_margin_loss(
             "cannot have requires_grad True."
         )
     static = (losses.chosen_reduction(size_average, reduce, reduction),)
-    loss: Tensor = apply(losses.soft_margin_loss, (input, target), static)
-    return loss
+    return apply(losses.soft_margin_loss, (input, target), static)
 
 
 IN_PLACE = {

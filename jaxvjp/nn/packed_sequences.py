@@ -204,8 +204,7 @@ def pad_sequence(
         missing = longest - each.shape[0]
         ends = [missing, 0] if padding_side == "left" else [0, missing]
         padded.append(pad(each, [0, 0] * (each.ndim - 1) + ends, value=filling) if missing else each)
-    result: Tensor = apply(stack, (tuple(padded),), (0 if batch_first else 1,))
-    return result
+    return apply(stack, (tuple(padded),), (0 if batch_first else 1,))
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:

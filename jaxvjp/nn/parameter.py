@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
@@ -12,6 +13,16 @@ from jaxvjp.tensor.storage import of_class
 from jaxvjp.tensor.tensor import ORDINARY, Tensor
 
 UNDERNEATH = "a leaf: what `jax.grad` calls an argument"
+
+
+def clear_gradients(parameters: Iterable[Any], set_to_none: bool) -> None:
+    """Sets the gradients of parameters to None, or to zeros."""
+    for each in parameters:
+        if each.grad is not None and set_to_none:
+            each.grad = None
+        elif each.grad is not None:
+            each.grad.detach_() if each.grad.grad_fn is not None else each.grad.requires_grad_(False)
+            each.grad.zero_()
 
 
 class ParameterMeta(type):
@@ -58,7 +69,7 @@ class Parameter(Tensor, metaclass=ParameterMeta):
             )
         own: Any = made
         own._is_param = True
-        return own  # type: ignore[no-any-return]
+        return own
 
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
         pass
@@ -66,8 +77,7 @@ class Parameter(Tensor, metaclass=ParameterMeta):
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         if id(self) not in memo:
             memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
-        copied: Parameter = memo[id(self)]
-        return copied
+        return memo[id(self)]
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Data and attributes; one of a subclass becomes a `Parameter`, as in torch."""
@@ -83,8 +93,7 @@ class Parameter(Tensor, metaclass=ParameterMeta):
 
 def rebuilt_parameter(data: Tensor, requires_grad: bool, hooks: Any = None, state: Any = None) -> Parameter:
     """What pickles and torch's files call for a parameter."""
-    made: Parameter = with_state(Parameter(data, requires_grad), state)
-    return made
+    return with_state(Parameter(data, requires_grad), state)
 
 
 ORDINARY.add(Parameter)
@@ -93,8 +102,7 @@ SILENT.add(Parameter)
 
 def as_parameter(tensor: Tensor, kind: type[Parameter] = Parameter) -> Parameter:
     """Turns `tensor`, which must be new and held by nobody else, into a parameter."""
-    made: Parameter = of_class(tensor, kind)
-    return made
+    return of_class(tensor, kind)
 
 
 class Buffer(Tensor, metaclass=ParameterMeta):
@@ -110,7 +118,7 @@ class Buffer(Tensor, metaclass=ParameterMeta):
         source = empty(0) if data is None else data
         made: Any = source.detach().requires_grad_(source.requires_grad)
         made.persistent, made._is_buffer = persistent, True
-        return made  # type: ignore[no-any-return]
+        return made
 
 
 MARKS: dict[type, str] = {Parameter: "_is_param", Buffer: "_is_buffer"}

@@ -10,26 +10,22 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jaxvjp.nn.batch_norm import batch_norm, instance_norm, update
+from jaxvjp.nn import batch_norm as norms
+from jaxvjp.nn import embedding as tables  # noqa: F401 - of the rows
 from jaxvjp.nn.class_losses import ctc_loss
 from jaxvjp.nn.dropout import kept_with
-from jaxvjp.nn.embedding import embedding
 from jaxvjp.nn.losses import cosine_embedding_loss, hinge_embedding_loss
+from jaxvjp.ops.neural import normalization  # noqa: F401
 from jaxvjp.ops.neural.loss import binary_cross_entropy_with_logits, margin_ranking_loss, triplet_margin_loss
-from jaxvjp.ops.neural.normalization import (
-    group_norm,
-    layer_norm,
-    standardized_batch,
-    standardized_groups,
-    standardized_layer,
-)
-from jaxvjp.ops.neural.resampling import affine_grid, grid_sample
+from jaxvjp.ops.neural.normalization import standardized_batch, standardized_groups, standardized_layer
+from jaxvjp.ops.neural.resampling import affine_grid, grid_sample  # noqa: F401
+from jaxvjp.tensor.answers import publish
 from jaxvjp.tensor.apply import apply
 from jaxvjp.tensor.bindings import function_of
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import bool_, uint8
-from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
+from jaxvjp.types.dtypes import dtype as Dtype  # noqa: F401, N812 - `dtype` is an argument's name here
 
 UNDERNEATH = "ops of `jaxvjp.ops.neural`, and `jax.vjp` of them"
 
@@ -50,12 +46,12 @@ def native_batch_norm(
     When not training these are empty. Counterpart of `torch.native_batch_norm`.
     """
     if not training:
-        result = batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+        result = norms.batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
         nothing: Any = input.detach()
         nothing = nothing.reshape(-1)[:0]
         return result, nothing, nothing
     result, mean, variance = apply(standardized_batch, (input, weight, bias), (float(eps),))
-    update(running_mean, running_var, mean, variance, input.numel() // max(input.shape[1], 1), momentum)
+    norms.update(running_mean, running_var, mean, variance, input.numel() // max(input.shape[1], 1), momentum)
     scale = (variance.detach() + eps) ** -0.5
     return result, *_as_parameters(input, (weight, bias, running_mean, running_var), mean.detach(), scale)
 
@@ -90,16 +86,7 @@ def native_group_norm(
     """
     if (N, C, HxW) != (*input.shape[:2], math.prod(input.shape[2:])):
         raise RuntimeError(f"Expected an input of shape [{N}, {C}, *] with {HxW} per channel, got {list(input.shape)}")
-    found: tuple[Tensor, Tensor, Tensor] = apply(standardized_groups, (input, weight, bias), (group, float(eps)))
-    return found
-
-
-@public("function")
-def _native_batch_norm_legit(
-    input: Tensor, weight: Tensor | None, bias: Tensor | None, *further: Any
-) -> tuple[Tensor, Tensor, Tensor]:
-    """`native_batch_norm`, with optional running statistics."""
-    return native_batch_norm(input, weight, bias, *(further if len(further) == 5 else (None, None, *further)))
+    return apply(standardized_groups, (input, weight, bias), (group, float(eps)))
 
 
 @public("function")
@@ -128,82 +115,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={1 - p}")
     kept = kept_with(tuple(input.shape), p, input.dtype)
-    return native_dropout_backward(input, kept, 1 / (1 - p) if p < 1 else 0.0), kept.bool()
-
-
-@public("function")
-def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
-    """The gradient of `native_dropout`. Counterpart of `torch.native_dropout_backward`."""
-    gradient: Tensor = grad_output.mul(mask.to(grad_output.dtype).mul(scale))
-    return gradient
-
-
-@public("function")
-def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Dtype) -> Tensor:
-    """The gradient of `softmax`, from its result."""
-    total = grad_output.mul(output).sum(dim, keepdim=True)
-    gradient: Tensor = grad_output.sub(total).mul(output).to(input_dtype)
-    return gradient
-
-
-@public("function", name="batch_norm")
-def batch_norm_kernel(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    training: bool,
-    momentum: float,
-    eps: float,
-    cudnn_enabled: bool,
-) -> Tensor:
-    """`nn.functional.batch_norm` with its arguments in another order. Counterpart of `torch.batch_norm`."""
-    return batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
-
-
-@public("function", name="instance_norm")
-def instance_norm_kernel(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    use_input_stats: bool,
-    momentum: float,
-    eps: float,
-    cudnn_enabled: bool,
-) -> Tensor:
-    """`nn.functional.instance_norm` with its arguments in another order. Counterpart of `torch.instance_norm`."""
-    return instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
-
-
-@public("function", name="layer_norm")
-def layer_norm_kernel(
-    input: Tensor,
-    normalized_shape: Sequence[int],
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-5,
-    cudnn_enable: bool = True,
-) -> Tensor:
-    """`nn.functional.layer_norm`. Counterpart of `torch.layer_norm`."""
-    standard: Tensor = apply(layer_norm, (input, weight, bias), (tuple(normalized_shape), float(eps)))
-    return standard
-
-
-@public("function", name="group_norm")
-def group_norm_kernel(
-    input: Tensor,
-    num_groups: int,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-5,
-    cudnn_enabled: bool = True,
-) -> Tensor:
-    """`nn.functional.group_norm`. Counterpart of `torch.group_norm`."""
-    standard: Tensor = apply(group_norm, (input, weight, bias), (num_groups, float(eps)))
-    return standard
+    return input.mul(kept.mul(1 / (1 - p) if p < 1 else 0.0)), kept.bool()
 
 
 REDUCTIONS = ("none", "mean", "sum")
@@ -229,28 +141,6 @@ def _loss_kernel(loss: Callable[..., Tensor], name: str) -> None:
     public("function", name)(kernel)
 
 
-@public("function", name="embedding")
-def embedding_kernel(
-    weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
-) -> Tensor:
-    """`nn.functional.embedding` with its arguments in another order. Counterpart of `torch.embedding`."""
-    padding = None if padding_idx == -1 else padding_idx
-    rows: Tensor = embedding(indices, weight, padding, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
-    return rows
-
-
-@public("function")
-def detach(input: Tensor) -> Tensor:
-    """The same values, through which no gradient flows: `input.detach()`. Counterpart of `torch.detach`."""
-    return input.detach()
-
-
-@public()
-def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have the same shape. Counterpart of `torch.is_same_size`."""
-    return bool(input.shape == other.shape)
-
-
 MODES = ("bilinear", "nearest", "bicubic")
 PADDINGS = ("zeros", "border", "reflection")
 
@@ -265,15 +155,7 @@ def grid_sampler(
 ) -> Tensor:
     """`grid_sample` with numbers in place of words: bilinear, nearest, bicubic; zeros, border, reflection."""
     static = (_word(MODES, interpolation_mode), _word(PADDINGS, padding_mode), align_corners)
-    read: Tensor = apply(grid_sample, (input, grid), static)
-    return read
-
-
-@public("function")
-def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
-    """`affine_grid`. Counterpart of `torch.affine_grid_generator`."""
-    grid: Tensor = apply(affine_grid, (theta,), (tuple(size), align_corners))
-    return grid
+    return apply(grid_sample, (input, grid), static)
 
 
 for _loss in (ctc_loss, cosine_embedding_loss, hinge_embedding_loss):
@@ -290,18 +172,55 @@ def _within(input: Tensor, indices: Sequence[Tensor | None]) -> tuple[Any, ...]:
     )
 
 
-@public("function")
-def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: Sequence[Tensor | None], fill: complex) -> Tensor:
-    """`input[indices]` where the mask is True, `fill` elsewhere, whatever the positions are there."""
-    read: Any = input
-    found: Tensor = read[_within(input, indices)].masked_fill(mask.logical_not(), fill)
-    return found
-
-
-@public("function")
-def _unsafe_masked_index_put_accumulate(
-    input: Tensor, mask: Tensor, indices: Sequence[Tensor | None], values: Tensor
-) -> Tensor:
-    """A copy with `values` added at the positions where the mask is True."""
-    added: Tensor = input.index_put(_within(input, indices), values.masked_fill(mask.logical_not(), 0), accumulate=True)
-    return added
+KERNELS = """
+batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
+    running_var: Tensor | None, training: bool, momentum: float, eps: float,
+    cudnn_enabled: bool) -> Tensor = norms.batch_norm(input, running_mean, running_var, weight, bias, training,
+    momentum, eps)
+    `nn.functional.batch_norm` with its arguments in another order. Counterpart of `torch.batch_norm`.
+instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
+    running_var: Tensor | None, use_input_stats: bool, momentum: float, eps: float,
+    cudnn_enabled: bool) -> Tensor = norms.instance_norm(input, running_mean, running_var, weight, bias,
+    use_input_stats, momentum, eps)
+    `nn.functional.instance_norm` with its arguments in another order. Counterpart of `torch.instance_norm`.
+layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None,
+    eps: float = 1e-5, cudnn_enable: bool = True) -> Tensor = apply(normalization.layer_norm, (input, weight, bias),
+    (tuple(normalized_shape), float(eps)))
+    `nn.functional.layer_norm`. Counterpart of `torch.layer_norm`.
+group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
+    eps: float = 1e-5, cudnn_enabled: bool = True) -> Tensor = apply(normalization.group_norm, (input, weight, bias),
+    (num_groups, float(eps)))
+    `nn.functional.group_norm`. Counterpart of `torch.group_norm`.
+_native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None,
+    *further: Any) -> tuple[Tensor, Tensor, Tensor] = native_batch_norm(input, weight, bias,
+    *(further if len(further) == 5 else (None, None, *further)))
+    `native_batch_norm`, with optional running statistics.
+embedding(weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False,
+    sparse: bool = False) -> Tensor = tables.embedding(indices, weight, None if padding_idx == -1 else padding_idx,
+    scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
+    `nn.functional.embedding` with its arguments in another order. Counterpart of `torch.embedding`.
+native_dropout_backward(grad_output: Tensor, mask: Tensor,
+    scale: float) -> Tensor = grad_output.mul(mask.to(grad_output.dtype).mul(scale))
+    The gradient of `native_dropout`. Counterpart of `torch.native_dropout_backward`.
+_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int,
+    input_dtype: Dtype) -> Tensor = (grad_output - (grad_output * output).sum(dim, True)).mul(output).to(input_dtype)
+    The gradient of `softmax`, from its result.
+affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor = apply(affine_grid, (theta,),
+    (tuple(size), align_corners))
+    `affine_grid`. Counterpart of `torch.affine_grid_generator`.
+detach(input: Tensor) -> Tensor = input.detach()
+    The same values, through which no gradient flows: `input.detach()`. Counterpart of `torch.detach`.
+_unsafe_masked_index(input: Tensor, mask: Tensor, indices: Sequence[Tensor | None],
+    fill: complex) -> Tensor = input[_within(input, indices)].masked_fill(mask.logical_not(), fill)
+    `input[indices]` where the mask is True, `fill` elsewhere, whatever the positions are there.
+_unsafe_masked_index_put_accumulate(input: Tensor, mask: Tensor, indices: Sequence[Tensor | None],
+    values: Tensor) -> Tensor = input.index_put(_within(input, indices), values.masked_fill(mask.logical_not(), 0),
+    accumulate=True)
+    A copy with `values` added at the positions where the mask is True.
+"""
+"""torch's kernels that only pass their arguments on."""
+SAME_SIZE = """
+is_same_size(input: Tensor, other: Tensor) -> bool = bool(input.shape == other.shape)
+    Whether two tensors have the same shape. Counterpart of `torch.is_same_size`.
+"""
+publish({"function": KERNELS, "method function": SAME_SIZE}, globals())

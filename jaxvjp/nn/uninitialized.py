@@ -32,7 +32,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> UninitializedParameter:
         made: Any = empty(0, device=device, dtype=dtype, requires_grad=requires_grad)
         made.__class__ = cls
-        return made  # type: ignore[no-any-return]
+        return made
 
     def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
         pass
@@ -40,8 +40,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
     def __deepcopy__(self, memo: dict[int, Any]) -> UninitializedParameter:
         if id(self) not in memo:
             memo[id(self)] = type(self)(self.requires_grad, self.data.device, self.data.dtype)
-        copied: UninitializedParameter = memo[id(self)]
-        return copied
+        return memo[id(self)]
 
 
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):
@@ -65,7 +64,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
         made: Any = empty(0, device=device, dtype=dtype, requires_grad=requires_grad)
         made.persistent, made._is_buffer = persistent, True
         made.__class__ = cls
-        return made  # type: ignore[no-any-return]
+        return made
 
     def __init__(self, *_: Any, **__: Any) -> None:
         pass

@@ -138,8 +138,7 @@ class NAdam(Elementwise):
         lr, decay = number_of(group["lr"]), group["momentum_decay"]
 
         def momentum(step: Tensor) -> Tensor:
-            decayed: Tensor = beta1 * (1 - 0.5 * 0.96 ** (step.double() * decay))
-            return decayed
+            return beta1 * (1 - 0.5 * 0.96 ** (step.double() * decay))
 
         product.mul_(momentum(step))
         now, then, product = momentum(step), momentum(step + 1), product.double()

@@ -52,8 +52,7 @@ class LBFGS(Optimizer):
         """All gradients in one vector; zeros where there are none."""
         grads = [each.new_zeros(each.shape) if each.grad is None else each.grad for each in self._params]
         real = [view(each, AS_REAL) if each.dtype.is_complex else each for each in grads]
-        joined: Tensor = apply(cat, (tuple([each.reshape(-1) for each in real]),), (0,))
-        return joined
+        return apply(cat, (tuple([each.reshape(-1) for each in real]),), (0,))
 
     def _add_grad(self, step_size: Any, update: Tensor) -> None:
         """Goes `step_size` along `update`, a vector of all parameters."""

@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any
 
 from jaxvjp.library.facts import typename
+from jaxvjp.nn.parameter import clear_gradients
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import float32
 from jaxvjp.types.hooks import RemovableHandle
@@ -229,18 +230,7 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Sets the `grad` of all parameters to None, or to zeros."""
-        for group in self.param_groups:
-            for each in group["params"]:
-                if each.grad is None:
-                    continue
-                if set_to_none:
-                    each.grad = None
-                    continue
-                if each.grad.grad_fn is not None:
-                    each.grad.detach_()
-                else:
-                    each.grad.requires_grad_(False)
-                each.grad.zero_()
+        clear_gradients([each for group in self.param_groups for each in group["params"]], set_to_none)
 
     def add_param_group(self, param_group: Group) -> None:
         """Adds a group of parameters; settings that it lacks are the defaults."""

@@ -42,8 +42,7 @@ def get_swa_avg_fn() -> Rule:
 
     @no_grad()
     def swa_update(averaged_param: Tensor, current_param: Tensor, num_averaged: Any) -> Tensor:
-        moved: Tensor = averaged_param + (current_param - averaged_param) / (num_averaged + 1)
-        return moved
+        return averaged_param + (current_param - averaged_param) / (num_averaged + 1)
 
     return swa_update
 

@@ -3,8 +3,9 @@
     device_count() -> int = 0  # How many there are: none.
 
 is a function with torch's parameters: what it gives, an expression or `raise` and an error, and what it does. That may
-stand on a line of its own, further in. A row without parentheses is a value: a setting, or another name of a function.
-`from jaxvjp.library.random_state import seed, fork_rng` has those names of another module.
+stand on a line of its own, further in; a line that ends with a comma goes on in the next. A row without parentheses is
+a value: a setting, or another name of a function. `from jaxvjp.library.random_state import seed, fork_rng` has those
+names of another module.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Row(NamedTuple):
 def rows_of(text: str) -> list[Row]:
     """The rows of a text. ValueError for a line that is none."""
     found = []
-    for each in re.split(r"\n+(?! )", inspect.cleandoc(text)) if text else ():
+    for each in re.split(r"\n+(?! )", re.sub(r",\n +", ", ", inspect.cleandoc(text))) if text else ():
         home, _, names = each.partition(" import ")
         parts = ROW.fullmatch(each)
         if parts is not None:

@@ -94,14 +94,13 @@ def check_backward_validity(inputs: Iterable[Any]) -> None:
 def checkpointed(*leaves: Any, program: Program, policy: str | None) -> tuple[Any, ...]:
     """The outputs of `program`; a backward pass keeps its leaves, and what the policy of that name saves."""
     saved = None if policy is None else getattr(jax.checkpoint_policies, policy)
-    outputs: tuple[Any, ...] = jax.checkpoint(lambda *arguments: replay(program, arguments), policy=saved)(*leaves)
-    return outputs
+    return jax.checkpoint(lambda *arguments: replay(program, arguments), policy=saved)(*leaves)
 
 
 @op(saves="residuals", public="", grad_fn="CheckpointFunctionBackward")
 def checkpointed_reentrant(*leaves: Any, program: Program, policy: str | None) -> tuple[Any, ...]:
     """`checkpointed` with `use_reentrant=True`, which torch lets only a whole backward pass go through."""
-    return checkpointed.function(*leaves, program=program, policy=policy)  # type: ignore[no-any-return]
+    return checkpointed.function(*leaves, program=program, policy=policy)
 
 
 checkpointed_reentrant.refuses_inputs_error = (

@@ -32,11 +32,13 @@ CLASSES = {
 }
 """By file in this folder (torch's names of files), the classes in it that `nn` and `nn.modules` have."""
 
+OF_ROWS = ("activation", "distance", "dropout", "loss", "padding", "pooling", "vision")
+"""Files that are none here: their layers are rows."""
 SAME = {
     **dict.fromkeys(["channelshuffle", "flatten", "fold", "pixelshuffle", "upsampling"], "vision"),
     "instancenorm": "batchnorm",
 }
-"""Files of torch's that are none here, and the file that has their names."""
+"""Other files of torch's that are none here, and the file that has their names."""
 
 
 @cache
@@ -71,12 +73,24 @@ def __dir__() -> list[str]:
 
 
 class File(ModuleType):
-    """Stands for one of torch's files of `SAME`, so that `from jaxvjp.nn.modules.pixelshuffle import PixelShuffle`."""
+    """Stands for one of torch's files, so that `from jaxvjp.nn.modules.pixelshuffle import PixelShuffle`; one of rows
+    has its classes from the first name on that is asked for."""
+
+    __file__ = f"{__path__[0]}/rows.py"
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # Python asks, and needs no import for the answer
+        if name.startswith("__") and name != "__all__":  # Python asks, and needs no import for the answer
             raise AttributeError(name)
-        return getattr(import_module(f"{__name__}.{SAME[self.__name__.rpartition('.')[2]]}"), name)
+        own = self.__name__.rpartition(".")[2]
+        if own in SAME:
+            return getattr(import_module(f"{__name__}.{SAME[own]}"), name)
+        if "Layer" not in vars(self):
+            import_module(f"{__name__}.layer").define(own, vars(self))
+        if name == "__all__":
+            return layers()[own]
+        if name not in vars(self):
+            raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
+        return vars(self)[name]
 
 
-sys.modules.update({f"{__name__}.{each}": File(f"{__name__}.{each}") for each in SAME})
+sys.modules.update({f"{__name__}.{each}": File(f"{__name__}.{each}") for each in (*OF_ROWS, *SAME)})

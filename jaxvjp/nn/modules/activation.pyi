@@ -3,10 +3,11 @@
 
 from typing import Any, Literal, NamedTuple, Self, overload
 from collections.abc import Callable
-from jaxvjp.nn.modules.layer import Layer, Size
+from jaxvjp.nn.modules.bases import _Bounded as _Bounded
+from jaxvjp.nn.modules.layer import Layer as Layer
+from jaxvjp.nn.modules.layer import Size
 from jaxvjp.tensor.tensor import Tensor
 
-class _Bounded(Layer): ...
 class CELU(Layer):
     alpha: float
     inplace: bool

@@ -74,8 +74,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             F.log_softmax(each(input), 1) + head.select(1, self.shortlist_size + place).unsqueeze(1)
             for place, each in enumerate(self.tail)
         ]
-        result: Tensor = apply(cat, ((head.narrow(1, 0, self.shortlist_size), *groups),), (1,))
-        return result
+        return apply(cat, ((head.narrow(1, 0, self.shortlist_size), *groups),), (1,))
 
     def predict(self, input: Tensor) -> Tensor:
         """The most probable class of each example."""

@@ -6,8 +6,8 @@ from typing import Any
 
 from jaxvjp.library.creation import ones, tensor, zeros
 from jaxvjp.nn import functional as F
-from jaxvjp.nn import init
-from jaxvjp.nn.modules.layer import Layer, register_empty
+from jaxvjp.nn.modules.layer import register_empty
+from jaxvjp.nn.modules.normalization import _Norm
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import int64
 from jaxvjp.types.user_code import warn_user
@@ -15,14 +15,12 @@ from jaxvjp.types.user_code import warn_user
 UNDERNEATH = "a function of `nn.functional`, which writes the running statistics in place"
 
 
-class _NormBase(Layer):
+class _NormBase(_Norm):
     """What batch and instance norms share; `__input_dims__` has the numbers of dimensions that the input may have."""
 
     _version = 2
     __printed__ = "num_features! eps momentum affine bias track_running_stats"
     __input_dims__: tuple[int, ...] = ()
-    weight: Tensor | None
-    bias: Tensor | None
     running_mean: Tensor | None
     running_var: Tensor | None
     num_batches_tracked: Tensor | None
@@ -58,10 +56,7 @@ class _NormBase(Layer):
 
     def reset_parameters(self) -> None:
         self.reset_running_stats()
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
+        super().reset_parameters()
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() not in self.__input_dims__:
@@ -182,6 +177,10 @@ class _InstanceNorm(_NormBase):
     ) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
+    @property
+    def __input_dims__(self) -> tuple[int, ...]:  # type: ignore[override]
+        return self.__spatial_dims__ + 1, self.__spatial_dims__ + 2
+
     def _get_no_batch_dim(self) -> int:
         return self.__input_dims__[0]
 
@@ -215,16 +214,10 @@ class _InstanceNorm(_NormBase):
 class InstanceNorm1d(_InstanceNorm):
     """`F.instance_norm` of (channels, length) or (batch, channels, length)."""
 
-    __input_dims__ = (2, 3)
-
 
 class InstanceNorm2d(_InstanceNorm):
     """`F.instance_norm` of (channels, height, width), or of a batch of them."""
 
-    __input_dims__ = (3, 4)
-
 
 class InstanceNorm3d(_InstanceNorm):
     """`F.instance_norm` of (channels, depth, height, width), or of a batch of them."""
-
-    __input_dims__ = (4, 5)

@@ -107,8 +107,7 @@ class _Convolution(_ConvNd):
             input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
             padding = 0
         convolution = getattr(F, f"conv{len(self.kernel_size)}d")
-        result: Tensor = convolution(input, weight, bias, self.stride, padding, self.dilation, self.groups)
-        return result
+        return convolution(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
     def forward(self, input: Tensor) -> Tensor:
         return self._conv_forward(input, self.weight, self.bias)
@@ -117,19 +116,13 @@ class _Convolution(_ConvNd):
 class Conv1d(_Convolution):
     """A convolution over (batch, channels, length)."""
 
-    __spatial_dims__ = 1
-
 
 class Conv2d(_Convolution):
     """A convolution over (batch, channels, height, width)."""
 
-    __spatial_dims__ = 2
-
 
 class Conv3d(_Convolution):
     """A convolution over (batch, channels, depth, height, width)."""
-
-    __spatial_dims__ = 3
 
 
 class _ConvTransposeNd(_ConvNd):
@@ -181,23 +174,16 @@ class _ConvTransposeNd(_ConvNd):
         further = self._output_padding(input, output_size)
         convolution = getattr(F, f"conv_transpose{len(self.kernel_size)}d")
         settings = (self.stride, self.padding, further, self.groups, self.dilation)
-        result: Tensor = convolution(input, self.weight, self.bias, *settings)
-        return result
+        return convolution(input, self.weight, self.bias, *settings)
 
 
 class ConvTranspose1d(_ConvTransposeNd):
     """A transposed convolution over (batch, channels, length)."""
 
-    __spatial_dims__ = 1
-
 
 class ConvTranspose2d(_ConvTransposeNd):
     """A transposed convolution over (batch, channels, height, width)."""
 
-    __spatial_dims__ = 2
-
 
 class ConvTranspose3d(_ConvTransposeNd):
     """A transposed convolution over (batch, channels, depth, height, width)."""
-
-    __spatial_dims__ = 3

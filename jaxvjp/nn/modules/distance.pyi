@@ -3,10 +3,11 @@
 
 from typing import Any, Literal, NamedTuple, Self, overload
 from collections.abc import Callable
-from jaxvjp.nn.modules.layer import Layer, Size
+from jaxvjp.nn.modules.bases import _Distance as _Distance
+from jaxvjp.nn.modules.layer import Layer as Layer
+from jaxvjp.nn.modules.layer import Size
 from jaxvjp.tensor.tensor import Tensor
 
-class _Distance(Layer): ...
 class CosineSimilarity(Layer):
     dim: int
     eps: float

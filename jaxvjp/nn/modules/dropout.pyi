@@ -3,10 +3,10 @@
 
 from typing import Any, Literal, NamedTuple, Self, overload
 from collections.abc import Callable
-from jaxvjp.nn.modules.layer import Layer, Size
+from jaxvjp.nn.modules.bases import _DropoutNd as _DropoutNd
+from jaxvjp.nn.modules.layer import Size
 from jaxvjp.tensor.tensor import Tensor
 
-class _DropoutNd(Layer): ...
 class AlphaDropout(_DropoutNd):
     p: float
     inplace: bool

@@ -297,14 +297,7 @@ class _Sides:
         assert self.inputs is not None
         seen = _among(self.inputs, gradients, self.input_count)
         for hook in self.after:
-            returned = hook(self.module, seen, self.arrived)
-            if returned is not None:
-                if len(returned) != len(seen):
-                    raise RuntimeError(
-                        f"Backward hook returned an invalid number of grad_input, got {len(returned)}, but expected "
-                        f"{len(seen)}"
-                    )
-                seen = returned
+            seen = _or_as_many(hook(self.module, seen, self.arrived), seen, "Backward hook", "grad_input")
         self.arrived = None
         return tuple([seen[place] for place in self.inputs])
 
@@ -313,14 +306,7 @@ class _Sides:
         assert self.outputs is not None
         arrived = _among(self.outputs, gradients, self.output_count)
         for hook in self.before:
-            returned = hook(self.module, arrived)
-            if returned is not None:
-                if len(returned) != len(arrived):
-                    raise RuntimeError(
-                        "Backward pre hook returned an invalid number of grad_output, got "
-                        f"{len(returned)}, but expected {len(arrived)}"
-                    )
-                arrived = returned
+            arrived = _or_as_many(hook(self.module, arrived), arrived, "Backward pre hook", "grad_output")
         self.arrived = arrived
         if self.inputs is None:
             warn_user(
@@ -339,6 +325,17 @@ class _Sides:
                     )
             self.arrived = None
         return tuple([arrived[place] for place in self.outputs])
+
+
+def _or_as_many(returned: Any, before: Any, who: str, what: str) -> Any:
+    """What a hook returned in the place of gradients, which are as many; those before where that is None."""
+    if returned is None:
+        return before
+    if len(returned) != len(before):
+        raise RuntimeError(
+            f"{who} returned an invalid number of {what}, got {len(returned)}, but expected {len(before)}"
+        )
+    return returned
 
 
 def _among(places: Sequence[int], values: Sequence[Any], count: int) -> tuple[Any, ...]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any
 
 from jaxvjp.library.creation import empty
@@ -28,7 +30,12 @@ class Layer(Module):
 
     __printed__ = ""
     __spatial_dims__ = 0
-    """How many dimensions it slides over, if its name tells."""
+    """How many dimensions it slides over, if its name tells: that of a layer here."""
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        super().__init_subclass__(**named)
+        if cls.__module__.startswith("jaxvjp.nn.modules.") and cls.__name__[-2].isdigit():
+            cls.__spatial_dims__ = int(cls.__name__[-2])
 
     def extra_repr(self) -> str:
         return ", ".join(_settings_shown(self))
@@ -37,7 +44,7 @@ class Layer(Module):
         """Completes or checks the settings once the constructor has kept them."""
 
 
-def register_empty(layer: Layer, device: Any, dtype: Any, **shapes: Any) -> None:
+def register_empty(layer: Module, device: Any, dtype: Any, **shapes: Any) -> None:
     """Registers parameters of these shapes, without values yet; None where the shape is None."""
     for name, shape in shapes.items():
         made = None if shape is None else Parameter(empty(shape, device=device, dtype=dtype))
@@ -90,7 +97,6 @@ def source(name: str, row: Row) -> str:
         f"class {name}({row.base}):",
         f"    '''`{call.replace('self.', '')}`.'''",
         f"    __printed__ = {row.shown!r}",
-        *([f"    __spatial_dims__ = {name[-2]}"] if name[-2].isdigit() else []),
         f"    def __init__(self, {row.signature}) -> None:",
         "        super().__init__()",
         *[
@@ -122,12 +128,21 @@ def rows_of(file: str) -> Iterator[tuple[str, Row]]:
         yield name, row
 
 
-NAMES = {"Any": Any, "Callable": Callable, "F": functional, "Size": Size, "Tensor": Tensor, "UNDERNEATH": UNDERNEATH}
+NAMES = {
+    "Any": Any,
+    "Layer": Layer,
+    "Callable": Callable,
+    "F": functional,
+    "Size": Size,
+    "Tensor": Tensor,
+    "UNDERNEATH": UNDERNEATH,
+}
 """What rows name in their calls and annotations."""
 
 
 def define(file: str, space: dict[str, Any]) -> None:
-    """Makes the classes of a file's rows in its namespace."""
+    """Makes the classes of a file's rows in its namespace, beside what they derive from."""
     text = "\n".join(["from __future__ import annotations", *[source(*each) for each in rows_of(file)]])
-    space.update(NAMES)
+    bases = vars(import_module("jaxvjp.nn.modules.bases"))
+    space.update(NAMES | {name: each for name, each in bases.items() if re.match("_[^_]", name)})
     exec(compile(text, __file__, "exec"), space)

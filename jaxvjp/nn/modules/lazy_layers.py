@@ -6,25 +6,7 @@ import inspect
 from typing import Any
 
 from jaxvjp.library.creation import tensor
-from jaxvjp.nn.modules.batchnorm import (
-    BatchNorm1d,
-    BatchNorm2d,
-    BatchNorm3d,
-    InstanceNorm1d,
-    InstanceNorm2d,
-    InstanceNorm3d,
-    _NormBase,
-)
-from jaxvjp.nn.modules.conv import (
-    Conv1d,
-    Conv2d,
-    Conv3d,
-    ConvTranspose1d,
-    ConvTranspose2d,
-    ConvTranspose3d,
-    _ConvNd,
-    weight_shape,
-)
+from jaxvjp.nn.modules import batchnorm, conv
 from jaxvjp.nn.modules.lazy import LazyModuleMixin
 from jaxvjp.nn.modules.linear import Linear
 from jaxvjp.nn.uninitialized import UninitializedBuffer, UninitializedParameter
@@ -83,14 +65,14 @@ class LazyLinear(_Lazy, Linear):
         self.in_features = self.in_features or input.shape[-1]
 
 
-class _LazyConv(_Lazy, _ConvNd):
+class _LazyConv(_Lazy, conv._ConvNd):
     """A convolution that learns `in_channels` from its first input."""
 
     __inferred__ = "in_channels"
 
     def __init__(self, out_channels: int, kernel_size: Any, *args: Any, **kwargs: Any) -> None:
         # The positions of `groups` and `bias` differ between a convolution and a transposed one.
-        names = list(inspect.signature(self.cls_to_become or _ConvNd).parameters)[3:]
+        names = list(inspect.signature(self.cls_to_become or conv._ConvNd).parameters)[3:]
         settings = dict(zip(names, args, strict=False)) | kwargs
         own = {name: settings.get(name) for name in ("device", "dtype")}
         bias = settings.get("bias", True)
@@ -110,30 +92,30 @@ class _LazyConv(_Lazy, _ConvNd):
         self.in_channels = input.shape[-dims - 1]
         if self.in_channels % self.groups:
             raise ValueError("in_channels must be divisible by groups")
-        _materialize(self, "weight", weight_shape(self))
+        _materialize(self, "weight", conv.weight_shape(self))
         _materialize(self, "bias", (self.out_channels,))
         self.reset_parameters()
 
 
-class LazyConv1d(_LazyConv, Conv1d): ...
+class LazyConv1d(_LazyConv, conv.Conv1d): ...
 
 
-class LazyConv2d(_LazyConv, Conv2d): ...
+class LazyConv2d(_LazyConv, conv.Conv2d): ...
 
 
-class LazyConv3d(_LazyConv, Conv3d): ...
+class LazyConv3d(_LazyConv, conv.Conv3d): ...
 
 
-class LazyConvTranspose1d(_LazyConv, ConvTranspose1d): ...
+class LazyConvTranspose1d(_LazyConv, conv.ConvTranspose1d): ...
 
 
-class LazyConvTranspose2d(_LazyConv, ConvTranspose2d): ...
+class LazyConvTranspose2d(_LazyConv, conv.ConvTranspose2d): ...
 
 
-class LazyConvTranspose3d(_LazyConv, ConvTranspose3d): ...
+class LazyConvTranspose3d(_LazyConv, conv.ConvTranspose3d): ...
 
 
-class _LazyNormBase(_Lazy, _NormBase):
+class _LazyNormBase(_Lazy, batchnorm._NormBase):
     """A norm that learns `num_features` from its first input."""
 
     __inferred__ = "num_features"
@@ -167,19 +149,19 @@ class _LazyNormBase(_Lazy, _NormBase):
             self.reset_parameters()
 
 
-class LazyBatchNorm1d(_LazyNormBase, BatchNorm1d): ...
+class LazyBatchNorm1d(_LazyNormBase, batchnorm.BatchNorm1d): ...
 
 
-class LazyBatchNorm2d(_LazyNormBase, BatchNorm2d): ...
+class LazyBatchNorm2d(_LazyNormBase, batchnorm.BatchNorm2d): ...
 
 
-class LazyBatchNorm3d(_LazyNormBase, BatchNorm3d): ...
+class LazyBatchNorm3d(_LazyNormBase, batchnorm.BatchNorm3d): ...
 
 
-class LazyInstanceNorm1d(_LazyNormBase, InstanceNorm1d): ...
+class LazyInstanceNorm1d(_LazyNormBase, batchnorm.InstanceNorm1d): ...
 
 
-class LazyInstanceNorm2d(_LazyNormBase, InstanceNorm2d): ...
+class LazyInstanceNorm2d(_LazyNormBase, batchnorm.InstanceNorm2d): ...
 
 
-class LazyInstanceNorm3d(_LazyNormBase, InstanceNorm3d): ...
+class LazyInstanceNorm3d(_LazyNormBase, batchnorm.InstanceNorm3d): ...

@@ -7,8 +7,8 @@ from typing import Any
 
 from jaxvjp.nn import functional as F
 from jaxvjp.nn import init
+from jaxvjp.nn.modules.bases import _WeightedLoss
 from jaxvjp.nn.modules.layer import Layer, register_empty
-from jaxvjp.nn.modules.loss import _WeightedLoss
 from jaxvjp.nn.modules.module import Module
 from jaxvjp.tensor.tensor import Tensor
 

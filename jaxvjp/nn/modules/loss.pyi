@@ -3,14 +3,14 @@
 
 from typing import Any, Literal, NamedTuple, Self, overload
 from collections.abc import Callable
-from jaxvjp.nn.modules.layer import Layer, Size
+from jaxvjp.nn.modules.bases import _HuberLoss as _HuberLoss
+from jaxvjp.nn.modules.bases import _Loss as _Loss
+from jaxvjp.nn.modules.bases import _MarginLoss as _MarginLoss
+from jaxvjp.nn.modules.bases import _TripletLoss as _TripletLoss
+from jaxvjp.nn.modules.bases import _WeightedLoss as _WeightedLoss
+from jaxvjp.nn.modules.layer import Size
 from jaxvjp.tensor.tensor import Tensor
 
-class _Loss(Layer): ...
-class _WeightedLoss(_Loss): ...
-class _HuberLoss(_Loss): ...
-class _MarginLoss(_WeightedLoss): ...
-class _TripletLoss(_Loss): ...
 class BCELoss(_WeightedLoss):
     weight: Tensor | None
     reduction: str

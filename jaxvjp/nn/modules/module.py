@@ -31,7 +31,7 @@ from jaxvjp.nn.modules.hooks import (
 )
 from jaxvjp.nn.modules.state import Stateful
 from jaxvjp.nn.modules.state import _IncompatibleKeys as _IncompatibleKeys
-from jaxvjp.nn.parameter import Buffer, Parameter
+from jaxvjp.nn.parameter import Buffer, Parameter, clear_gradients
 from jaxvjp.ops.layouts import memory_format
 from jaxvjp.staging import compile as compiled
 from jaxvjp.tensor.tensor import Tensor
@@ -432,12 +432,7 @@ class Module(Hooked, Stateful):
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Sets the gradients of its parameters to None, or to zeros."""
-        for each in self.parameters():
-            if each.grad is not None and set_to_none:
-                each.grad = None
-            elif each.grad is not None:
-                each.grad.detach_() if each.grad.grad_fn is not None else each.grad.requires_grad_(False)
-                each.grad.zero_()
+        clear_gradients(self.parameters(), set_to_none)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Has its calls compiled, as by `torch.compile`, whose arguments these are."""

@@ -3,10 +3,10 @@
 
 from typing import Any, Literal, NamedTuple, Self, overload
 from collections.abc import Callable
-from jaxvjp.nn.modules.layer import Layer, Size
+from jaxvjp.nn.modules.bases import _Pad as _Pad
+from jaxvjp.nn.modules.layer import Size
 from jaxvjp.tensor.tensor import Tensor
 
-class _Pad(Layer): ...
 class CircularPad1d(_Pad):
     padding: Size
     def __init__(self, padding: Size) -> None: ...

@@ -3,12 +3,13 @@
 
 from typing import Any, Literal, NamedTuple, Self, overload
 from collections.abc import Callable
-from jaxvjp.nn.modules.layer import Layer, Size
+from jaxvjp.nn.modules.bases import _FractionalMaxPool as _FractionalMaxPool
+from jaxvjp.nn.modules.bases import _Pool as _Pool
+from jaxvjp.nn.modules.bases import _TuplePool as _TuplePool
+from jaxvjp.nn.modules.layer import Layer as Layer
+from jaxvjp.nn.modules.layer import Size
 from jaxvjp.tensor.tensor import Tensor
 
-class _Pool(Layer): ...
-class _TuplePool(_Pool): ...
-class _FractionalMaxPool(Layer): ...
 class AdaptiveAvgPool1d(Layer):
     output_size: Any
     def __init__(self, output_size: Any) -> None: ...

@@ -279,23 +279,20 @@ class RNNCell(RNNCellBase):
         return super().forward(input, hx)
 
 
-class LSTMCell(RNNCellBase):
+class _GatedCell(RNNCellBase):
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, GATES[self.__cell__], device, dtype)
+
+
+class LSTMCell(_GatedCell):
     """One step of a long short-term memory; its state is a pair."""
 
     __cell__ = "lstm"
 
-    def __init__(
-        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
-    ) -> None:
-        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
-
-class GRUCell(RNNCellBase):
+class GRUCell(_GatedCell):
     """One step of a gated recurrent unit."""
 
     __cell__ = "gru"
-
-    def __init__(
-        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
-    ) -> None:
-        super().__init__(input_size, hidden_size, bias, 3, device, dtype)

@@ -4,7 +4,8 @@
 
 stands for a class of that name, whose constructor has those parameters and keeps them as attributes, and whose
 `forward` gives `F.threshold(input, threshold=self.threshold, value=self.value, inplace=self.inplace)`. `layer.define`
-makes the classes in that file; `nn.Threshold`, `dir(nn)`, the stubs and the documents read the rows here.
+makes the classes, in a module with the name of that file; `nn.Threshold`, `dir(nn)`, the stubs and the documents read
+the rows here.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class Row(NamedTuple):
         signature: the parameters of the constructor, the layer's settings; a tensor becomes a buffer. `SAME` where
             these are the function's parameters with defaults, and those of `forward` its others.
         shown: `__printed__` of `Layer`.
-        base: the class, in the file, that it derives from.
+        base: the class, in `bases`, that it derives from.
         input: the parameters of `forward`.
     """
 

@@ -125,16 +125,5 @@ class EmbeddingBag(_Table):
         _make_table(self, num_embeddings, embedding_dim, padding_idx, _weight, False, device, dtype)
 
     def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
-        return F.embedding_bag(
-            input,
-            self.weight,
-            offsets,
-            self.max_norm,
-            self.norm_type,
-            self.scale_grad_by_freq,
-            self.mode,
-            self.sparse,
-            per_sample_weights,
-            self.include_last_offset,
-            self.padding_idx,
-        )
+        settings = {name: getattr(self, name) for name in self.__pretrained__.split()}
+        return F.embedding_bag(input, self.weight, offsets, per_sample_weights=per_sample_weights, **settings)

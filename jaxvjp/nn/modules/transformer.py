@@ -8,17 +8,16 @@ from typing import Any
 
 from jaxvjp.amp.autocast_mode import is_autocast_enabled
 from jaxvjp.autograd.modes import is_grad_enabled
-from jaxvjp.library.creation import empty, full
+from jaxvjp.library.creation import full
 from jaxvjp.nn import functional as F
 from jaxvjp.nn import init
 from jaxvjp.nn.attention import added_mask, matched_masks
-from jaxvjp.nn.modules.activation import GELU, ReLU
+from jaxvjp.nn.modules import GELU, Dropout, ReLU
 from jaxvjp.nn.modules.container import ModuleList
-from jaxvjp.nn.modules.dropout import Dropout
+from jaxvjp.nn.modules.layer import register_empty
 from jaxvjp.nn.modules.linear import Linear, NonDynamicallyQuantizableLinear
 from jaxvjp.nn.modules.module import Module
 from jaxvjp.nn.modules.normalization import LayerNorm
-from jaxvjp.nn.parameter import Parameter
 from jaxvjp.tensor.overriding import has_torch_function
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import bool_, int64
@@ -35,8 +34,7 @@ def _get_activation_fn(activation: str) -> Callable[[Tensor], Tensor]:
     """The function of that name, "relu" or "gelu"; torch's name, which models import."""
     if activation not in ("relu", "gelu"):
         raise RuntimeError(f"activation should be relu/gelu, not {activation}")
-    found: Callable[[Tensor], Tensor] = getattr(F, activation)
-    return found
+    return getattr(F, activation)
 
 
 def for_inference(*tensors: Tensor) -> bool:
@@ -44,6 +42,13 @@ def for_inference(*tensors: Tensor) -> bool:
     if is_grad_enabled() and any(each.requires_grad for each in tensors):
         return False
     return settings.fastpath and not is_autocast_enabled() and not has_torch_function(tensors)
+
+
+GIVEN_ON = (
+    *("num_heads", "in_proj_weight", "in_proj_bias", "bias_k", "bias_v", "add_zero_attn", "training"),
+    *("q_proj_weight", "k_proj_weight", "v_proj_weight"),
+)
+"""What attention gives to its function under the same name."""
 
 
 class MultiheadAttention(Module):
@@ -83,9 +88,7 @@ class MultiheadAttention(Module):
         shapes |= {f"{each}_proj_weight": None if same else (embed_dim, width) for each, width in apart.items()}
         shapes |= {"in_proj_bias": (3 * embed_dim,) if bias else None}
         shapes |= dict.fromkeys(("bias_k", "bias_v"), (1, 1, embed_dim) if add_bias_kv else None)
-        for name, shape in shapes.items():
-            made = None if shape is None else Parameter(empty(shape, device=device, dtype=dtype))
-            self.register_parameter(name, made)
+        register_empty(self, device, dtype, **shapes)
         self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias, device, dtype)
         self._reset_parameters()
 
@@ -120,29 +123,17 @@ class MultiheadAttention(Module):
         if turned:
             query, key, value = (each.transpose(1, 0) for each in (query, key, value))
         output, weights = F.multi_head_attention_forward(
-            query,
-            key,
-            value,
-            self.embed_dim,
-            self.num_heads,
-            self.in_proj_weight,
-            self.in_proj_bias,
-            self.bias_k,
-            self.bias_v,
-            self.add_zero_attn,
-            self.dropout,
-            self.out_proj.weight,
-            self.out_proj.bias,
-            training=self.training,
+            *(query, key, value, self.embed_dim),
+            dropout_p=self.dropout,
+            out_proj_weight=self.out_proj.weight,
+            out_proj_bias=self.out_proj.bias,
             key_padding_mask=key_padding_mask,
             need_weights=need_weights,
             attn_mask=attn_mask,
             use_separate_proj_weight=not self._qkv_same_embed_dim,
-            q_proj_weight=self.q_proj_weight,
-            k_proj_weight=self.k_proj_weight,
-            v_proj_weight=self.v_proj_weight,
             average_attn_weights=average_attn_weights,
             is_causal=is_causal,
+            **{name: getattr(self, name) for name in GIVEN_ON},
         )
         return (output.transpose(1, 0) if turned else output), weights
 
@@ -240,20 +231,17 @@ class _Block(Module):
 
     def _sa_block(self, x: Tensor, attn_mask: Mask, key_padding_mask: Mask, is_causal: bool = False) -> Tensor:
         attended = self.self_attn(x, x, x, key_padding_mask, False, attn_mask, is_causal=is_causal)[0]
-        result: Tensor = self.dropout1(attended)
-        return result
+        return self.dropout1(attended)
 
     def _ff_block(self, x: Tensor) -> Tensor:
         last = getattr(self, f"dropout{len(self.__attentions__) + 1}")
-        result: Tensor = last(self.linear2(self.dropout(self.activation(self.linear1(x)))))
-        return result
+        return last(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
 def _residual(layer: _Block, x: Tensor, number: int, block: Callable[[Tensor], Tensor]) -> Tensor:
     """`x` plus the block's result, which is normalized before or after."""
     norm = getattr(layer, f"norm{number}")
-    result: Tensor = x + block(norm(x)) if layer.norm_first else norm(x + block(x))
-    return result
+    return x + block(norm(x)) if layer.norm_first else norm(x + block(x))
 
 
 class TransformerEncoderLayer(_Block):
@@ -315,8 +303,7 @@ class TransformerDecoderLayer(_Block):
         self, x: Tensor, mem: Tensor, attn_mask: Mask, key_padding_mask: Mask, is_causal: bool = False
     ) -> Tensor:
         attended = self.multihead_attn(x, mem, mem, key_padding_mask, False, attn_mask, is_causal=is_causal)[0]
-        result: Tensor = self.dropout2(attended)
-        return result
+        return self.dropout2(attended)
 
 
 def _get_clones(module: Module, count: int) -> ModuleList:
@@ -483,8 +470,7 @@ class Transformer(Module):
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
         """Minus infinity above the diagonal, zeros elsewhere: what comes later is not attended to."""
-        mask: Tensor = full((sz, sz), float("-inf"), dtype=dtype, device=device).triu(1)
-        return mask
+        return full((sz, sz), float("-inf"), dtype=dtype, device=device).triu(1)
 
     def forward(
         self,
@@ -506,7 +492,7 @@ class Transformer(Module):
         if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
             raise RuntimeError("the feature number of src and tgt must be equal to d_model")
         memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
-        result: Tensor = self.decoder(
+        return self.decoder(
             tgt,
             memory,
             tgt_mask=tgt_mask,
@@ -516,4 +502,3 @@ class Transformer(Module):
             tgt_is_causal=tgt_is_causal,
             memory_is_causal=memory_is_causal,
         )
-        return result

@@ -3,12 +3,13 @@
 
 from typing import Any, Literal, NamedTuple, Self, overload
 from collections.abc import Callable
-from jaxvjp.nn.modules.layer import Layer, Size
+from jaxvjp.nn.modules.bases import _Fixed2d as _Fixed2d
+from jaxvjp.nn.modules.bases import _Unflatten as _Unflatten
+from jaxvjp.nn.modules.bases import _Upsample as _Upsample
+from jaxvjp.nn.modules.layer import Layer as Layer
+from jaxvjp.nn.modules.layer import Size
 from jaxvjp.tensor.tensor import Tensor
 
-class _Upsample(Layer): ...
-class _Fixed2d(_Upsample): ...
-class _Unflatten(Layer): ...
 class ChannelShuffle(Layer):
     groups: int
     def __init__(self, groups: int) -> None: ...

@@ -27,8 +27,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     Args:
         parameters: an iterable of tensors.
     """
-    vector: Tensor = apply(cat, (tuple(each.view(-1) for each in _on_one_device(parameters)),), (0,))
-    return vector
+    return apply(cat, (tuple(each.view(-1) for each in _on_one_device(parameters)),), (0,))
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:

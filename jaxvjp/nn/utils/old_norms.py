@@ -37,6 +37,18 @@ def unit(vector: Tensor, eps: float) -> Tensor:
     return vector / vector.norm(2, dim=0, keepdim=True).clamp_min(eps)
 
 
+def check_iterations(count: int) -> None:
+    """ValueError unless the power method takes a step."""
+    if count <= 0:
+        raise ValueError(f"Expected n_power_iterations to be positive, but got n_power_iterations={count}")
+
+
+@no_grad()
+def drawn_units(matrix: Tensor, eps: float) -> list[Tensor]:
+    """Vectors of length 1 to begin the power method with, one as long as a column and one as long as a row."""
+    return [unit(matrix.new_empty(each).normal_(0, 1), eps) for each in matrix.shape]
+
+
 def default_dim(module: Any) -> int:
     """The dimension of the outputs in a module's weight."""
     return int(any(each.__name__.startswith("ConvTranspose") for each in type(module).__mro__))
@@ -118,10 +130,7 @@ class SpectralNorm(_OfWeight):
     _version = 1
 
     def __init__(self, name: str, n_power_iterations: int, dim: int, eps: float) -> None:
-        if n_power_iterations <= 0:
-            raise ValueError(
-                f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}"
-            )
+        check_iterations(n_power_iterations)
         super().__init__(name, dim)
         self.n_power_iterations, self.eps = n_power_iterations, eps
 
@@ -135,13 +144,11 @@ class SpectralNorm(_OfWeight):
                     v.copy_(unit(matrix.t().mv(u), self.eps))
                     u.copy_(unit(matrix.mv(v), self.eps))
                 u, v = u.clone(), v.clone()
-        made: Tensor = weight / u.dot(matrix.mv(v))
-        return made
+        return weight / u.dot(matrix.mv(v))
 
     def split(self, module: Any, weight: Parameter) -> None:
         """Gives the module the weight as it was and, as buffers, the vectors of the power method."""
-        with no_grad():
-            u, v = [unit(weight.new_empty(each).normal_(0, 1), self.eps) for each in as_matrix(weight, self.dim).shape]
+        u, v = drawn_units(as_matrix(weight, self.dim), self.eps)
         module.register_parameter(self.name + "_orig", weight)
         setattr(module, self.name, weight.data)
         module.register_buffer(self.name + "_u", u)

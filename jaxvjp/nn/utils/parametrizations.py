@@ -10,7 +10,7 @@ from jaxvjp.library.creation import eye, zeros_like
 from jaxvjp.library.properties import finfo
 from jaxvjp.library.random_tensors import randn
 from jaxvjp.nn.modules.module import Module
-from jaxvjp.nn.utils.old_norms import as_matrix, default_dim, norm_except, scaled, unit
+from jaxvjp.nn.utils.old_norms import as_matrix, check_iterations, default_dim, drawn_units, norm_except, scaled, unit
 from jaxvjp.nn.utils.parametrize import register_parametrization
 from jaxvjp.ops.joining import cat
 from jaxvjp.tensor.apply import apply
@@ -22,8 +22,7 @@ __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 
 
 def _joined(*tensors: Tensor) -> Tensor:
-    made: Tensor = apply(cat, (tensors,), (-1,))
-    return made
+    return apply(cat, (tensors,), (-1,))
 
 
 class _Orthogonal(Module):
@@ -62,8 +61,7 @@ class _Orthogonal(Module):
                 made = linalg.solve(identity.add(skew, alpha=-0.5), identity.add(skew, alpha=0.5))
             made = made[..., :columns] if rows != columns else made
         made = self.base @ made if hasattr(self, "base") else made
-        result: Tensor = made.mT if transposed else made
-        return result
+        return made.mT if transposed else made
 
     @no_grad()
     def right_inverse(self, Q: Tensor) -> Tensor:  # noqa: N803 - a matrix
@@ -110,6 +108,13 @@ def _orthonormal(matrix: Tensor) -> Tensor:
     return made * reflectors.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
 
 
+def _tensor(module: Module, name: str) -> Tensor:
+    weight = getattr(module, name, None)
+    if not isinstance(weight, Tensor):
+        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+    return weight
+
+
 def orthogonal(
     module: Module, name: str = "weight", orthogonal_map: str | None = None, *, use_trivialization: bool = True
 ) -> Module:
@@ -121,9 +126,7 @@ def orthogonal(
         orthogonal_map: "matrix_exp", "cayley" or "householder": how it is computed.
         use_trivialization: whether any orthogonal matrix can be assigned, by a matrix that is multiplied with.
     """
-    weight = getattr(module, name, None)
-    if not isinstance(weight, Tensor):
-        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+    weight = _tensor(module, name)
     if weight.ndim < 2:
         raise ValueError(f"Expected a matrix or batch of matrices. Got a tensor of {weight.ndim} dimensions.")
     if orthogonal_map is None:
@@ -183,17 +186,12 @@ class _SpectralNorm(Module):
             raise IndexError(
                 f"Dimension out of range (expected to be in range of [-{weight.ndim}, {weight.ndim - 1}] but got {dim})"
             )
-        if n_power_iterations <= 0:
-            raise ValueError(
-                f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}"
-            )
+        check_iterations(n_power_iterations)
         self.dim, self.eps = dim % weight.ndim, eps
         if weight.ndim > 1:
             self.n_power_iterations = n_power_iterations
             matrix = as_matrix(weight, self.dim)
-            with no_grad():
-                starts = [unit(matrix.new_empty(each).normal_(0, 1), eps) for each in matrix.shape]
-            for name, each in zip(("_u", "_v"), starts, strict=True):
+            for name, each in zip(("_u", "_v"), drawn_units(matrix, eps), strict=True):
                 self.register_buffer(name, each)
             self._power_method(matrix, 15)
 
@@ -209,8 +207,7 @@ class _SpectralNorm(Module):
         matrix = as_matrix(weight, self.dim)
         if self.training:
             self._power_method(matrix, self.n_power_iterations)
-        made: Tensor = weight / self._u.clone().vdot(matrix.mv(self._v.clone()))
-        return made
+        return weight / self._u.clone().vdot(matrix.mv(self._v.clone()))
 
     def right_inverse(self, value: Tensor) -> Tensor:
         """The tensor itself, which is assumed to be divided already."""
@@ -229,9 +226,7 @@ def spectral_norm(
         eps: the least length of a vector that is divided by its length.
         dim: the dimension of the outputs, by default 0, or 1 for a transposed convolution.
     """
-    weight = getattr(module, name, None)
-    if not isinstance(weight, Tensor):
-        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+    weight = _tensor(module, name)
     along = default_dim(module) if dim is None else dim
     register_parametrization(module, name, _SpectralNorm(weight, n_power_iterations, along, eps))
     return module

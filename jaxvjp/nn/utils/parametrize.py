@@ -96,15 +96,10 @@ class ParametrizationList(ModuleList):
                 kept = Parameter(each, original.requires_grad) if isinstance(original, Parameter) else each
                 _register(self, f"original{number}", kept.requires_grad_(original.requires_grad))
         if not unsafe:
-            made = self()
-            if not isinstance(made, Tensor):
-                raise ValueError(f"A parametrization must return a tensor. Got {type(made).__name__}.")
-            for fact, before in (("dtype", dtype), ("shape", shape)):
-                if getattr(made, fact) != before:
-                    raise ValueError(
-                        f"Registering a parametrization may not change the {fact} of the tensor, unless `unsafe` flag "
-                        f"is enabled.\nunparametrized {fact}: {before}\nparametrized {fact}: {getattr(made, fact)}"
-                    )
+            must = (
+                "Registering a parametrization may not change the {0} of the tensor, unless `unsafe` flag is enabled."
+            )
+            _check_alike(self(), dtype, shape, f"{must}\nunparametrized {{0}}: {{1}}\nparametrized {{0}}: {{2}}")
 
     @no_grad()
     def right_inverse(self, value: Any) -> None:
@@ -229,29 +224,30 @@ def register_parametrization(module: Any, tensor_name: str, parametrization: Any
 
 def _check_further(before: Tensor, name: str, parametrization: Any) -> None:
     """ValueError if a further parametrization, or its `right_inverse`, changes dtype or shape."""
-    made = parametrization(before)
-    if not isinstance(made, Tensor):
-        raise ValueError(f"A parametrization must return a tensor. Got {type(made).__name__}.")
-    for fact in ("dtype", "shape"):
-        if getattr(made, fact) != getattr(before, fact):
-            raise ValueError(
-                f"Registering a parametrization may not change the {fact} of the tensor, unless the `unsafe` flag is "
-                f"enabled.\nmodule.{name}.{fact}: {getattr(before, fact)}\nparametrization(module.{name}).{fact}: "
-                f"{getattr(made, fact)}"
-            )
+    made, shown = parametrization(before), f"module.{name}"
+    must = "Registering a parametrization may not change the {0} of the tensor, unless the `unsafe` flag is enabled."
+    told = f"{must}\n{shown}.{{0}}: {{1}}\nparametrization({shown}).{{0}}: {{2}}"
+    _check_alike(made, before.dtype, before.shape, told)
     try:
         inverse = parametrization.right_inverse(made) if hasattr(parametrization, "right_inverse") else before
     except NotImplementedError:
         return
-    if not isinstance(inverse, Tensor):
-        raise ValueError(f"parametrization.right_inverse must return a tensor. Got: {type(inverse).__name__}")
-    for fact in ("dtype", "shape"):
-        if getattr(inverse, fact) != getattr(before, fact):
-            raise ValueError(
-                f"The tensor returned by parametrization.right_inverse must have the same {fact} as module.{name}, "
-                f"unless the `unsafe` flag is enabled.\nmodule.{name}.{fact}: {getattr(before, fact)}\nreturned "
-                f"{fact}: {getattr(inverse, fact)}"
-            )
+    must = f"The tensor returned by parametrization.right_inverse must have the same {{0}} as {shown}, unless the"
+    told = f"{must} `unsafe` flag is enabled.\n{shown}.{{0}}: {{1}}\nreturned {{0}}: {{2}}"
+    _check_alike(
+        inverse, before.dtype, before.shape, told, "parametrization.right_inverse must return a tensor. Got: {}"
+    )
+
+
+def _check_alike(
+    made: Any, dtype: Any, shape: Any, told: str, tensor: str = "A parametrization must return a tensor. Got {}."
+) -> None:
+    """ValueError if a parametrization made no tensor, or one of another dtype or shape."""
+    if not isinstance(made, Tensor):
+        raise ValueError(tensor.format(type(made).__name__))
+    for fact, before in (("dtype", dtype), ("shape", shape)):
+        if getattr(made, fact) != before:
+            raise ValueError(told.format(fact, before, getattr(made, fact)))
 
 
 def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:

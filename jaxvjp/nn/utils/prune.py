@@ -34,8 +34,7 @@ class BasePruningMethod(ABC):
         if self._tensor_name is None:
             raise AssertionError(f"Module {module} has to be pruned")
         mask, original = getattr(module, self._tensor_name + "_mask"), getattr(module, self._tensor_name + "_orig")
-        pruned: Tensor = mask.to(dtype=original.dtype) * original
-        return pruned
+        return mask.to(dtype=original.dtype) * original
 
     @classmethod
     def apply(cls, module: Any, name: str, *args: Any, importance_scores: Tensor | None = None, **kwargs: Any) -> Any:
@@ -247,8 +246,7 @@ class RandomStructured(_Structured):
     def __kept__(self, t: Tensor, size: int, count: int) -> Tensor:
         """Those with the greater random numbers."""
         numbers = rand(size)
-        above: Tensor = numbers > numbers.kthvalue(k=count).values
-        return above
+        return numbers > numbers.kthvalue(k=count).values
 
 
 class LnStructured(_Structured):
@@ -260,8 +258,7 @@ class LnStructured(_Structured):
 
     def __kept__(self, t: Tensor, size: int, count: int) -> Tensor:
         """Those with the greater norms."""
-        indices: Tensor = _compute_norm(t, self.n, self.dim).topk(k=size - count, largest=True).indices
-        return indices
+        return _compute_norm(t, self.n, self.dim).topk(k=size - count, largest=True).indices
 
 
 class CustomFromMask(BasePruningMethod):
@@ -403,5 +400,4 @@ def _compute_nparams_toprune(amount: Any, tensor_size: int) -> int:
 
 
 def _compute_norm(t: Tensor, n: Any, dim: int) -> Tensor:
-    norms: Tensor = t.norm(p=n, dim=[each for each in range(t.ndim) if each != dim % t.ndim])
-    return norms
+    return t.norm(p=n, dim=[each for each in range(t.ndim) if each != dim % t.ndim])

@@ -85,8 +85,7 @@ def _tensors(batch: Sequence[Tensor]) -> Tensor:
     alike = all(each.shape == first.shape and each.dtype is first.dtype for each in batch)
     if alike and not any(each.requires_grad for each in batch):
         return new_leaf(np.stack([each.__numbers__() for each in batch]), first.dtype, False, first.device)
-    stacked: Tensor = apply(stack_op, (tuple(batch),), (0,))
-    return stacked
+    return apply(stack_op, (tuple(batch),), (0,))
 
 
 def _arrays(batch: Sequence[Any]) -> Tensor:

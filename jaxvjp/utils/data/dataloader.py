@@ -140,7 +140,11 @@ class DataLoader(Generic[T_co]):
             (num_workers == 0 and prefetch_factor is not None, prefetching),
             (prefetch_factor is not None and prefetch_factor < 0, "prefetch_factor option should be non-negative"),
             (persistent_workers and num_workers == 0, "persistent_workers option needs num_workers > 0"),
-            (multiprocessing_context is not None and num_workers == 0, _alone(num_workers)),
+            (
+                multiprocessing_context is not None and num_workers == 0,
+                "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
+                f"num_workers={num_workers}",
+            ),
             (iterable and shuffle not in (False, None), given.format("shuffle", shuffle)),
             (iterable and sampler is not None, given.format("sampler", sampler)),
             (iterable and batch_sampler is not None, given.format("batch_sampler", batch_sampler)),
@@ -198,8 +202,7 @@ class DataLoader(Generic[T_co]):
             self._iterator = _Batches(self)
         else:
             self._iterator.begin(self)
-        again: Iterator[Any] = self._iterator
-        return again
+        return self._iterator
 
     def __len__(self) -> int:
         if not isinstance(self.dataset, IterableDataset):
@@ -263,13 +266,6 @@ class _Batches:
                 f"(when accessing len(dataloader)), but {self._given} samples have been fetched. ",
             )
         return batch
-
-
-def _alone(num_workers: int) -> str:
-    return (
-        "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
-        f"num_workers={num_workers}"
-    )
 
 
 def _check_context(context: Any) -> None:

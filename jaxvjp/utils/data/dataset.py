@@ -145,8 +145,7 @@ class ConcatDataset(Dataset[T_co]):
             idx += len(self)
         which = bisect_right(self.cumulative_sizes, idx)
         before = self.cumulative_sizes[which - 1] if which else 0
-        sample: T_co = self.datasets[which][idx - before]
-        return sample
+        return self.datasets[which][idx - before]
 
     def __len__(self) -> int:
         return self.cumulative_sizes[-1]
@@ -199,8 +198,7 @@ class Subset(Dataset[T_co]):
         return self.dataset[[self.indices[each] for each in idx] if isinstance(idx, list) else self.indices[idx]]
 
     def __getitems__(self, indices: list[int]) -> list[T_co]:
-        found: list[T_co] = _items(self.dataset, [self.indices[each] for each in indices])
-        return found
+        return _items(self.dataset, [self.indices[each] for each in indices])
 
     def __len__(self) -> int:
         return len(self.indices)
