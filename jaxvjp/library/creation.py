@@ -77,8 +77,6 @@ def tensor(
         device: where it shall be; by default where a tensor among `data` is, or `get_default_device()`.
         requires_grad: whether `backward` shall accumulate into its `.grad`; RuntimeError for an integer dtype.
         pin_memory: accepted and without effect: JAX moves memory itself.
-
-    Counterpart of `torch.tensor`.
     """
     dtype = taken("tensor", dtype)
     if isinstance(data, str | bytes):
@@ -195,10 +193,7 @@ def empty_strided(size: Sequence[int], stride: Sequence[int], **named: Any) -> T
 
 
 def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], **named: Any) -> Tensor:
-    """As `empty`, with the dimensions in memory in the order of `physical_layout`.
-
-    Counterpart of `torch.empty_permuted`.
-    """
+    """As `empty`, with the dimensions in memory in the order of `physical_layout`."""
     if len(size) != len(physical_layout):
         raise RuntimeError(
             "Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = "
