@@ -1,4 +1,4 @@
-"""torch's `fft`: Fourier transforms, one row of `ops` each, and frequencies, from `library.frequencies`."""
+"""torch's `fft`: Fourier transforms, one row of `ops` each, and frequencies, from `library.windows`."""
 
 from jaxvjp.tensor.bindings import published
 

@@ -244,8 +244,7 @@ def _rebuilt(
         laid(tensor, strides)
     tensor.__versions__.count = 1  # as in torch, which fills it by `set_`
     tensor.__count_for__(tensor.__node__)
-    rebuilt: Tensor = with_state(of_class(tensor, kind or Tensor), state)
-    return rebuilt
+    return with_state(of_class(tensor, kind or Tensor), state)
 
 
 def _reduced(self: Tensor, _protocol: Any) -> tuple[Any, ...]:
@@ -294,8 +293,7 @@ def _copied(self: Tensor) -> Tensor:
     alias = self.data.requires_grad_(self.requires_grad)
     alias.__versions__.count = 1
     alias.__count_for__(alias.__node__)
-    copied: Tensor = with_state(of_class(alias, type(self)), state_of(self))
-    return copied
+    return with_state(of_class(alias, type(self)), state_of(self))
 
 
 def _deeply_copied(self: Tensor, memo: dict[int, Any]) -> Tensor:
@@ -322,8 +320,7 @@ def _deeply_copied(self: Tensor, memo: dict[int, Any]) -> Tensor:
             setattr(made, name, deepcopy(each, memo))
         made.grad = None if self.grad is None else _deeply_copied(self.grad, memo)
         memo[id(self)] = made
-    copied: Tensor = memo[id(self)]
-    return copied
+    return memo[id(self)]
 
 
 def attach_methods() -> None:

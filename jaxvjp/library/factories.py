@@ -95,9 +95,9 @@ def sizes(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
 
 def show_signature(front: Any, outer: Callable[..., Any], inner: Callable[..., Any], *without: str) -> None:
     """Sets the signature of `front`: the parameters of `outer`, and those of `inner`, to which `outer` passes the
-    rest. It takes no others."""
+    rest, such as its `*arguments`. It takes no others."""
     own = inspect.signature(outer, eval_str=True)
-    known = [each for each in own.parameters.values() if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
+    known = [each for each in own.parameters.values() if each.name != "arguments" and each.kind is not each.VAR_KEYWORD]
     names = {*without, *[each.name for each in known]}
     inside = [each for each in inspect.signature(inner, eval_str=True).parameters.values() if each.name not in names]
     further = [each for each in inside if each.kind is not each.VAR_KEYWORD]
@@ -191,8 +191,7 @@ def like(create: Callable[..., Tensor], random: bool = False) -> Callable[..., T
         dtype = taken(name, dtype)
 
         def filled(shape: tuple[int, ...]) -> Tensor:
-            made: Tensor = create(shape, *arguments, dtype=dtype or input.dtype, device=where, **named)
-            return made
+            return create(shape, *arguments, dtype=dtype or input.dtype, device=where, **named)
 
         form = memory_format or preserve_format
         otherwise = input.__node__.aval.strides or form is not preserve_format
@@ -252,3 +251,9 @@ def number(value: Any, argument: str = "") -> Any:
     if argument and not isinstance(value, (*NUMBERS, np.number, np.bool_)):
         raise TypeError(f"{argument} must be Number, not {typename(value)}")
     return within_64_bits(value.item() if isinstance(value, Tensor) else python_number(value))
+
+
+def refuse_type(kernel: str, own: Dtype, unfit: bool) -> None:
+    """torch's NotImplementedError for a dtype that does not fit its kernel."""
+    if unfit:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{own.legacy}'")

@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from jaxvjp.library.factories import refuse_type
 from jaxvjp.library.ranges import linspace
 from jaxvjp.ops.op import return_type
 from jaxvjp.ops.segments import points_in_cells
@@ -108,8 +109,7 @@ def _counted(
         return input.new_full((), math.nan if density else 0.0), ()
     for dim, each in enumerate(bins):
         _check_bins(input, each, dim)
-    if input.dtype.category != FLOATING or input.dtype.itemsize < 4:
-        raise NotImplementedError(f"\"histogramdd\" not implemented for '{input.dtype.legacy}'")
+    refuse_type("histogramdd", input.dtype, input.dtype.category != FLOATING or input.dtype.itemsize < 4)
     edges = tuple(
         each.detach() if isinstance(each, Tensor) else _edges(input[..., dim], each, range, dim)
         for dim, each in enumerate(bins)
@@ -160,5 +160,4 @@ def _edges(values: Any, bins: int, range: Sequence[float] | None, dim: int) -> T
         )
     if low == high:
         low, high = low - 0.5, high + 0.5
-    edges: Tensor = linspace(low, high, bins + 1, dtype=values.dtype, device=values.device)
-    return edges
+    return linspace(low, high, bins + 1, dtype=values.dtype, device=values.device)

@@ -130,8 +130,7 @@ def _shown_at(tensor: Tensor, positions: tuple[Node, ...], pattern: tuple[bool, 
 
 def taken(source: Tensor, steps: tuple[Step, ...]) -> Tensor:
     """The view of `source` by `steps`."""
-    part: Tensor = view_of(source, steps, Tensor)
-    return part
+    return view_of(source, steps, Tensor)
 
 
 def setitem(self: Tensor, key: Any, value: Any) -> None:
@@ -183,8 +182,7 @@ def index_put_method(
     """A copy with `values` written, or added, at `indices`. Counterpart of `torch.index_put`."""
     parsed = _parse(input.shape, tuple(slice(None) if each is None else each for each in indices))
     operation, operands, static = _putting(input, parsed, values, accumulate)
-    copy: Tensor = apply(operation, (input, *operands), static)
-    return copy
+    return apply(operation, (input, *operands), static)
 
 
 def _put(part: Tensor, key: Key, value: Any, accumulate: bool = False) -> None:
@@ -394,8 +392,7 @@ def _kept(self: Tensor, key: Any) -> None:
 
 def turned(self: Tensor) -> Tensor:
     """`reversed(x)`: the tensor with its first dimension turned around; itself without dimensions."""
-    flipped: Tensor = self.flip(0) if self.ndim else self
-    return flipped
+    return self.flip(0) if self.ndim else self
 
 
 def attach_methods() -> None:

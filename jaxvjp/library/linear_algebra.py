@@ -58,8 +58,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         if seen is not None:
             return seen
     row = einsum_row if len(operands) > 1 else einsum_alone
-    result: Tensor = apply(row, (tuple(operands),), (equation,))
-    return result
+    return apply(row, (tuple(operands),), (equation,))
 
 
 def _as_view(operand: Tensor, equation: str) -> Tensor | None:

@@ -17,8 +17,7 @@ UNDERNEATH = "ops of `jaxvjp.ops.decompositions`, and `jax.vjp` of them"
 
 
 def _times(a: Tensor, b: Tensor) -> Tensor:
-    product: Tensor = apply(matmul, (a, b))
-    return product
+    return apply(matmul, (a, b))
 
 
 def _basis(A: Tensor, q: int, niter: int) -> Tensor:
@@ -31,8 +30,7 @@ def _basis(A: Tensor, q: int, niter: int) -> Tensor:
     for _ in range(niter):
         for matrix in (A.mH, A):
             basis = apply(linalg_qr, (_times(matrix, basis),), ("reduced",)).Q
-    found: Tensor = basis
-    return found
+    return basis
 
 
 @public("function")

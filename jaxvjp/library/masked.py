@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import partial, wraps
 from math import inf, nan
 from typing import Any
 
@@ -29,23 +29,22 @@ Reduce = Callable[[Tensor, tuple[int, ...], bool, Dtype | None], Tensor]
 Along = Callable[[Tensor, int, Dtype], Tensor]
 
 
-def _lowest(own: Dtype) -> float | None:
-    return -inf if own.category == FLOATING else None if own.category == BOOL else _limits(own).min
-
-
-def _highest(own: Dtype) -> float | None:
-    return inf if own.category == FLOATING else None if own.category == BOOL else _limits(own).max
-
-
 _limits: Any = iinfo
+
+
+def _end(own: Dtype, sign: int) -> float | None:
+    """The largest number of a dtype or, for a `sign` of -1, the least."""
+    if own.category == FLOATING:
+        return sign * inf
+    return None if own.category == BOOL else _limits(own).max if sign > 0 else _limits(own).min
 
 
 NEUTRAL: dict[str, Callable[[Dtype], float | None]] = {
     **dict.fromkeys(["sum", "norm"], lambda _: 0),
     "prod": lambda _: 1,
-    **dict.fromkeys(["amax", "argmax", "logaddexp"], _lowest),
-    "logsumexp": lambda own: -inf if own.is_complex else _lowest(own),
-    **dict.fromkeys(["amin", "argmin"], _highest),
+    **dict.fromkeys(["amax", "argmax", "logaddexp"], partial(_end, sign=-1)),
+    "logsumexp": lambda own: -inf if own.is_complex else _end(own, -1),
+    **dict.fromkeys(["amin", "argmin"], partial(_end, sign=1)),
     "median": lambda _: nan,
 }
 """For each function its neutral element for a dtype; None if it has none."""
@@ -58,8 +57,7 @@ def _kept(input: Tensor, mask: Tensor) -> Tensor:
             "_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)\n"
             f"The mask has shape {list(mask.shape)}, the input {list(input.shape)}."
         )
-    kept: Tensor = mask.broadcast_to(input.shape).bool()
-    return kept
+    return mask.broadcast_to(input.shape).bool()
 
 
 def _filled(input: Tensor, mask: Tensor | None, name: str, order: float = 2.0) -> Tensor:
@@ -77,8 +75,7 @@ def _filled(input: Tensor, mask: Tensor | None, name: str, order: float = 2.0) -
             f"identity of {name} on {input.dtype} input\nNo {input.dtype} number leaves {name} as it is; convert the "
             "input first, such as by `input.float()`."
         )
-    filled: Tensor = input.where(kept, input.new_full((), number))
-    return filled
+    return input.where(kept, input.new_full((), number))
 
 
 def _dims(dim: Dims, ndim: int) -> tuple[int, ...]:
@@ -178,11 +175,8 @@ def _count_and_total(
 ) -> tuple[Any, Any]:
     """The number of kept elements (a Python number without a mask), and their sum."""
     dims = _dims(dim, input.ndim)
-    count = (
-        math.prod(input.shape[each] for each in dims if input.ndim)
-        if mask is None
-        else _kept(input, mask).sum(dims, keepdim)
-    )
+    whole = math.prod(input.shape[each] for each in dims if input.ndim)
+    count = whole if mask is None else _kept(input, mask).sum(dims, keepdim)
     return count, _filled(input, mask, "sum").sum(dims, keepdim, dtype=own)
 
 
@@ -203,8 +197,7 @@ def mean(
             f"floating point or complex dtype. Got: {own}"
         )
     count, total = _count_and_total(input, dim, bool(keepdim), own, mask)
-    quotient: Tensor = total / count
-    return quotient
+    return total / count
 
 
 @public("masked")
@@ -241,8 +234,7 @@ def logaddexp(
 ) -> Tensor:
     """`log(exp(input) + exp(other))` of what either mask keeps. Counterpart of `torch.masked.logaddexp`."""
     first, second = _filled(input, input_mask, "logaddexp"), _filled(other, other_mask, "logaddexp")
-    result: Tensor = first.logaddexp(second).to(dtype or input.dtype)
-    return result
+    return first.logaddexp(second).to(dtype or input.dtype)
 
 
 @public("masked")
@@ -258,8 +250,7 @@ def norm(
     """The norm of order `ord` of the vectors that are kept. Counterpart of `torch.masked.norm`."""
     order = 2.0 if ord is None else float(ord)
     static = (order, _dims(dim, input.ndim), bool(keepdim), dtype or input.dtype)
-    result: Tensor = apply(linalg_vector_norm, (_filled(input, mask, "norm", order),), static)
-    return result
+    return apply(linalg_vector_norm, (_filled(input, mask, "norm", order),), static)
 
 
 @public("masked")
@@ -288,8 +279,7 @@ def var(
     else:
         count = count.reshape(squares.shape)
         count = (count - correction).clamp_min(0) if correction else count
-    variance: Tensor = (squares / count).to(own)
-    return variance
+    return (squares / count).to(own)
 
 
 _published(wraps(var)(lambda *arguments, **named: var(*arguments, **named).sqrt()), "std", "The root of `var`")
@@ -307,5 +297,4 @@ def normalize(
 ) -> Tensor:
     """What is kept divided by its norm along `dim`, or by `eps` if that is more."""
     length = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
-    quotient: Tensor = _filled(input, mask, "sum").div(length.maximum(length.new_full((), eps)))
-    return quotient
+    return _filled(input, mask, "sum").div(length.maximum(length.new_full((), eps)))

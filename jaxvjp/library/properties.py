@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxvjp.core.record.promotion import common_dtype
-from jaxvjp.library.factories import new_leaf
+from jaxvjp.library.factories import new_leaf, refuse_type
 from jaxvjp.ops.arguments import axes
 from jaxvjp.ops.logic import eq, isclose
 from jaxvjp.ops.statistics import slopes, slopes_at
@@ -179,8 +179,7 @@ public("function")(iinfo)
 @public()
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each number occurs among non-negative integers, or the sums of their weights. As `torch.bincount`."""
-    if input.dtype.category > INTEGRAL or input.dtype.category == BOOL:
-        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{input.dtype.legacy}'")
+    refuse_type("bincount_cpu", input.dtype, input.dtype.category != INTEGRAL)
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
     numbers = np.asarray(input.__value__)
@@ -230,9 +229,8 @@ def gradient(
     coordinates = tuple(each for each in given if isinstance(each, Tensor))
     numbers = [each for each in given if not isinstance(each, Tensor)]
     exact = tuple(each if isinstance(each, complex) else float(each) for each in numbers)
-    found: tuple[Tensor, ...] = apply(
+    return apply(
         slopes_at if coordinates else slopes,
         (input, coordinates),
         (("dims", tuple(dims)), ("spacing", exact), edge_order),
     )
-    return found

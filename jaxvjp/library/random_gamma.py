@@ -56,7 +56,8 @@ def _drawn(draw: Callable[..., Array], own: Dtype, generator: Generator | None, 
     def drawn(*given: Tensor) -> Tensor:
         values = [np.asarray(each.detach().__value__) for each in given]
         shape = tuple(given[0].shape)
-        return drawn_leaf(lambda source, _: draw(source, *values), shape, own, generator, given[0].device)
+        numbers = lambda source, _: draw(source, *values)  # noqa: E731
+        return drawn_leaf(numbers, shape, own, generator=generator, device=given[0].device)
 
     return drawn_from(drawn, *parameters)
 
@@ -64,8 +65,7 @@ def _drawn(draw: Callable[..., Array], own: Dtype, generator: Generator | None, 
 def standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Gamma numbers of which `input` has the shapes, as a function of them."""
     drawn = _drawn(lambda source, shapes: _gammas(source, shapes, input.dtype), input.dtype, generator, input)
-    result: Tensor = apply(pathwise_gamma, (input, drawn))
-    return result
+    return apply(pathwise_gamma, (input, drawn))
 
 
 def sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
@@ -74,8 +74,7 @@ def sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tenso
     The gradient is that of gamma numbers divided by their sum. torch's is another estimate with the same mean.
     """
     drawn = _drawn(lambda source, shapes: _gammas(source, shapes, float64), float64, generator, input.double())
-    result: Tensor = apply(pathwise_dirichlet, (input, drawn))
-    return result
+    return apply(pathwise_dirichlet, (input, drawn))
 
 
 @public("function")

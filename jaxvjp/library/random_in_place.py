@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.core.record.modes import transforming
-from jaxvjp.library.factories import new_leaf, nothing
+from jaxvjp.library.factories import new_leaf, nothing, refuse_type
 from jaxvjp.library.generator import Generator
 from jaxvjp.library.random_tensors import DIGITS, Array, bernoulli, between, coins, drawn_leaf
 from jaxvjp.library.random_tensors import UNDERNEATH as UNDERNEATH
@@ -37,7 +37,8 @@ def _in_batches(fill: Callable[[Tensor], Tensor], self: Tensor) -> Tensor:
 def _filled(self: Tensor, numbers: Callable[[Generator, int], Array], generator: Generator | None) -> Tensor:
     """Writes drawn numbers to `self`, in the order of its elements in memory, and returns it."""
     order = sorted(range(self.ndim), key=lambda dim: -self.stride(dim))
-    drawn = drawn_leaf(numbers, tuple([self.shape[dim] for dim in order]), self.dtype, generator, self.device)
+    shape, device = tuple([self.shape[dim] for dim in order]), self.device
+    drawn = drawn_leaf(numbers, shape, self.dtype, generator=generator, device=device)
     if order != sorted(order):
         drawn = drawn.permute([order.index(dim) for dim in range(self.ndim)])
     return apply_in_place(copy, self, (drawn,), (False,))
@@ -84,15 +85,10 @@ def _bounds(name: str, names: tuple[str, ...], bounds: tuple[Any, ...], named: d
     return dict(zip(names, bounds, strict=False)) | named
 
 
-def _floating(name: str, own: Dtype) -> None:
-    if not own.is_floating_point:
-        raise NotImplementedError(f"\"{name}\" not implemented for '{own.legacy}'")
-
-
 @_in_place("uniform_", "Uniform random numbers from `from` on, below `to`.")
 def uniform_(source: Generator, count: int, own: Dtype, *bounds: float, **named: float) -> Array:
     part = float64 if own is complex128 else float32 if own.is_complex else own
-    _floating("check_uniform_bounds", part)
+    refuse_type("check_uniform_bounds", part, not part.is_floating_point)
     given = {"from": 0.0, "to": 1.0, **_bounds("uniform_", ("from", "to"), bounds, named)}
     low, high = given["from"], given["to"]
     if low > high:
@@ -106,27 +102,23 @@ def uniform_(source: Generator, count: int, own: Dtype, *bounds: float, **named:
     return drawn if part is own else drawn.view(own.numpy)
 
 
-def _scattered_normals(source: Generator, count: int, own: Dtype, mean: float = 0.0, std: float = 1.0) -> Array:
-    if std < 0 or own.is_complex:
-        return _normals(source, count, own, mean, std)
-    _floating("normal_kernel_cpu", own)
-    return source.__scattered_normal__(count, own, mean, std)
+def _normals(draw: Callable[..., Array]) -> Callable[..., Array]:
+    def numbers(source: Generator, count: int, own: Dtype, mean: float = 0.0, std: float = 1.0) -> Array:
+        if std < 0:
+            raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+        refuse_type("normal_kernel_cpu", own, not own.differentiable)
+        return draw(source, count, own, mean, std)
+
+    return numbers
 
 
-def _normals(source: Generator, count: int, own: Dtype, mean: float = 0.0, std: float = 1.0) -> Array:
-    if std < 0:
-        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
-    if not own.is_complex:
-        _floating("normal_kernel_cpu", own)
-    return source.__normal__(count, own, mean, std)
-
-
-normal_ = _in_place("normal_", "Normal random numbers.", _scattered_normals)(_normals)
+scattered = _normals(Generator.__scattered_normal__)
+normal_ = _in_place("normal_", "Normal random numbers.", scattered)(_normals(Generator.__normal__))
 
 
 @_in_place("exponential_", "Exponential random numbers.")
 def exponential_(source: Generator, count: int, own: Dtype, lambd: float = 1.0) -> Array:
-    _floating("exponential_cpu", own)
+    refuse_type("exponential_cpu", own, not own.is_floating_point)
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
     return -1.0 / lambd * np.log1p(-source.__doubles__(count))
@@ -134,7 +126,7 @@ def exponential_(source: Generator, count: int, own: Dtype, lambd: float = 1.0) 
 
 @_in_place("cauchy_", "Random numbers from the Cauchy distribution.")
 def cauchy_(source: Generator, count: int, own: Dtype, median: float = 0.0, sigma: float = 1.0) -> Array:
-    _floating("cauchy_cpu", own)
+    refuse_type("cauchy_cpu", own, not own.is_floating_point)
     if sigma <= 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
     return median + sigma * np.tan(np.pi * (source.__doubles__(count) - 0.5))
@@ -142,8 +134,7 @@ def cauchy_(source: Generator, count: int, own: Dtype, median: float = 0.0, sigm
 
 @_in_place("geometric_", "How many tries a success takes whose probability is `p`.")
 def geometric_(source: Generator, count: int, own: Dtype, p: float) -> Array:
-    if own.category == BOOL:
-        raise NotImplementedError("\"geometric_cpu\" not implemented for 'Bool'")
+    refuse_type("geometric_cpu", own, own.category == BOOL)
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
     return np.ceil(np.log(source.__doubles__(count)) / math.log1p(-p))
@@ -151,7 +142,7 @@ def geometric_(source: Generator, count: int, own: Dtype, p: float) -> Array:
 
 @_in_place("log_normal_", "Numbers whose logarithms are normal.")
 def log_normal_(source: Generator, count: int, own: Dtype, mean: float = 1.0, std: float = 2.0) -> Array:
-    _floating("log_normal_cpu", own)
+    refuse_type("log_normal_cpu", own, not own.is_floating_point)
     if std <= 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
     return np.exp(source.__normals_one_by_one__(count) * std + mean)
@@ -163,16 +154,11 @@ def random_(source: Generator, count: int, own: Dtype, *bounds: int, **named: An
     given = _bounds("random_", names, bounds, named)
     if given.get("to") is not None or given.get("from") is not None:
         return between(source, count, own, given.get("from", 0), given.get("to"))
-    if own.is_complex:
-        raise NotImplementedError(f"\"random_kernel_cpu\" not implemented for '{own.legacy}'")
-    if own.category == BOOL:
-        return source.__integers__(count, 0, 2)
-    if own.category == INTEGRAL:
-        most = int(np.iinfo(own.numpy).max) + (own is not int64)
-        return source.__integers__(count, 0, 1 << 63) if own is int64 else source.__remainders__(count, most)
-    if own.itemsize == 8:
-        return source.__integers__(count, 0, (1 << 53) + 1)
-    return source.__integers__(count, 0, (1 << DIGITS[own.name]) + 1)
+    refuse_type("random_kernel_cpu", own, own.is_complex)
+    if own.category == INTEGRAL and own is not int64:
+        return source.__remainders__(count, int(np.iinfo(own.numpy).max) + 1)
+    most = 1 << 63 if own is int64 else 2 if own.category == BOOL else (1 << DIGITS[own.name]) + 1
+    return source.__integers__(count, 0, most)
 
 
 @public("method")

@@ -11,15 +11,17 @@ import numpy as np
 from jaxvjp.library.creation import tensor
 from jaxvjp.library.generator import Generator, default_generator
 from jaxvjp.library.random_tensors import UNDERNEATH as UNDERNEATH
-from jaxvjp.tensor.published import public
+from jaxvjp.tensor.answers import publish
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import uint8
 
-
-@public("function")
-def seed() -> int:
-    """Seeds the default generator by what the machine's own source gives, and returns that."""
-    return default_generator.seed()
+STATES = """
+seed() -> int = default_generator.seed()
+    Seeds the default generator by what the machine's own source gives, and returns that.
+get_rng_state() -> Tensor = _state(default_generator)  # The state of the default generator, as bytes.
+set_rng_state(new_state: Tensor) -> None = default_generator.__restore__(np.asarray(new_state.__value__))
+    Goes back to a state of the generator.
+"""
 
 
 def _state(self: Generator) -> Tensor:
@@ -35,18 +37,7 @@ def _set_state(self: Generator, new_state: Tensor) -> Generator:
 
 setattr(Generator, "get_state", _state)  # noqa: B010 - mypy knows no such method
 setattr(Generator, "set_state", _set_state)  # noqa: B010
-
-
-@public("function")
-def get_rng_state() -> Tensor:
-    """The state of the default generator, as bytes; counterpart of `torch.get_rng_state`."""
-    return tensor(default_generator.__state__().copy(), dtype=uint8)
-
-
-@public("function")
-def set_rng_state(new_state: Tensor) -> None:
-    """Goes back to a state of the generator; counterpart of `torch.set_rng_state`."""
-    default_generator.__restore__(np.asarray(new_state.__value__))
+publish({"function": STATES}, globals())
 
 
 @contextmanager

@@ -17,11 +17,11 @@ import numpy as np
 
 from jaxvjp.core.record.modes import staging
 from jaxvjp.core.record.record import record
-from jaxvjp.library.factories import drawn_by, laid, like, new_leaf, nothing, show_signature, sizes
+from jaxvjp.library.factories import drawn_by, laid, like, new_leaf, nothing, refuse_type, show_signature, sizes
 from jaxvjp.library.generator import Generator, default_generator
 from jaxvjp.ops.identity import unaffected
 from jaxvjp.ops.layouts import preserve_format
-from jaxvjp.ops.pointwise import broadcast
+from jaxvjp.ops.pointwise import check_broadcast
 from jaxvjp.tensor.batched_randomness import drawn_from, per_example, refuse_out
 from jaxvjp.tensor.batches import Batch
 from jaxvjp.tensor.out_argument import write_out
@@ -54,8 +54,7 @@ def drawn_anew(made: Callable[[tuple[int, ...]], Tensor]) -> Callable[[tuple[int
     def make(shape: tuple[int, ...]) -> Tensor:
         if staging().journal is None:
             return made(shape)
-        drawn: Tensor = staging().journal.draw(partial(made, shape))
-        return drawn
+        return staging().journal.draw(partial(made, shape))
 
     return make
 
@@ -64,10 +63,14 @@ def drawn_leaf(
     draw: Callable[[Generator, int], Array],
     shape: tuple[int, ...],
     own: Dtype,
-    generator: Generator | None,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    layout: Any = None,
     device: Any = None,
     requires_grad: bool = False,
-    out: Tensor | None = None,
+    pin_memory: bool = False,
+    memory_format: Any = None,
     strides: tuple[int, ...] | None = None,
 ) -> Tensor:
     """A leaf of drawn numbers, for each example of a batch its own. They are drawn in the order of memory that
@@ -84,6 +87,10 @@ def drawn_leaf(
         numbers = numbers.reshape([shape[dim] for dim in order]).transpose(np.argsort(order))
         return new_leaf(np.ascontiguousarray(numbers), own, requires_grad, device)
 
+    return _drawn(shape, made, out)
+
+
+def _drawn(shape: tuple[int, ...], made: Callable[[tuple[int, ...]], Tensor], out: Tensor | None) -> Tensor:
     result = per_example(shape, drawn_anew(made), Batch.random_differs)
     return result if out is None else write_out(out, result)
 
@@ -96,14 +103,8 @@ def _floats(
         generator: Generator | None = None,
         out: Tensor | None = None,
         dtype: Dtype | None = None,
-        layout: Any = None,
-        device: Any = None,
-        requires_grad: bool = False,
-        pin_memory: bool = False,
-        memory_format: Any = None,
         **named: Any,
     ) -> Tensor:
-        strides = named.pop("strides", None)
         shape = sizes(name, size or (named.pop("size"),))
         own = taken(name, dtype) or (get_default_dtype() if out is None else out.dtype)
         if not own.differentiable:
@@ -112,20 +113,12 @@ def _floats(
             )
         refuse_out(out)
         if out is not None and out.dtype is own and tuple(out.shape) == shape:
-            return fill(out, generator=generator)
-        chosen = (draw if strides is None else scattered).__name__
+            return getattr(out, IN_PLACE[name])(generator=generator)
+        chosen = (draw if named.get("strides") is None else scattered).__name__
+        numbers = lambda source, count: getattr(source, chosen)(count, own)  # noqa: E731
+        return drawn_leaf(numbers, shape, own, generator=generator, out=out, **named)
 
-        def numbers(source: Generator, count: int) -> Array:
-            drawn: Array = getattr(source, chosen)(count, own)
-            return drawn
-
-        return drawn_leaf(numbers, shape, own, generator, device, requires_grad, out, strides)
-
-    def fill(out: Tensor, generator: Generator | None) -> Tensor:
-        filled: Tensor = getattr(out, IN_PLACE[name])(generator=generator)
-        return filled
-
-    show_signature(create, create, create)
+    show_signature(create, create, drawn_leaf, "draw", "shape", "own", "strides")
     create.__name__ = create.__qualname__ = name
     create.__doc__ = f"{summary}\n\nFor one seed the numbers are torch's. Counterpart of `torch.{name}`."
     return public("function", name)(create)
@@ -158,7 +151,8 @@ def randint(*bounds: Any, generator: Generator | None = None, dtype: Dtype | Non
     given = dict(zip(names or ("low", "high", "size"), bounds, strict=False)) | named
     low, high, size = given.pop("low", 0), given.pop("high"), given.pop("size")
     own = taken("randint", dtype) or int64
-    return _integers(int(low), int(high), sizes("randint", (size,)), own, generator=generator, **given)
+    draw, shape = partial(between, own=own, low=int(low), high=int(high)), sizes("randint", (size,))
+    return drawn_leaf(draw, shape, own, generator=generator, **given)
 
 
 @overload
@@ -170,43 +164,15 @@ def randint_like(input: Tensor, *bounds: Any, dtype: Dtype | None = None, **name
     """As `randint(low, high)`, with the shape and dtype of `input`. Counterpart of `torch.randint_like`."""
     alone = len(bounds) == 1 and "high" not in named
     given = dict(zip(("high",) if alone else ("low", "high"), bounds, strict=False)) | named
-    low, high = int(given.pop("low", 0)), int(given.pop("high"))
+    own = taken("randint_like", dtype) or input.dtype
+    draw = partial(between, own=own, low=int(given.pop("low", 0)), high=int(given.pop("high")))
     form = given.pop("memory_format", None) or preserve_format
-    strides = form.strides(input.__layout__())
-    made = _integers(
-        low,
-        high,
-        tuple(input.shape),
-        taken("randint_like", dtype) or input.dtype,
-        **given,
-        **drawn_by(input, form),
-    )
-    return made if made.__node__.operation is not None else laid(made, strides)
-
-
-def _integers(
-    low: int,
-    high: int,
-    shape: tuple[int, ...],
-    own: Dtype,
-    *,
-    generator: Generator | None = None,
-    out: Tensor | None = None,
-    layout: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-    memory_format: Any = None,
-    strides: tuple[int, ...] | None = None,
-) -> Tensor:
-    def draw(source: Generator, count: int) -> Array:
-        return between(source, count, own, low, high)
-
-    return drawn_leaf(draw, shape, own, generator, device, requires_grad, out, strides)
+    made = drawn_leaf(draw, tuple(input.shape), own, **given, **drawn_by(input, form))
+    return made if made.__node__.operation is not None else laid(made, form.strides(input.__layout__()))
 
 
 for _form in [*get_overloads(randint), *get_overloads(randint_like)]:
-    show_signature(_form, _form, _integers, "low", "high", "shape", "own", "strides")
+    show_signature(_form, _form, drawn_leaf, "draw", "shape", "own", "strides")
 
 
 DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
@@ -267,8 +233,7 @@ def randperm(
     if n < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
     own = taken("randperm", dtype) or (int64 if out is None else out.dtype)
-    if own.is_complex or own.category == BOOL:
-        raise NotImplementedError(f"\"randperm\" not implemented for '{own.legacy}'")
+    refuse_type("randperm", own, own.is_complex or own.category == BOOL)
     digits = ml_dtypes.finfo(own.numpy).nmant + 1 if own.is_floating_point else 63  # type: ignore[no-untyped-call]
     if own.is_floating_point and n > 2**digits + 1:
         told = 2**digits + 1 if digits < 24 else f"2^{digits}+1"
@@ -281,8 +246,7 @@ def randperm(
         shuffled = [source.__permutation__(n) for _ in range(math.prod(shape[:-1]))]
         return new_leaf(np.array(shuffled, np.int64).reshape(shape), own, requires_grad, device)
 
-    result = per_example((n,), drawn_anew(made), Batch.random_differs)
-    return result if out is None else write_out(out, result)
+    return _drawn((n,), made, out)
 
 
 @public("function")
@@ -303,35 +267,30 @@ def normal(
     refuse_out(out)
     if not isinstance(std, Tensor) and std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
-    named_tensors = [(name, each) for name, each in (("mean", mean), ("std", std)) if isinstance(each, Tensor)]
-    tensors = [each for _, each in named_tensors]
+    tensors = {name: each for name, each in (("mean", mean), ("std", std)) if isinstance(each, Tensor)}
+    options = {"generator": generator, "device": device, "requires_grad": requires_grad, "out": out}
     if not tensors:
         if size is None:
             raise TypeError("normal() received an invalid combination of arguments - got (float, float)")
         own = taken("normal", dtype) or get_default_dtype()
-        shape = sizes("normal", (size,))
-        return drawn_leaf(
-            lambda source, n: source.__normal__(n, own, mean, std), shape, own, generator, device, requires_grad, out
-        )
-    check: Any = broadcast
-    shape = tensors[0].shape
-    if len(tensors) > 1:
-        check(*[np.broadcast_to(0, each.shape) for each in tensors])
-        shape = tuple(np.broadcast_shapes(*[each.shape for each in tensors]))
-    own = tensors[0].dtype
-    if own.category <= INTEGRAL:
-        raise NotImplementedError(f"\"normal_kernel_cpu\" not implemented for '{own.legacy}'")
+        draw = lambda source, n: source.__normal__(n, own, mean, std)  # noqa: E731
+        return drawn_leaf(draw, sizes("normal", (size,)), own, **options)
+    shapes = [tuple(each.shape) for each in tensors.values()]
+    check_broadcast(shapes[0], shapes[-1])
+    own = next(iter(tensors.values())).dtype
+    refuse_type("normal_kernel_cpu", own, own.category <= INTEGRAL)
 
-    def draw(*given: Tensor) -> Tensor:
-        by_name = dict(zip([name for name, _ in named_tensors], given, strict=True))
+    def drawn(*given: Tensor) -> Tensor:
+        by_name = dict(zip(tensors, given, strict=True))
         if "std" in by_name and np.min(np.asarray(by_name["std"].__value__).real, initial=0) < 0:
             raise RuntimeError("normal expects all elements of std >= 0.0")
-        drawn = drawn_leaf(lambda source, n: source.__normal__(n, own), tuple(given[0].shape), own, generator)
-        found: Tensor = drawn * by_name.get("std", std) + by_name.get("mean", mean)
-        return found
+        draw = lambda source, n: source.__normal__(n, own)  # noqa: E731
+        numbers = drawn_leaf(draw, tuple(given[0].shape), own, generator=generator)
+        return numbers * by_name.get("std", std) + by_name.get("mean", mean)
 
-    drawn = drawn_from(draw, *[each.expand(shape) for each in tensors])
-    result: Tensor = constant(drawn.detach(), tensors, "normal")
+    shape = np.broadcast_shapes(*shapes)
+    found = drawn_from(drawn, *[each.expand(shape) for each in tensors.values()]).detach()
+    result = constant(found, [*tensors.values()], "normal")
     return result if out is None else write_out(out, result)
 
 
@@ -339,6 +298,10 @@ def constant(drawn: Tensor, parameters: Sequence[Tensor], name: str) -> Tensor:
     """Drawn numbers as a function of `parameters`, with gradients of zeros."""
     nodes = tuple([each.__node__ for each in parameters])
     return wrap(record(unaffected, (drawn.__node__, *nodes), (name, 0)))
+
+
+def _drawn_like(given: Tensor, draw: Callable[[Generator, int], Array], generator: Generator | None) -> Tensor:
+    return drawn_leaf(draw, tuple(given.shape), given.dtype, generator=generator, device=given.device)
 
 
 @public("function")
@@ -350,12 +313,8 @@ def bernoulli(
     RuntimeError for a probability outside of 0 to 1.
     """
     if p is not None:
-        chance = coins(p)
-        return drawn_from(
-            lambda given: drawn_leaf(chance, tuple(given.shape), given.dtype, generator, given.device), input
-        )
-    if not input.dtype.is_floating_point:
-        raise NotImplementedError(f"\"bernoulli_tensor_cpu_self_\" not implemented for '{input.dtype.legacy}'")
+        return drawn_from(partial(_drawn_like, draw=coins(p), generator=generator), input)
+    refuse_type("bernoulli_tensor_cpu_self_", input.dtype, not input.dtype.is_floating_point)
     if input.is_meta:
         return input.detach().clone()
     refuse_out(out)
@@ -373,7 +332,7 @@ def bernoulli(
         def flips(source: Generator, count: int) -> Array:
             return source.__uniform__(count, draws).astype(np.float64) < np.broadcast_to(chances.reshape(-1), count)
 
-        return drawn_leaf(flips, tuple(given.shape), own, generator)
+        return drawn_leaf(flips, tuple(given.shape), own, generator=generator)
 
     drawn = drawn_from(draw, input)
     return constant(drawn, [input], "bernoulli") if out is None else write_out(out, drawn)
@@ -391,8 +350,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
 
     RuntimeError for a negative rate.
     """
-    if not input.dtype.is_floating_point:
-        raise NotImplementedError(f"\"poisson_cpu\" not implemented for '{input.dtype.legacy}'")
+    refuse_type("poisson_cpu", input.dtype, not input.dtype.is_floating_point)
 
     def draw(given: Tensor) -> Tensor:
         rates = np.asarray(given.detach().__value__).astype(np.float64).reshape(-1)
@@ -402,7 +360,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
         def counts(source: Generator, count: int) -> Array:
             return source.__poisson__(np.broadcast_to(rates, (count // max(len(rates), 1), len(rates))).reshape(-1))
 
-        return drawn_leaf(counts, tuple(given.shape), given.dtype, generator, given.device)
+        return _drawn_like(given, counts, generator)
 
     return constant(drawn_from(draw, input), [input], "poisson")
 

@@ -8,7 +8,7 @@ from typing import Any, overload
 import numpy as np
 
 from jaxvjp.library.factories import UNDERNEATH as UNDERNEATH
-from jaxvjp.library.factories import factory, number
+from jaxvjp.library.factories import factory, number, refuse_type
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import (
     BOOL,
@@ -23,6 +23,15 @@ from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an arg
 from jaxvjp.types.user_code import warn_user
 
 INT64_MAX = 2**63 - 1
+NO_STEP = "step must be nonzero"
+
+
+def _check_bounds(start: Any, end: Any, step: Any) -> None:
+    """RuntimeError for bounds between which there are no numbers `step` apart."""
+    if not all(math.isfinite(each) for each in (start, end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
 
 
 @overload
@@ -44,18 +53,15 @@ def arange(*bounds: Any, dtype: Dtype | None = None, **named: Any) -> tuple[Any,
     if any(isinstance(each, complex) for each in (start, end, step)):
         raise RuntimeError("value cannot be converted to type double without overflow\nIt is complex.")
     own = dtype or (int64 if all(isinstance(each, int) for each in (start, end, step)) else get_default_dtype())
-    _refuse("arange", own, own.category == BOOL or own.is_complex)
+    refuse_type("arange_cpu", own, own.category == BOOL or own.is_complex)
     if step == 0:
-        raise RuntimeError("step must be nonzero")
+        raise RuntimeError(NO_STEP)
     length = None if own is int64 else (float(end) - float(start)) / step
     if own.category <= INTEGRAL:  # torch truncates the bounds, but not to compute the count
         start, end, step = (fitted(each, int64) if math.isfinite(each) else each for each in (start, end, step))
     if own is int64 and step == 0:
-        raise ValueError("step must be nonzero")
-    if not all(math.isfinite(each) for each in (start, end)):
-        raise RuntimeError(f"unsupported range: {start} -> {end}")
-    if (end - start) * step < 0:
-        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+        raise ValueError(NO_STEP)
+    _check_bounds(start, end, step)
     count = -((start - end) // step) if length is None else math.ceil(length)
     if count > INT64_MAX:
         raise RuntimeError("invalid size, possible overflow?")
@@ -72,11 +78,8 @@ def range_(start: float, end: float, step: float = 1, *, dtype: Dtype | None = N
     )
     first, last, by = number(start), number(end), number(step)
     if by == 0:
-        raise RuntimeError("step must be nonzero")
-    if not all(math.isfinite(each) for each in (first, last)):
-        raise RuntimeError(f"unsupported range: {first} -> {last}")
-    if (last - first) * by < 0:
-        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+        raise RuntimeError(NO_STEP)
+    _check_bounds(first, last, by)
     own = dtype or get_default_dtype()
     if own.category <= INTEGRAL:
         first, last, by = int(first), int(last), int(by)
@@ -100,11 +103,6 @@ def _steps(name: str, start: Any, end: Any, steps: Any) -> int:
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     return int(steps)
-
-
-def _refuse(name: str, own: Dtype, unfit: bool) -> None:
-    if unfit:
-        raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{own.legacy}'")
 
 
 def _spaced(name: str, numbers: tuple[Any, ...], asked: Dtype | None) -> Dtype:
@@ -143,7 +141,7 @@ def linspace(
     count = _steps("linspace", start, end, steps)
     first, last = number(start), number(end)
     own = _spaced("linspace", (first, last), dtype)
-    _refuse("linspace", own, own.category == BOOL)
+    refuse_type("linspace_cpu", own, own.category == BOOL)
     return _evenly(first, last, count, own), own
 
 

@@ -14,6 +14,7 @@ import jax
 import numpy as np
 
 from jaxvjp.core.record.record import node_of_value, record
+from jaxvjp.library.factories import refuse_type
 from jaxvjp.ops.arguments import wrap as wrap_dim
 from jaxvjp.ops.identity import refused
 from jaxvjp.ops.indexing import index_select
@@ -120,8 +121,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
         "https://github.com/pytorch/pytorch/issues if you need this feature.",
     )
     positions = np.flatnonzero(np.broadcast_to(_values(mask), shape))
-    picked: Tensor = apply(select_positions, (input.expand(shape), _beside(input, positions)))
-    return picked
+    return apply(select_positions, (input.expand(shape), _beside(input, positions)))
 
 
 @overload
@@ -147,8 +147,7 @@ def repeat_interleave_method(
         counts = _counts(given)
         return _beside(given, np.repeat(np.arange(len(counts)), counts), given.dtype)
     if not isinstance(repeats, Tensor):
-        repeated: Tensor = apply(repeat_interleave_evenly, (input,), (repeats, dim, output_size))
-        return repeated
+        return apply(repeat_interleave_evenly, (input,), (repeats, dim, output_size))
     source = input.flatten() if dim is None else input
     along = wrap_dim(dim or 0, source.ndim)
     counts, size = _counts(repeats), source.shape[along] if source.ndim else 1
@@ -158,8 +157,7 @@ def repeat_interleave_method(
             f"input.size({along}) = {size}"
         )
     positions = np.repeat(np.arange(size), counts if len(counts) == size else counts[0])
-    selected: Tensor = apply(index_select, (source, _beside(input, positions)), (along,))
-    return selected
+    return apply(index_select, (source, _beside(input, positions)), (along,))
 
 
 def _counts(repeats: Tensor) -> Array:
@@ -186,21 +184,14 @@ def unique(
     With `return_inverse` also which of them each element is, and with `return_counts` how often each occurs. No
     gradient flows through it.
     """
-    _refuse_complex(input, dim)
+    refuse_type("unique" if dim is None else "unique_dim", input.dtype, input.dtype.is_complex)
     name = "_unique2"
     if dim is not None:
         dim, name = _sliced(input, dim), "unique_dim"
     values = _values(input, name)
     found, inverse, counts = np.unique(values, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
-    if dim is None:
-        inverse = inverse.reshape(values.shape)
-    return _told(name, input, found, inverse, counts, return_inverse, return_counts)
-
-
-def _refuse_complex(input: Tensor, dim: int | None) -> None:
-    if input.dtype.is_complex:
-        name = "unique" if dim is None else "unique_dim"
-        raise NotImplementedError(f"\"{name}\" not implemented for '{input.dtype.legacy}'")
+    inverse = inverse.reshape(values.shape) if dim is None else inverse
+    return _told(name, input, found, (inverse, return_inverse), (counts, return_counts))
 
 
 def _sliced(input: Tensor, dim: int) -> int:
@@ -215,19 +206,14 @@ def _sliced(input: Tensor, dim: int) -> int:
     return dim
 
 
-def _told(
-    name: str, input: Tensor, found: Array, inverse: Array, counts: Array, return_inverse: bool, return_counts: bool
-) -> Any:
+def _told(name: str, input: Tensor, found: Array, *further: tuple[Array, bool]) -> Any:
+    """The values and, of what further there is, what is asked for."""
     values = _beside(input, found, input.dtype)
     if input.requires_grad:
         error = NotImplementedError, f"the derivative for '{name}' is not implemented."
         values = wrap(record(refused, (input.__node__, values.__node__), (error,)))
-    results = [values]
-    if return_inverse:
-        results.append(_beside(input, inverse))
-    if return_counts:
-        results.append(_beside(input, counts))
-    return results[0] if len(results) == 1 else tuple(results)
+    asked = [_beside(input, each) for each, wanted in further if wanted]
+    return (values, *asked) if asked else values
 
 
 @public()
@@ -235,9 +221,8 @@ def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """The elements, or slices along `dim`, without those equal to the one before. As `torch.unique_consecutive`."""
-    _refuse_complex(input, dim)
-    if dim is not None:
-        dim = _sliced(input, dim)
+    refuse_type("unique" if dim is None else "unique_dim", input.dtype, input.dtype.is_complex)
+    dim = None if dim is None else _sliced(input, dim)
     name = "unique_consecutive" if dim is None else "unique_dim_consecutive"
     values = _values(input, name)
     rows = values.reshape(-1) if dim is None else np.moveaxis(values, dim, 0)
@@ -247,7 +232,7 @@ def unique_consecutive(
     counts = np.diff(np.append(np.flatnonzero(starts), len(rows)))
     found = rows[starts] if dim is None else np.moveaxis(rows[starts], 0, dim)
     inverse = number.reshape(values.shape) if dim is None else number
-    return _told(name, input, found, inverse, counts, return_inverse, return_counts)
+    return _told(name, input, found, (inverse, return_inverse), (counts, return_counts))
 
 
 @public("function")
@@ -290,8 +275,7 @@ def _quantile(name: str, row: Op) -> None:
                 q = q.detach()  # a step function of q: torch gives it no gradient, not one of zeros
         elif not 0 <= q <= 1:
             raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q}")
-        result: Tensor = apply(row, (input, q), (dim, keepdim, interpolation))
-        return result
+        return apply(row, (input, q), (dim, keepdim, interpolation))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{row.function.__doc__} Counterpart of `torch.{name}`."

@@ -117,7 +117,7 @@ class DeviceMesh:
     """
 
     def __init__(self, device_type: str, mesh: Any, *, mesh_dim_names: tuple[str, ...] | None = None) -> None:
-        numbers = np.asarray(mesh.tolist() if isinstance(mesh, Tensor) else mesh, dtype=np.int64)
+        numbers = np.asarray(mesh.tolist() if isinstance(mesh, Tensor) else mesh, np.int64)
         if not numbers.size:
             raise ValueError(f"A mesh has at least one device, and one of shape {numbers.shape} has none.")
         there = jax.devices(BACKENDS.get(device_type, device_type))
@@ -129,12 +129,10 @@ class DeviceMesh:
             )
         if len({*numbers.flat}) != numbers.size:
             raise RuntimeError(f"Each device may be in a mesh once, and {numbers.tolist()} has one several times.")
-        names = tuple(mesh_dim_names) if mesh_dim_names else tuple(f"dim_{each}" for each in range(numbers.ndim))
-        self.device_type = device_type
+        self.device_type, self._numbers = device_type, numbers
         self.mesh_dim_names = tuple(mesh_dim_names) if mesh_dim_names else None
-        self._mesh = Mesh(np.array(there, dtype=object)[numbers], names)
-        self._axes = names
-        self._numbers = numbers
+        self._axes = self.mesh_dim_names or tuple(f"dim_{each}" for each in range(numbers.ndim))
+        self._mesh = Mesh(np.array(there, dtype=object)[numbers], self._axes)
 
     @property
     def mesh(self) -> Any:
@@ -172,9 +170,8 @@ class DeviceMesh:
             raise RuntimeError("Cannot slice a DeviceMesh without mesh_dim_names!")
         names = (mesh_dim_names,) if isinstance(mesh_dim_names, str) else tuple(mesh_dim_names)
         if not {*names} <= {*self.mesh_dim_names}:
-            raise KeyError(
-                f"Invalid mesh_dim_names {names} specified. Valid mesh_dim_names are {list(self.mesh_dim_names)}."
-            )
+            told = f"Valid mesh_dim_names are {list(self.mesh_dim_names)}."
+            raise KeyError(f"Invalid mesh_dim_names {names} specified. {told}")
         part = object.__new__(DeviceMesh)
         part.device_type, part._mesh, part.mesh_dim_names, part._axes = self.device_type, self._mesh, names, names
         kept = [self._axes.index(each) for each in names]
@@ -257,10 +254,9 @@ def place_on(shape: Sequence[int], mesh: DeviceMesh, placements: Sequence[Placem
                 f"{shape[dim]} is not divisible by {count}\ntorch would give the last devices less; JAX's arrays have "
                 "equal shards. Pad the dimension, or split another: " + (_advice(shape, count) + ".")
             )
-    spec = [tuple(names) if len(names) > 1 else names[0] if names else None for names in axes]
-    while spec and spec[-1] is None:
-        spec.pop()
-    return on_mesh(mesh._mesh, SPEC(*spec))
+    while axes and not axes[-1]:
+        axes.pop()
+    return on_mesh(mesh._mesh, SPEC(*[tuple(names) if len(names) > 1 else next(iter(names), None) for names in axes]))
 
 
 def _advice(shape: Sequence[int], count: int) -> str:
@@ -314,15 +310,15 @@ def distribute_tensor(
                 f"to a different placements {placements}. do you want to call `redistribute` instead?"
             )
         return tensor
-    given = tensor
+    requires_grad = tensor.requires_grad
     if jax.process_count() > 1 and src_data_rank is not None:
         evaluate([tensor.__node__])
         agree(f"distribute_tensor({told_of(tensor)})")
         with jax.enable_x64(True):
             value = broadcast_one_to_all(np.asarray(tensor.__value__), jax.process_index() == src_data_rank)
-        given = tensor_of(np.asarray(value), dtype=tensor.dtype)
+        tensor = tensor_of(np.asarray(value), dtype=tensor.dtype)
     with tracking(False):
-        return distribute(given, place).detach().requires_grad_(tensor.requires_grad)
+        return distribute(tensor, place).detach().requires_grad_(requires_grad)
 
 
 SAID = 96
@@ -416,15 +412,12 @@ def to_local(self: Tensor, *, grad_placements: Any = None) -> Tensor:
         raise RuntimeError("to_local() of several processes passes no gradient here\nWrite `x.detach().to_local()`.")
     evaluate([self.__node__])
     value: Any = self.__node__.value
-    pieces = {str(each.index): each for each in value.addressable_shards}
-    starts = [tuple(each.start or 0 for each in piece.index) for piece in pieces.values()]
-    sizes = [piece.data.shape for piece in pieces.values()]
-    low = np.min(starts, axis=0)
-    high = np.max(np.add(starts, sizes), axis=0)
+    pieces = {tuple([at.start or 0 for at in each.index]): each.data for each in value.addressable_shards}
+    low = np.min(list(pieces), axis=0)
+    high = np.max([np.add(start, piece.shape) for start, piece in pieces.items()], axis=0)
     local = np.empty(high - low, value.dtype)
-    for start, piece in zip(starts, pieces.values(), strict=True):
-        begun = np.subtract(start, low)
-        local[tuple(slice(a, a + n) for a, n in zip(begun, piece.data.shape, strict=True))] = np.asarray(piece.data)
+    for start, piece in pieces.items():
+        local[tuple(map(slice, start - low, start - low + piece.shape))] = np.asarray(piece)
     return tensor_of(local, dtype=self.dtype)
 
 
@@ -458,10 +451,8 @@ def from_local(
     Counterpart of `torch.distributed.tensor.DTensor.from_local`.
     """
     if type(local_tensor.__node__.device) is OnMesh:
-        raise RuntimeError(
-            "the local_tensor argument only accepts torch.Tensor but got <class 'torch.distributed.tensor.DTensor'> "
-            "value."
-        )
+        kind = "<class 'torch.distributed.tensor.DTensor'>"
+        raise RuntimeError(f"the local_tensor argument only accepts torch.Tensor but got {kind} value.")
     mesh = current_mesh() if device_mesh is None else device_mesh
     count = jax.process_count()
     if count == 1:
@@ -470,8 +461,7 @@ def from_local(
         raise RuntimeError("from_local() of several processes passes no gradient here\nGive it `x.detach()`.")
     agree(f"from_local({told_of(local_tensor)})")
     evaluate([local_tensor.__node__])
-    spec = place_on([size * count for size in local_tensor.shape], mesh, placements).spec
-    place = on_mesh(mesh._mesh, spec)
+    place = on_mesh(mesh._mesh, place_on([size * count for size in local_tensor.shape], mesh, placements).spec)
     Elsewhere.used = True
     made: Any = jax.make_array_from_process_local_data
     with jax.enable_x64(True):
@@ -495,23 +485,23 @@ class DTensor(metaclass=_DTensorMeta):
     from_local = staticmethod(from_local)
 
 
-METHODS = {"full_tensor": full_tensor, "redistribute": redistribute, "to_local": to_local}
 PROPERTIES = {"device_mesh": mesh_of, "placements": placements_of}
+ATTRIBUTES = {"full_tensor": full_tensor, "redistribute": redistribute, "to_local": to_local, **PROPERTIES}
 
 
 def names_of(tensor: Tensor) -> list[str]:
     """What `dir` lists of a tensor: of one on no mesh not the attributes that it does not have."""
-    lacking = {} if type(tensor.__node__.device) is OnMesh else {**METHODS, **PROPERTIES}
-    return [name for name in object.__dir__(tensor) if name not in lacking]
+    on_a_mesh = type(tensor.__node__.device) is OnMesh
+    return [name for name in object.__dir__(tensor) if on_a_mesh or name not in ATTRIBUTES]
 
 
 def attach_methods() -> None:
     """Gives tensors the attributes of those on a mesh."""
     setattr(Tensor, "__dir__", names_of)  # noqa: B010 - mypy takes no assignment to a method
-    for methods, is_method in ((METHODS, True), (PROPERTIES, False)):
-        for name, function in methods.items():
-            setattr(Tensor, name, OfMesh(name, function, is_method))
-            setattr(DTensor, name, getattr(Tensor, name))
+    for name, function in ATTRIBUTES.items():
+        attribute = OfMesh(name, function, name not in PROPERTIES)
+        setattr(Tensor, name, attribute)
+        setattr(DTensor, name, attribute)
 
 
 attach_methods()

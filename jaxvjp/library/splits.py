@@ -130,8 +130,7 @@ def split(input: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple
     if not input.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     if not isinstance(split_size, int):
-        pieces: tuple[Tensor, ...] = _split_with_sizes(input, split_size, dim)
-        return pieces
+        return _split_with_sizes(input, split_size, dim)
     if isinstance(split_size, bool):
         raise TypeError(
             "split() received an invalid combination of arguments - got (Tensor, bool, int), but expected one of:\n"

@@ -17,6 +17,7 @@ from jaxvjp.core.record.record import detached
 from jaxvjp.library.creation import empty, tensor
 from jaxvjp.library.files import from_file
 from jaxvjp.tensor import storage
+from jaxvjp.tensor.answers import publish
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.storage import Storage, new_storage
 from jaxvjp.tensor.tensor import Tensor
@@ -77,8 +78,7 @@ class Memory:
             return 0
         if not memory.address:
             memory.address = (memory.shared is not None and memory.shared.address()) or _next_address()
-        address: int = memory.address if self.nbytes() else 0
-        return address
+        return memory.address if self.nbytes() else 0
 
     _cdata = property(data_ptr)
 
@@ -211,13 +211,14 @@ class UntypedStorage(Memory, Storage):
     _storage = property(lambda self: self)
 
     def _alike(self, memory: Storage) -> Self:
-        made: Self = type(self).__new__(type(self))
-        Storage.__init__(made, memory.contents)
-        return made
+        return self._of(memory.contents)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self._of(detached(self.current()))
+
+    def _of(self, contents: Any) -> Self:
         made: Self = type(self).__new__(type(self))
-        Storage.__init__(made, detached(self.current()))
+        Storage.__init__(made, contents)
         return made
 
     def __getitem__(self, index: int | slice) -> Any:
@@ -258,10 +259,9 @@ class UntypedStorage(Memory, Storage):
         return None if shared is None else getattr(shared.owner.array, "filename", None)
 
 
-def untyped(memory: Storage) -> UntypedStorage:
+def untyped(memory: Any) -> UntypedStorage:
     """A storage, for who wants it as the public class that it is of."""
-    own: Any = memory
-    return own  # type: ignore[no-any-return]
+    return memory
 
 
 class TypedStorage(Memory):
@@ -364,8 +364,7 @@ class storagetype(type):  # noqa: N801 - as `tensortype`
 
     def from_buffer(cls, buffer: Any, byte_order: str | None = None) -> TypedStorage:
         """A storage with a copy of the bytes of a buffer."""
-        memory = _read_buffer(buffer, cls.dtype, byte_order).storage
-        return TypedStorage(dtype=cls.dtype, wrap_storage=untyped(memory))
+        return TypedStorage(dtype=cls.dtype, wrap_storage=untyped(_read_buffer(buffer, cls.dtype, byte_order).storage))
 
     def from_file(cls, filename: str, shared: bool, size: int) -> TypedStorage:
         """The memory of a file, as `torch.from_file` has it."""
@@ -383,16 +382,13 @@ STORAGES = {f"{each.legacy}Storage": _type(each) for each in dtypes.ALL}
 """torch's old types of storages, by name: `FloatStorage`, `LongStorage` and others."""
 
 
-@public("method")
-def untyped_storage(self: Tensor) -> UntypedStorage:
-    """The memory that the tensor shares with its views. Counterpart of `torch.Tensor.untyped_storage`."""
-    return untyped(self.storage)
-
-
-@public("method")
-def storage_type(self: Tensor) -> storagetype:
-    """The old type of its storage, such as `torch.FloatStorage`. Counterpart of `torch.Tensor.storage_type`."""
-    return STORAGES[f"{self.dtype.legacy}Storage"]
+OF_TENSORS = """
+untyped_storage(self: Tensor) -> UntypedStorage = untyped(self.storage)
+    The memory that the tensor shares with its views.
+storage_type(self: Tensor) -> storagetype = STORAGES[f"{self.dtype.legacy}Storage"]
+    The old type of its storage, such as `torch.FloatStorage`.
+"""
+publish({"method": OF_TENSORS}, globals())
 
 
 @public("method")

@@ -30,6 +30,7 @@ from jaxvjp.ops.op import Aval, Op
 from jaxvjp.ops.reduction import expandable, sum_to
 from jaxvjp.ops.strided import strided
 from jaxvjp.ops.view import function_view, placed, squeeze, t, transpose, unsqueeze
+from jaxvjp.tensor.answers import publish
 from jaxvjp.tensor.apply import apply
 from jaxvjp.tensor.batches import Batch
 from jaxvjp.tensor.duals import DualStep
@@ -142,14 +143,10 @@ def as_strided_scatter(
         return _of_examples(as_strided_scatter, input, (src,), size, stride, storage_offset)
     step = _strided(input, size, stride, storage_offset)
     if tuple(src.shape) != step.static[0]:
-        raise RuntimeError(
-            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
-            f"{list(step.static[0])}"
-        )
+        told = f"src size = {list(src.shape)}, slice size = {list(step.static[0])}"
+        raise RuntimeError(f"expected src to have a size equal to the slice of self. {told}")
     node = step.put(input.__differentiable_contents__(input.__node__), src.__node__, placed)
-    for own in input.__view_path__:
-        node = own.read(node)
-    return wrap(node)
+    return wrap(read(node, input.__view_path__))
 
 
 # A tensor's own shape, changed in place.
@@ -197,24 +194,27 @@ def _reshaped(self: Tensor, node: Node, path: tuple[Step, ...]) -> Tensor:
     return self
 
 
-@public("method")
-def t_(self: Tensor) -> Tensor:
-    """In place: a matrix turned over. Counterpart of `torch.Tensor.t_`."""
+def _matrix(self: Tensor) -> Tensor:
     if self.ndim > 2:
         raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
-    return _reshape_self(self, Step(T_, ()))
+    return self
+
+
+IN_PLACE = """
+t_(self: Tensor) -> Tensor = _reshape_self(_matrix(self), Step(T_, ()))
+    In place: a matrix turned over; RuntimeError for more dimensions.
+swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor = _reshape_self(self, Step(TRANSPOSE_, (axis0, axis1)))
+    In place: two dimensions exchanged.
+unsqueeze_(self: Tensor, dim: int) -> Tensor = _reshape_self(self, Step(UNSQUEEZE_, (dim,)))
+    In place: a dimension of size 1 more.
+"""
+publish({"method": IN_PLACE}, globals())
 
 
 @public("method", aliases="method.swapdims_")
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """In place: two dimensions exchanged. Counterpart of `torch.Tensor.transpose_`."""
     return _reshape_self(self, Step(TRANSPOSE_, (dim0, dim1)))
-
-
-@public("method")
-def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
-    """In place: two dimensions exchanged. Counterpart of `torch.Tensor.swapaxes_`."""
-    return _reshape_self(self, Step(TRANSPOSE_, (axis0, axis1)))
 
 
 @overload
@@ -225,12 +225,6 @@ def squeeze_(self: Tensor, *dim: int | Sequence[int]) -> Tensor: ...
 def squeeze_(self: Tensor, *dim: int | Sequence[int]) -> Tensor:
     """In place: without dimensions of size 1. Counterpart of `torch.Tensor.squeeze_`."""
     return _reshape_self(self, Step(SQUEEZE_, (dims(dim[0] if len(dim) == 1 else dim or None),)))
-
-
-@public("method")
-def unsqueeze_(self: Tensor, dim: int) -> Tensor:
-    """In place: a dimension of size 1 more. Counterpart of `torch.Tensor.unsqueeze_`."""
-    return _reshape_self(self, Step(UNSQUEEZE_, (dim,)))
 
 
 @public("method function")
@@ -265,8 +259,7 @@ def sum_to_size(self: Tensor, *size: int | Sequence[int]) -> Tensor:
     shape = size_argument(size[0] if len(size) == 1 else size)
     if not expandable(shape, self.shape):
         raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(self.shape)}}}.")
-    summed: Tensor = apply(sum_to, (self,), (shape,))
-    return summed
+    return apply(sum_to, (self,), (shape,))
 
 
 def _check_size(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> None:
@@ -327,5 +320,4 @@ def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: memory_for
         memory_format = next(
             (each for each in (channels_last, channels_last_3d) if the_template.is_contiguous(each)), None
         )
-    resized: Tensor = input.resize_(the_template.shape, memory_format=memory_format)
-    return resized
+    return input.resize_(the_template.shape, memory_format=memory_format)

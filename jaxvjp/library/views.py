@@ -13,13 +13,14 @@ import numpy as np
 
 from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.arguments import wrap as wrap_dim
-from jaxvjp.ops.pointwise import broadcast
+from jaxvjp.ops.pointwise import check_broadcast
 from jaxvjp.ops.view import (
     alias,
     permute,
     transpose,
     unsqueeze,
 )
+from jaxvjp.tensor.answers import define, publish, rows_of
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor, view
 from jaxvjp.tensor.view_steps import Step
@@ -30,30 +31,28 @@ from jaxvjp.types.size import Size
 UNDERNEATH = "a chain of view ops of `jaxvjp.ops.view`, and `jax.vjp` of them"
 
 
-@public("function")
-def reshape(input: Tensor, shape: Sequence[int]) -> Tensor:
-    """The same elements in another shape, a view where torch has one. Counterpart of `torch.reshape`."""
-    return input.reshape(shape)
-
-
-@public("method")
-def reshape_as(self: Tensor, other: Tensor) -> Tensor:
-    """The same elements in the shape of another tensor. Counterpart of `torch.Tensor.reshape_as`."""
-    return self.reshape(other.shape)
-
-
-@public("method")
-def view_as(self: Tensor, other: Tensor) -> Tensor:
-    """A view in the shape of another tensor. Counterpart of `torch.Tensor.view_as`."""
-    viewed: Tensor = self.view(other.shape)
-    return viewed
-
-
-@public("method")
-def expand_as(self: Tensor, other: Tensor) -> Tensor:
-    """A view expanded to the shape of another tensor. Counterpart of `torch.Tensor.expand_as`."""
-    viewed: Tensor = self.expand(other.shape)
-    return viewed
+VIEWS = {
+    "function": """
+    reshape(input: Tensor, shape: Sequence[int]) -> Tensor = input.reshape(shape)
+        The same elements in another shape, a view where torch has one.
+    """,
+    "method": """
+    reshape_as(self: Tensor, other: Tensor) -> Tensor = self.reshape(other.shape)
+        The same elements in the shape of another tensor.
+    view_as(self: Tensor, other: Tensor) -> Tensor = self.view(other.shape)  # A view in the shape of another tensor.
+    expand_as(self: Tensor, other: Tensor) -> Tensor = self.expand(other.shape)
+        A view expanded to the shape of another tensor.
+    """,
+    "method function": """
+    ravel(input: Tensor) -> Tensor = input.contiguous().reshape(-1)
+        The elements in one dimension: a view where torch has one.
+    swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor = view(input, Step(transpose, (axis0, axis1)))
+        Two dimensions exchanged: a view.
+    adjoint(input: Tensor) -> Tensor = _turned("adjoint()", input, conjugate=True)
+        The last two dimensions exchanged, and of complex numbers the conjugates.
+    """,
+}
+publish(VIEWS, globals())
 
 
 @public()
@@ -62,12 +61,6 @@ def positive(input: Tensor) -> Tensor:
     if input.dtype is bool_:
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input
-
-
-@public()
-def ravel(input: Tensor) -> Tensor:
-    """The elements in one dimension: a view where torch has one. Counterpart of `torch.ravel`."""
-    return input.contiguous().reshape(-1)
 
 
 @public()
@@ -96,8 +89,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
             "tensor"
         )
     filled = [size // known if each == -1 else each for each in sizes]
-    viewed: Tensor = input.view(*input.shape[:dim], *filled, *input.shape[dim + 1 :])
-    return viewed
+    return input.view(*input.shape[:dim], *filled, *input.shape[dim + 1 :])
 
 
 @public(aliases="moveaxis")
@@ -119,26 +111,13 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
     return view(input, Step(permute, (tuple(put[each] if each in put else next(rest) for each in range(input.ndim)),)))
 
 
-@public()
-def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
-    """Two dimensions exchanged: a view. Counterpart of `torch.swapaxes`."""
-    return view(input, Step(transpose, (axis0, axis1)))
-
-
-@public()
-def adjoint(input: Tensor) -> Tensor:
-    """The last two dimensions exchanged, and of complex numbers the conjugates. Counterpart of `torch.adjoint`."""
-    return _turned("adjoint()", input, conjugate=True)
-
-
 def _turned(name: str, self: Tensor, conjugate: bool) -> Tensor:
     if not self.ndim and name != "adjoint()":
         _alone(name)
         return self.conj() if conjugate else view(self, Step(alias, ()))
     if self.ndim < 2:
-        raise RuntimeError(
-            f"tensor.{name} is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor."
-        )
+        told = f"tensor.{name} is only supported on matrices or batches of matrices."
+        raise RuntimeError(f"{told} Got {self.ndim}-D tensor.")
     turned = view(self, Step(transpose, (-2, -1)))
     return turned.conj() if conjugate and self.dtype.is_complex else turned
 
@@ -162,25 +141,23 @@ def _hermitian(self: Tensor) -> Tensor:
     return turned.conj() if self.dtype.is_complex else turned
 
 
-def _transposed(self: Tensor) -> Tensor:
-    """The last two dimensions exchanged, as a view."""
-    return _turned("mT", self, conjugate=False)
+PROPERTIES = """
+    mT(self: Tensor) -> Tensor = _turned("mT", self, conjugate=False)  # The last two dimensions exchanged, as a view.
+    mH(self: Tensor) -> Tensor = _turned("mH", self, conjugate=True)
+        The last two dimensions exchanged, and each element its conjugate.
+"""
 
 
-def _conjugate_transposed(self: Tensor) -> Tensor:
-    """The last two dimensions exchanged, and each element its conjugate."""
-    return _turned("mH", self, conjugate=True)
-
-
-PROPERTIES = {"mT": _transposed, "mH": _conjugate_transposed, "H": _hermitian}
+def _given(tensors: tuple[Any, ...]) -> Any:
+    """The tensors of a call, spread out or in one sequence."""
+    return tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
 
 
 def _raised(name: str, least: int, places: Callable[[int], Sequence[int]]) -> None:
     """Publishes `atleast_2d` and its like: `places(ndim)` says where missing dimensions are inserted."""
 
     def function(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
-        given: Any = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
-        raised = []
+        given, raised = _given(tensors), []
         for each in given:
             steps = [Step(unsqueeze, (place,)) for place in places(each.ndim)] if each.ndim < least else []
             raised.append(view(each, *steps) if steps else each)
@@ -221,11 +198,10 @@ def broadcast_shapes(*shapes: Any) -> Size:
 @public("function")
 def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
     """Tensors expanded to the shape that they broadcast to: views. Counterpart of `torch.broadcast_tensors`."""
-    given: Any = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
+    given = _given(tensors)
     shape: tuple[int, ...] = ()
-    check: Any = broadcast
     for each in given:
-        check(np.broadcast_to(0, shape), each)
+        check_broadcast(shape, tuple(each.shape))
         shape = np.broadcast_shapes(shape, each.shape)
     return tuple(each if each.shape == shape else each.expand(shape) for each in given)
 
@@ -236,7 +212,7 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -
 
     With `indexing="xy"` the first two dimensions change places; else it is "ij".
     """
-    given: Any = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
+    given = _given(tensors)
     if not given:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     for each in given:
@@ -262,5 +238,5 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -
 def attach_methods() -> None:
     """Adds `mT`, `mH`, `H` and `+x` to `Tensor`."""
     setattr(Tensor, "__pos__", positive)  # noqa: B010 - mypy knows no such method
-    for name, function in PROPERTIES.items():
+    for name, function in {"H": _hermitian, **define(rows_of(PROPERTIES), globals())}.items():
         setattr(Tensor, name, property(function))

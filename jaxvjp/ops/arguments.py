@@ -104,8 +104,7 @@ def text(value: Any) -> str:
 def type_(value: Any) -> dtype:
     if value is None:
         raise TypeError(value)
-    own: dtype = taken("", value)
-    return own
+    return taken("", value)
 
 
 def tagged(value: Any) -> Any:

@@ -18,6 +18,7 @@ from jaxvjp.ops.elementary import logaddexp as _logaddexp
 from jaxvjp.ops.identity import rebind, refused
 from jaxvjp.ops.op import ARITHMETIC, DOUBLE, FLOAT, OPMATH, Op, by_number, op
 from jaxvjp.ops.pointwise import (
+    ALL_BUT_FLOATS,
     OTHER_TENSOR_OR_NUMBER,
     broadcast,
     fitting_alpha,
@@ -26,11 +27,9 @@ from jaxvjp.ops.pointwise import (
     pow_,
     refuse_masks,
     sub,
+    supported,
 )
-from jaxvjp.types.dtypes import CTYPES, FLOATING, INTEGRAL, fitted, from_numpy
-
-TENSOR_AND_NUMBER_FORMS = ((2, 3), (2, 3), (2, 3))
-"""The number of arguments of torch's three signatures: two tensors, a number on the right, a number on the left."""
+from jaxvjp.types.dtypes import CTYPES, FLOATING, INTEGRAL, fitted
 
 
 @op(promotion=DOUBLE, inplace=True, saves="input, exponent, result", grad_fn=by_number("pow", 1, 0, 2))
@@ -49,40 +48,29 @@ def _extreme(better, input, other):
     return jnp.where(jnp.isnan(input) | jnp.isnan(other), input + other, better(input, other))
 
 
-@op(promotion=ARITHMETIC, saves="input, other", slopes="", aliases="max")
-def maximum(input, other):
-    """The larger of two elements; NaN where one of them is."""
-    if jnp.iscomplexobj(input):
-        raise RuntimeError("maximum not implemented for complex tensors.")
-    return _extreme(jnp.maximum, *broadcast(input, other))
+def _number_first(better, input, other):
+    return jnp.where(better(input, other) | jnp.isnan(other), input, other)
 
 
-@op(promotion=ARITHMETIC, saves="input, other", slopes="", aliases="min")
-def minimum(input, other):
-    """The smaller of two elements; NaN where one of them is."""
-    if jnp.iscomplexobj(input):
-        raise RuntimeError("minimum not implemented for complex tensors.")
-    return _extreme(jnp.minimum, *broadcast(input, other))
+def _declare_extreme(name: str, choose: Any, better: Any, meaning: str, aliases: str = "") -> Op:
+    @op(name=name, promotion=ARITHMETIC, saves="input, other", slopes="", doc=meaning, aliases=aliases)
+    def row(input, other):
+        if jnp.iscomplexobj(input):
+            raise RuntimeError(f"{name} not implemented for complex tensors.")
+        return choose(better, *broadcast(input, other))
+
+    return row
 
 
-def _number_first(name, better, input, other):
-    if jnp.iscomplexobj(input):
-        raise RuntimeError(f"{name} not implemented for complex tensors.")
-    input, other = broadcast(input, other)
-    first = better(input, other) | jnp.isnan(other)
-    return jnp.where(first, input, other)
-
-
-@op(promotion=ARITHMETIC, saves="input, other", slopes="")
-def fmax(input, other):
-    """The larger of two elements; of a number and NaN the number. The first has the gradient where they are equal."""
-    return _number_first("fmax", jnp.greater_equal, input, other)
-
-
-@op(promotion=ARITHMETIC, saves="input, other", slopes="")
-def fmin(input, other):
-    """The smaller of two elements; of a number and NaN the number. The first has the gradient where they are equal."""
-    return _number_first("fmin", jnp.less_equal, input, other)
+FIRST = "of two elements; of a number and NaN the number. The first has the gradient where they are equal."
+maximum = _declare_extreme(
+    "maximum", _extreme, jnp.maximum, "The larger of two elements; NaN where one of them is.", "max"
+)
+minimum = _declare_extreme(
+    "minimum", _extreme, jnp.minimum, "The smaller of two elements; NaN where one of them is.", "min"
+)
+_declare_extreme("fmax", _number_first, jnp.greater_equal, f"The larger {FIRST}")
+_declare_extreme("fmin", _number_first, jnp.less_equal, f"The smaller {FIRST}")
 
 
 # Functions of two numbers.
@@ -100,9 +88,7 @@ def atan2(input, other):
 @op(promotion=ARITHMETIC, inplace=True, saves="input, other, result")
 def hypot(input, other):
     """`sqrt(input² + other²)`."""
-    if integral(input):
-        raise not_implemented("hypot", input)
-    input, other = jnp.broadcast_arrays(*ordered("hypot", input, other))
+    input, other = jnp.broadcast_arrays(*broadcast(supported("hypot", input, ALL_BUT_FLOATS), other))
     size = jax.lax.stop_gradient(jnp.maximum(jnp.abs(input), jnp.abs(other)))
     infinite = jnp.isinf(input) | jnp.isinf(other)
     # Both sides are divided by a constant first, so that no square, also in the derivative, overflows.
@@ -140,9 +126,7 @@ def ldexp(input, other):
 @op(name="ldexp.whole", public="", saves="input, other", rounds_once=True)
 def ldexp_whole(input, other):
     """`ldexp` of a floating number by an integer: its exponent is raised, so that 0 and infinity stay."""
-    if other.dtype == bool:
-        raise not_implemented("ldexp", other, "_cpu_exp")
-    input, other = broadcast(input, other.astype("int32"))
+    input, other = broadcast(input, supported("ldexp", other, "bool", "_cpu_exp").astype("int32"))
     product = input * ROWS["exp2"].function(other.astype(input.dtype))  # has the derivative
     return rebind.function(product, jnp.ldexp(jax.lax.stop_gradient(input), other))
 
@@ -150,23 +134,25 @@ def ldexp_whole(input, other):
 @op(promotion=ARITHMETIC, saves="input, other")
 def logaddexp(input, other):
     """`log(exp(input) + exp(other))`."""
-    if integral(input):
-        raise not_implemented("logaddexp", input)
-    return _logaddexp(*broadcast(input, other))
+    return _logaddexp(*broadcast(supported("logaddexp", input, "bool integers"), other))
 
 
 @op(promotion=ARITHMETIC, saves="input, other")
 def logaddexp2(input, other):
     """`log2(2 ** input + 2 ** other)`."""
-    if integral(input) or jnp.iscomplexobj(input):
-        raise not_implemented("logaddexp2", input)
-    first, second = broadcast(input, other)
-    return _logaddexp(first, second, 2.0)
+    return _logaddexp(*broadcast(supported("logaddexp2", input, ALL_BUT_FLOATS), other), 2.0)
 
 
-def _times_log(name: str, logarithm: Any, edge: int, meaning: str, **columns: Any) -> Op:
+TIMES = "`input * log({})`, 0 where `input` is."
+
+
+def _times_log(name: str, logarithm: Any, edge: int, **columns: Any) -> None:
     """`input` times a logarithm that is -inf at `edge`. The product is 0 where `input` is, unless `other` is NaN."""
 
+    columns |= {"saves": "input, other", "slopes": "other for input, input for other, other for other"}
+    shown = name.replace("1p", "1_p")  # torch's name has an underscore there
+
+    @op(name=name, promotion=FLOAT, grad_fn=by_number(shown, 0, 2, 1), arities=((2, 3),) * 3, **columns)
     def row(input: Either, other: Either):
         input, other = jnp.broadcast_arrays(*ordered(name.removeprefix("special_"), input, other))
         # The derivatives are the logarithm, if it is finite, and `input / other`, which is NaN at two zeros.
@@ -176,32 +162,15 @@ def _times_log(name: str, logarithm: Any, edge: int, meaning: str, **columns: An
         product = input * value
         return rebind.function(product, jnp.where(zero & ~jnp.isnan(other), 0, product))
 
-    row.__doc__ = meaning
-    shown = name.replace("1p", "1_p")  # torch's name has an underscore there
-    columns |= {"saves": "input, other", "slopes": "other for input, input for other, other for other"}
-    return op(name=name, promotion=FLOAT, grad_fn=by_number(shown, 0, 2, 1), **columns)(row)
 
-
-_times_log(
-    "xlogy",
-    jnp.log,
-    0,
-    "`input * log(other)`, 0 where `input` is.",
-    inplace=True,
-    aliases="special.xlogy",
-    arities=TENSOR_AND_NUMBER_FORMS,
-)
-_times_log(
-    "special_xlog1py", jnp.log1p, -1, "`input * log(1 + other)`, 0 where `input` is.", arities=TENSOR_AND_NUMBER_FORMS
-)
+_times_log("xlogy", jnp.log, 0, doc=TIMES.format("other"), inplace=True, aliases="special.xlogy")
+_times_log("special_xlog1py", jnp.log1p, -1, doc=TIMES.format("1 + other"))
 
 
 @op(promotion=ARITHMETIC, inplace=True, saves="input for input, other for input", slopes="", rounds_once=False)
 def nextafter(input, other):
     """The next representable number after `input` in the direction of `other`."""
-    if integral(input) or jnp.iscomplexobj(input):
-        raise not_implemented("nextafter", input)
-    input, other = broadcast(input, other)
+    input, other = broadcast(supported("nextafter", input, ALL_BUT_FLOATS), other)
     constant, target = jax.lax.stop_gradient((input, other))
     # Where nothing moves, and at infinities, neither has a gradient.
     moved = jnp.where((constant != target) & jnp.isfinite(constant), input, constant)
@@ -226,14 +195,10 @@ def heaviside(input, values):
     return refused.function((input, values), found, error=error)
 
 
-def _of_integers(name: str, function: Any, meaning: str) -> Op:
+def _of_integers(name: str, function: Any, meaning: str) -> None:
+    @op(name=name, promotion=ARITHMETIC, inplace=True, differentiable=False, doc=meaning)
     def row(input, other):
-        if from_numpy(input.dtype).category != INTEGRAL:
-            raise not_implemented(name, input)
-        return function(*broadcast(input, other))
-
-    row.__doc__ = meaning
-    return op(name=name, promotion=ARITHMETIC, inplace=True, differentiable=False)(row)
+        return function(*broadcast(supported(name, input, "bool floats complex"), other))
 
 
 _of_integers("gcd", jnp.gcd, "The greatest common divisor.")
@@ -265,11 +230,10 @@ def _upper_tail(order, limit):
     return scipy.erfc(eta * jnp.sqrt(order / 2)) / 2 + density * (first + second / order)
 
 
-def _incomplete_gamma(name: str, function: Any, meaning: str) -> Op:
+def _incomplete_gamma(name: str, function: Any, meaning: str, alias: str) -> None:
+    @op(name=name, promotion=ARITHMETIC, inplace=True, saves="input, other", aliases=alias, doc=meaning)
     def row(input, other):
-        input, other = ordered(name, input, other)
-        if integral(input):
-            raise not_implemented(name, input)
+        input, other = broadcast(supported(name, input, ALL_BUT_FLOATS), other)
         own, error = input.dtype, (NotImplementedError, f"the derivative for '{name}: input' is not implemented.")
         # In double precision, for which JAX's loops end in time up to `MANY`; the derivative for `input` is refused.
         input = refused.function(input, jax.lax.stop_gradient(input), error=error)
@@ -282,13 +246,10 @@ def _incomplete_gamma(name: str, function: Any, meaning: str) -> Op:
         beyond = jnp.where(jnp.isinf(limit), jnp.nan, float(name == "igammac"))
         return jnp.where(jnp.isinf(order) & (limit > 0), beyond, found).astype(own)
 
-    row.__doc__ = meaning
-    alias = "special." + {"igamma": "gammainc", "igammac": "gammaincc"}[name]
-    return op(name=name, promotion=ARITHMETIC, inplace=True, saves="input, other", aliases=alias)(row)
 
-
-_incomplete_gamma("igamma", scipy.gammainc, "The regularized lower incomplete gamma function.")
-_incomplete_gamma("igammac", scipy.gammaincc, "The regularized upper incomplete gamma function.")
+REGULARIZED = "The regularized {} incomplete gamma function."
+_incomplete_gamma("igamma", scipy.gammainc, REGULARIZED.format("lower"), "special.gammainc")
+_incomplete_gamma("igammac", scipy.gammaincc, REGULARIZED.format("upper"), "special.gammaincc")
 
 
 @op(promotion=FLOAT, saves="other")
@@ -308,20 +269,13 @@ def special_zeta(input: Either, other: Either):
 # Rounding and signs: integers stay as they are; only `frac` has a derivative other than 0.
 
 
-def _step(name: str, function: Any, meaning: str, aliases: str = "") -> Op:
+def _step(name: str, function: Any, meaning: str, aliases: str = "") -> None:
+    @op(name=name, inplace=True, aliases=aliases, doc=meaning)
     def row(input):
         if jnp.iscomplexobj(input):
-            if name == "round":
-                raise not_implemented(name, input)
-            raise NotImplementedError(f"{name} is not supported for complex inputs")
-        if integral(input):
-            if input.dtype == bool:
-                raise not_implemented(f"{name}_vml", input)
-            return input
-        return function(input)
-
-    row.__doc__ = meaning
-    return op(name=name, inplace=True, aliases=aliases)(row)
+            refusal = NotImplementedError(f"{name} is not supported for complex inputs")
+            raise not_implemented(name, input) if name == "round" else refusal
+        return input if integral(supported(f"{name}_vml", input, "bool")) else function(input)
 
 
 _step("ceil", jnp.ceil, "The next integer above.")
@@ -333,8 +287,7 @@ _step("round", jnp.round, "The nearest integer, of two equally near the even one
 @op(name="round.decimals", aliases="special.round", inplace=True, grad_fn="RoundBackward1", rounds_once=True)
 def round_decimals(input, *, decimals: Index):
     """`input` rounded to `decimals` decimal places."""
-    if integral(input) or jnp.iscomplexobj(input):
-        raise not_implemented("round", input)
+    supported("round", input, ALL_BUT_FLOATS)
     scale = 10.0 ** min(abs(decimals), 308)
     return jnp.round(input * scale) / scale if decimals >= 0 else jnp.round(input / scale) * scale
 
@@ -342,9 +295,7 @@ def round_decimals(input, *, decimals: Index):
 @op(inplace=True)
 def frac(input):
     """`input` without its integer part."""
-    if integral(input) or jnp.iscomplexobj(input):
-        raise not_implemented("frac", input)
-    return input - jnp.trunc(input)
+    return supported("frac", input, ALL_BUT_FLOATS) - jnp.trunc(input)
 
 
 @op(inplace=True)
@@ -396,9 +347,7 @@ def nan_to_num(input, nan: Real | None = None, posinf: Real | None = None, negin
 @op(promotion=ARITHMETIC, inplace=True, saves="tensor1 for tensor2, tensor2 for tensor1", numbers=OPMATH)
 def addcmul(input, tensor1, tensor2, *, value: Scalar = 1):
     """`input + value * tensor1 * tensor2`."""
-    if tensor1.dtype == bool:
-        raise not_implemented("addcmul", tensor1, "_cpu_out")
-    tensor1, tensor2 = broadcast(tensor1, tensor2)
+    tensor1, tensor2 = broadcast(supported("addcmul", tensor1, "bool", "_cpu_out"), tensor2)
     return jnp.add(*broadcast(input, value.astype(tensor1.dtype) * tensor1 * tensor2))
 
 

@@ -16,7 +16,7 @@ import jax.scipy.special as scipy
 import numpy as np
 
 from jaxvjp.ops.op import FLOAT, op
-from jaxvjp.ops.pointwise import not_implemented
+from jaxvjp.ops.pointwise import supported
 
 Function = Callable[[Any], Any]
 FAR = 25.0
@@ -84,7 +84,7 @@ def _near_y1(x):  # minus the derivative of the former
 
 
 _positive_j0, _positive_j1 = _near_or_far(0, _near_j0, 0), _near_or_far(1, _near_j1, 0)
-_positive_y0, _positive_y1 = _near_or_far(0, _near_y0, 1), _near_or_far(1, _near_y1, 1)
+_positive_y = _near_or_far(0, _near_y0, 1), _near_or_far(1, _near_y1, 1)
 
 
 def _j0(x):
@@ -162,29 +162,23 @@ def _spherical_j0(x):
 
 
 def _declare(name: str, function: Function, meaning: str) -> None:
+    @op(name=f"special_{name}", promotion=FLOAT, differentiable=False, doc=meaning)
     def row(input):
-        if jnp.iscomplexobj(input) or input.dtype.itemsize == 2:
-            raise not_implemented(name, input)
-        return function(input.astype("float64")).astype(input.dtype)
-
-    row.__doc__ = meaning
-    op(name=f"special_{name}", promotion=FLOAT, differentiable=False)(row)
+        return function(supported(name, input, "short complex").astype("float64")).astype(input.dtype)
 
 
+_scaled = [_scaled_k(order) for order in (0, 1)]
 KINDS = {
-    "bessel_j": ("The Bessel function of the first kind", (_j0, _j1)),
-    "bessel_y": (
-        "The Bessel function of the second kind",
-        (_from_zero(_positive_y0, -math.inf), _from_zero(_positive_y1, -math.inf)),
-    ),
-    "modified_bessel_i": ("The modified Bessel function of the first kind", (scipy.i0, _i1)),
+    "bessel_j": ("The Bessel function of the first kind", [_j0, _j1]),
+    "bessel_y": ("The Bessel function of the second kind", [_from_zero(each, -math.inf) for each in _positive_y]),
+    "modified_bessel_i": ("The modified Bessel function of the first kind", [scipy.i0, _i1]),
     "modified_bessel_k": (
         "The modified Bessel function of the second kind",
-        tuple(_from_zero(_unscaled(_scaled_k(order)), math.inf) for order in (0, 1)),
+        [_from_zero(_unscaled(each), math.inf) for each in _scaled],
     ),
     "scaled_modified_bessel_k": (
         "`exp(input)` times the modified Bessel function of the second kind",
-        tuple(_from_zero(_scaled_k(order), math.inf) for order in (0, 1)),
+        [_from_zero(each, math.inf) for each in _scaled],
     ),
 }
 for _name, (_meaning, _orders) in KINDS.items():

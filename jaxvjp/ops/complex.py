@@ -11,9 +11,9 @@ import jax
 import jax.numpy as jnp
 
 from jaxvjp.ops.layouts import Layout
+from jaxvjp.ops.matrices import legacy
 from jaxvjp.ops.op import op
 from jaxvjp.ops.pointwise import broadcast
-from jaxvjp.types.dtypes import from_numpy
 
 
 def _apart(layout, part=0):
@@ -40,12 +40,10 @@ def real_part(input):
     return jnp.real(input)
 
 
-@op(
-    write=lambda base, new: jax.lax.complex(base.real, new),
-    layout=partial(_apart, part=1),
-    public="",
-    grad_fn="ImagBackward0",
-)
+_second = partial(_apart, part=1)
+
+
+@op(write=lambda base, new: jax.lax.complex(base.real, new), layout=_second, public="", grad_fn="ImagBackward0")
 def imaginary_part(input):
     """The imaginary parts of complex numbers."""
     return jnp.imag(input)
@@ -66,14 +64,14 @@ def view_as_real(input):
 
 
 def _together(layout):
-    if layout.shape[-1] != 2:
-        raise RuntimeError("Tensor must have a last dimension of size 2")
-    if layout.strides[-1] != 1:
-        raise RuntimeError("Tensor must have a last dimension with stride 1")
-    if any(each % 2 for each in layout.strides[:-1]):
-        raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
-    if layout.offset % 2:
-        raise RuntimeError("Tensor must have a storage_offset divisible by 2")
+    for wrong, needed in (
+        (layout.shape[-1] != 2, "last dimension of size 2"),
+        (layout.strides[-1] != 1, "last dimension with stride 1"),
+        (any(each % 2 for each in layout.strides[:-1]), "stride divisible by 2 for all but last dimension"),
+        (layout.offset % 2, "storage_offset divisible by 2"),
+    ):
+        if wrong:
+            raise RuntimeError(f"Tensor must have a {needed}")
     strides = tuple([each // 2 for each in layout.strides[:-1]])
     return Layout(layout.shape[:-1], strides, layout.offset // 2, 2 * layout.itemsize)
 
@@ -84,7 +82,7 @@ def view_as_complex(input):
     if not jnp.issubdtype(input.dtype, jnp.floating):
         raise RuntimeError(
             "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
-            f"{from_numpy(input.dtype).legacy}"
+            f"{legacy(input)}"
         )
     if input.ndim == 0:
         raise RuntimeError("Input tensor must have one or more dimensions")
@@ -111,16 +109,11 @@ def angle(input):
 
 
 def _two_reals(first, second):
-    if not {first.dtype.name, second.dtype.name} <= {"float16", "float32", "float64"}:
-        raise RuntimeError(
-            "Expected both inputs to be Half, Float or Double tensors but got "
-            f"{from_numpy(first.dtype).legacy} and {from_numpy(second.dtype).legacy}"
-        )
-    if first.dtype != second.dtype:
-        raise RuntimeError(
-            f"Expected object of scalar type {from_numpy(first.dtype).legacy} but got scalar type "
-            f"{from_numpy(second.dtype).legacy} for second argument"
-        )
+    one, two = legacy(first), legacy(second)
+    if not {one, two} <= {"Half", "Float", "Double"}:
+        raise RuntimeError(f"Expected both inputs to be Half, Float or Double tensors but got {one} and {two}")
+    if one != two:
+        raise RuntimeError(f"Expected object of scalar type {one} but got scalar type {two} for second argument")
     return broadcast(first, second)
 
 

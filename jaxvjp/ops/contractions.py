@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import jax.numpy as jnp
 
 from jaxvjp.ops.arguments import Index, Kind, Spread, Tensors, Text, index, integers, wrap
-from jaxvjp.ops.matrices import ctype, legacy, same_type
+from jaxvjp.ops.matrices import ctype, legacy, one_scalar_type, one_type_of_products, same_type
 from jaxvjp.ops.op import op
 from jaxvjp.ops.pointwise import broadcast
 from jaxvjp.ops.products import at_setting, numeric, precision, vdot
@@ -51,8 +51,7 @@ def tensordot(a, b, dims: Contracted = 2):
         if one != two:  # one of them is 1: its element is repeated
             a = jnp.sum(a, first, keepdims=True, dtype=a.dtype) if two == 1 else a
             b = jnp.sum(b, second, keepdims=True, dtype=b.dtype) if one == 1 else b
-    if a.dtype != b.dtype:
-        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {ctype(a)} != {ctype(b)}")
+    one_type_of_products(a, b)
     numeric(a, "addmm_impl_cpu_")
     return jnp.tensordot(a, b, dims, precision=precision())
 
@@ -75,11 +74,8 @@ def subscripts(equation: str, count: int) -> tuple[list[str], str | None]:
         raise RuntimeError("einsum(): more operands were provided than specified in the equation")
     if not arrow:
         return parts, None
-    again, lone = (
-        "for output but an ellipsis (...) was already found",
-        "for output that is not part of any ellipsis (...)",
-    )
-    output = _letters(right, len(left) + 2, again, lone)
+    again = "for output but an ellipsis (...) was already found"
+    output = _letters(right, len(left) + 2, again, "for output that is not part of any ellipsis (...)")
     for place, letter in enumerate(output):
         if letter in output[:place]:
             raise RuntimeError(f"einsum(): output subscript {letter} appears more than once in the output")
@@ -168,8 +164,7 @@ def einsum(operands: Tensors, equation: Text = ""):
     if max(gone.values(), default=0) > 1:  # torch multiplies matrices, and else elements
         numeric(first, "bmm")
         for each in operands:
-            if each.dtype != first.dtype:
-                raise RuntimeError(f"expected scalar type {legacy(first)} but found {legacy(each)}")
+            one_scalar_type(first, each)
     # torch first sums over labels that only one operand has, integers in 64 bits.
     widened = 1 in gone.values() and not jnp.issubdtype(common, jnp.inexact)
     counted = jnp.int64 if widened else jnp.uint8 if common == jnp.bool_ else common
@@ -240,8 +235,7 @@ def linalg_cross(input, other, *, dim: Index = -1):
     one, two = input.shape[wrap(dim, input.ndim)], other.shape[wrap(dim, input.ndim)]
     if (one, two) != (3, 3):
         raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {one} and {two}")
-    if input.dtype != other.dtype:
-        raise RuntimeError(f"expected scalar type {legacy(input)} but found {legacy(other)}")
+    one_scalar_type(input, other)
     input, other = jnp.broadcast_arrays(*broadcast(input, other))
     return jnp.cross(input, other, axis=dim)
 

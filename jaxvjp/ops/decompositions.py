@@ -12,9 +12,19 @@ import numpy as np
 from jaxvjp.ops.arguments import Flag, Text
 from jaxvjp.ops.identity import rebind, refused
 from jaxvjp.ops.layouts import COLUMNS
-from jaxvjp.ops.matrices import adjoint, floating, legacy, matrices, refusing, singular_values, square, transposed
+from jaxvjp.ops.matrices import (
+    adjoint,
+    floating,
+    legacy,
+    matrices,
+    refusing,
+    singular_values,
+    square,
+    transposed,
+    with_errors,
+)
 from jaxvjp.ops.op import SHORT, op
-from jaxvjp.ops.pointwise import not_implemented
+from jaxvjp.ops.pointwise import supported
 from jaxvjp.ops.solving import rows_of, singular
 
 NOT_POSITIVE = (
@@ -104,8 +114,7 @@ def linalg_cholesky(input, *, upper: Flag = False):
 @op(saves="result", returns=("L", "info"), check_result=refusing("linalg.cholesky_ex", NOT_POSITIVE), keeps=COLUMNS)
 def linalg_cholesky_ex(input, *, upper: Flag = False, check_errors: Flag = False):
     """Cholesky's factor, and 0, or the order of the first leading minor that is not positive: then NaN."""
-    factor, info = linalg_cholesky.function(input, upper=upper)
-    return (factor, info, info) if check_errors else (factor, info)
+    return with_errors(linalg_cholesky.function(input, upper=upper), check_errors)
 
 
 @op(saves="result", grad_fn="CholeskyBackward0", check_result=refusing("cholesky", NOT_POSITIVE), keeps=COLUMNS)
@@ -169,7 +178,7 @@ def _reflected(A, tau, other, backwards):
 
 def _reflectors(name, A, tau, other=None):
     """RuntimeError unless `tau`, and `other` if there is one, have A's batch dimensions and dtype."""
-    each_said = [("tau", tau)] if other is None else [("tau", tau), ("other", other)]
+    beside = {"tau": tau} if other is None else {"tau": tau, "other": other}
     if A.ndim - tau.ndim != 1:
         raise RuntimeError(
             f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal to {tau.ndim} and "
@@ -180,23 +189,20 @@ def _reflectors(name, A, tau, other=None):
             f"{name}: Expected other to have the same number of dimensions as input, but got other.ndim equal to "
             f"{other.ndim} and input.ndim is equal to {A.ndim}"
         )
-    for said, each in each_said:
+    for said, each in beside.items():
         batch = each.shape[: A.ndim - 2]
         if batch != A.shape[:-2]:
-            raise RuntimeError(
-                f"{name}: Expected batch dimensions of {said} to be equal to input.shape[:-2], but got {list(batch)}"
-            )
-    for said, each in each_said:
+            told = f"{name}: Expected batch dimensions of {said} to be equal to input.shape[:-2], but got"
+            raise RuntimeError(f"{told} {list(batch)}")
+    for said, each in beside.items():
         if each.dtype != A.dtype:
-            told = f"{name}: {said} dtype {legacy(each)} does not match input dtype {legacy(A)}"
-            if other is not None:
-                told = (
-                    f"{name}: Expected input and {said} to have the same dtype, but input has dtype{legacy(A)} and "
-                    f"{said} has dtype {legacy(each)}"
-                )
-            raise RuntimeError(told)
-    if not jnp.issubdtype(A.dtype, jnp.inexact) or A.dtype in SHORT:
-        raise not_implemented("orgqr" if other is None else "ormqr", A)
+            raise RuntimeError(
+                f"{name}: {said} dtype {legacy(each)} does not match input dtype {legacy(A)}"
+                if other is None
+                else f"{name}: Expected input and {said} to have the same dtype, but input has dtype{legacy(A)} and "
+                f"{said} has dtype {legacy(each)}"
+            )
+    supported("orgqr" if other is None else "ormqr", A, "bool integers short")
 
 
 @op(saves="input, tau, result", aliases="orgqr", keeps=COLUMNS)
@@ -249,8 +255,7 @@ def _pivoting(name, pivot):
 )
 def linalg_lu_factor(A, *, pivot: Flag = True):
     """L and U of a matrix in one array, and LAPACK's pivots: the rows that were exchanged, counted from 1."""
-    LU, pivots, info = linalg_lu_factor_ex.function(A, pivot=pivot)
-    return LU, pivots, info
+    return linalg_lu_factor_ex.function(A, pivot=pivot)
 
 
 @op(
@@ -264,8 +269,7 @@ def linalg_lu_factor_ex(A, *, pivot: Flag = True, check_errors: Flag = False):
     matrices(floating(A, "torch.lu_factor"), "torch.lu_factor")
     _pivoting("linalg.lu_factor", pivot)
     LU, pivots, _ = jax.lax.linalg.lu(A)
-    info = singular(A)
-    return (LU, pivots + 1, info, info) if check_errors else (LU, pivots + 1, info)
+    return with_errors((LU, pivots + 1, singular(A)), check_errors)
 
 
 def _unpacked(LU):
@@ -306,10 +310,8 @@ def lu_unpack(LU_data, LU_pivots, unpack_data: Flag = True, unpack_pivots: Flag 
     if unpack_pivots and LU_pivots.dtype != jnp.int32:
         raise RuntimeError("torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.")
     nothing = jnp.zeros((0,), LU_data.dtype)
-    lower, upper = _unpacked(LU_data) if unpack_data else (nothing, nothing)
-    if not unpack_pivots:
-        return nothing, lower, upper
-    return _permutation(rows_of(LU_pivots, LU_data.shape[-2]), LU_data.dtype), lower, upper
+    P = _permutation(rows_of(LU_pivots, LU_data.shape[-2]), LU_data.dtype) if unpack_pivots else nothing
+    return (P, *(_unpacked(LU_data) if unpack_data else (nothing, nothing)))
 
 
 # Singular values.
@@ -317,9 +319,8 @@ def lu_unpack(LU_data, LU_pivots, unpack_data: Flag = True, unpack_pivots: Flag 
 
 def _no_driver(name, driver):
     if driver is not None:
-        raise RuntimeError(
-            f"{name}: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
-        )
+        told = "keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
+        raise RuntimeError(f"{name}: {told}")
 
 
 @op(saves="result", returns=("U", "S", "Vh"), keeps=COLUMNS)

@@ -16,18 +16,17 @@ import numpy as np
 from jaxvjp.ops.arguments import Index, Real
 from jaxvjp.ops.identity import rebind
 from jaxvjp.ops.layouts import CONTIGUOUS
-from jaxvjp.ops.op import FLOAT, SHORT, Op, op
-from jaxvjp.ops.pointwise import not_implemented
+from jaxvjp.ops.op import FLOAT, Op, op
+from jaxvjp.ops.pointwise import supported
 
 
 class Line(NamedTuple):
-    """One function: its implementation, its meaning, what torch saves, its aliases, and other columns of its row."""
+    """One function: its implementation, its meaning, what torch saves, and its aliases."""
 
     function: Any
     meaning: str
     saves: str = "input"
     aliases: str = ""
-    columns: dict[str, Any] = {}  # noqa: RUF012 - never written
 
 
 def _on_both_sides(function):
@@ -280,37 +279,26 @@ ELEMENTARY = {
 }
 
 
-def _real_only(name: str, function: Any) -> Any:
-    def real(input):
-        if jnp.iscomplexobj(input):
-            raise not_implemented(f"{name}_vml" if name in VECTORIZED else name, input)
-        if name in PRECISE and input.dtype in SHORT:
-            raise not_implemented(name, input)
-        return function(input)
-
-    return real
-
-
 VECTORIZED = frozenset(["erf", "erfc", "erfinv", "lgamma"])
 """Functions that torch's errors call by the name of a vector library's kernel: `erf_vml_cpu`."""
-PRECISE = frozenset(["erfcx", "ndtri", "log_ndtr"])
-"""Functions that torch does not have for 16-bit types."""
-REAL_ONLY = frozenset(["erf", "erfc", "erfinv", "lgamma", "digamma", "i0"])
-"""Functions that torch does not have for complex numbers; nor has it any of `special`."""
+REFUSED = {
+    **dict.fromkeys([*VECTORIZED, "digamma", "i0"], "complex"),
+    **dict.fromkeys(["special_erfcx", "special_ndtri", "special_log_ndtr"], "complex short"),
+}
+"""The types that torch does not have these functions for; others of `special` it does not have for complex numbers."""
 
 
 def _declared(name: str, line: Line) -> Op:
-    function = line.function
-    if name in REAL_ONLY or name.startswith("special_"):
-        function = _real_only(name.removeprefix("special_"), function)
+    function, special = line.function, name.startswith("special_")
+    refused = REFUSED.get(name, "complex" if special else "")
+    kernel = f"{name}_vml" if name in VECTORIZED else name.removeprefix("special_")
+    columns = {"promotion": FLOAT, "inplace": not special, "saves": line.saves, "aliases": line.aliases}
 
+    @op(name=name, doc=line.meaning, **columns)
     def row(input):
-        return function(input)
+        return function(supported(kernel, input, refused))
 
-    row.__doc__ = line.meaning
-    in_place = not name.startswith("special_")
-    columns = {"promotion": FLOAT, "inplace": in_place, "saves": line.saves, "aliases": line.aliases, **line.columns}
-    return op(name=name, **columns)(row)
+    return row
 
 
 ROWS = {name: _declared(name, line) for name, line in ELEMENTARY.items()}
@@ -332,8 +320,7 @@ for _name, _factor, _meaning in (
 @op(promotion=FLOAT, inplace=True, saves="input", aliases="special.logit")
 def logit(input, eps: Real | None = None):
     """`log(x / (1 - x))`, with x clamped to between `eps` and `1 - eps`."""
-    if jnp.iscomplexobj(input):
-        raise not_implemented("logit", input)
+    supported("logit", input, "complex")
     if eps is not None:
         constant = jax.lax.stop_gradient(input)
         low, high = constant < eps, constant > 1 - eps
@@ -376,8 +363,7 @@ def mvlgamma(input, p: Index):
     """The logarithm of the multivariate gamma function of dimension `p`."""
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
-    if jnp.iscomplexobj(input):
-        raise not_implemented("mvlgamma", input)
+    supported("mvlgamma", input, "complex")
     steps = (1 - jnp.arange(1, p + 1, dtype=input.dtype)) / 2
     constant = p * (p - 1) / 4 * jnp.log(jnp.pi)
     return jnp.sum(_lgamma(input[..., None] + steps), -1) + constant.astype(input.dtype)

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 
 from jaxvjp.ops.arguments import Dims, Flag, Index, axes, wrap
 from jaxvjp.ops.op import op
-from jaxvjp.ops.pointwise import not_implemented
+from jaxvjp.ops.pointwise import not_implemented, supported
 from jaxvjp.ops.reduction import EVENLY, largest, shared, smallest
 
 LONG = 1 << 24
@@ -23,9 +23,9 @@ LONG = 1 << 24
 
 def _check(name, input, dim=None):
     """torch's errors for an empty tensor, and for complex numbers, which each function words its own way."""
+    if name in ("amax", "amin"):
+        supported(f"{name[1:]}_values", input, "complex")
     if jnp.iscomplexobj(input):
-        if name in ("amax", "amin"):
-            raise not_implemented(f"{name[1:]}_values", input)
         if dim is None and not name.startswith("arg"):
             raise not_implemented(f"{name}_all", input, device="")
         raise RuntimeError(f"{name}(): does not support complex input\nComplex numbers have no order: `x.abs()`?")
@@ -78,22 +78,35 @@ def _along(extreme: Callable[..., Any], arg: Callable[..., Any], input, dim, kee
 
 
 def _declare(name: str, extreme: Callable[..., Any], arg: Callable[..., Any], what: str) -> None:
+    title = name.capitalize()
+    alike = f"The {what} element{{}}; elements that are equally so share the gradient."
+
+    @op(name=name, saves="input, result", grad_fn=f"{title}Backward1", doc=alike.format(""))
     def whole(input):
         _check(name, input)
         return shared(input, extreme, tuple(range(input.ndim)), of_nan=EVENLY)
 
+    @op(
+        name=f"{name}.dim",
+        returns=("values", "indices"),
+        grad_fn=f"{title}Backward0",
+        saves="result",
+        doc=f"The {what} elements along `dim`, and where they are.",
+    )
     def along(input, dim: Index, keepdim: Flag = False):
         _check(name, input, dim)
         return _along(extreme, arg, input, dim, keepdim)
 
+    @op(name="a" + name, saves="input, result", doc=alike.format("s over `dim`"))
     def over(input, dim: Dims = (), keepdim: Flag = False):
         _check("a" + name, input, None if dim == () else dim)
         return shared(input, extreme, axes(dim, input.ndim), keepdim)
 
+    told = f"Where the {what} element is, along `dim` or, without it, in the flattened tensor."
+
+    @op(name="arg" + name, differentiable=False, doc=told)
     def position(input, dim: Index | None = None, keepdim: Flag = False):
         _check(f"arg{name}", input, dim)
-        if input.dtype == bool:
-            raise RuntimeError(f"arg{name}(): does not support bool input\nConvert it first, such as by `x.int()`.")
         if input.ndim == 0:
             axes(dim, 0)
             return jnp.zeros((), "int64")
@@ -103,16 +116,6 @@ def _declare(name: str, extreme: Callable[..., Any], arg: Callable[..., Any], wh
         found = _position(extreme, arg, input, dim)
         return found if keepdim else found.squeeze(dim)
 
-    whole.__doc__ = f"The {what} element; elements that are equally so share the gradient."
-    along.__doc__ = f"The {what} elements along `dim`, and where they are."
-    over.__doc__ = f"The {what} elements over `dim`; elements that are equally so share the gradient."
-    position.__doc__ = f"Where the {what} element is, along `dim` or, without it, in the flattened tensor."
-    title = name.capitalize()
-    op(name=name, saves="input, result", grad_fn=f"{title}Backward1")(whole)
-    op(name=f"{name}.dim", returns=("values", "indices"), grad_fn=f"{title}Backward0", saves="result")(along)
-    op(name="a" + name, saves="input, result")(over)
-    op(name="arg" + name, differentiable=False)(position)
-
 
 _declare("max", largest, jnp.argmax, "largest")
 _declare("min", smallest, jnp.argmin, "smallest")
@@ -121,24 +124,23 @@ _declare("min", smallest, jnp.argmin, "smallest")
 @op(returns=("min", "max"), saves="input, result")
 def aminmax(input, *, dim: Index | None = None, keepdim: Flag = False):
     """The smallest and the largest element, over `dim` or all."""
-    if jnp.iscomplexobj(input):
-        raise not_implemented("aminmax", input)
+    supported("aminmax", input, "complex")
     if dim is None and input.size == 0:
         raise RuntimeError(
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
         )
     if dim is not None and input.size == 0 and input.shape[wrap(dim, input.ndim)] == 0:
         raise IndexError(f"aminmax: Expected reduction dim {dim} to have non-zero size.")
-    if jnp.iscomplexobj(input):
-        raise not_implemented("aminmax", input)
     reduced = axes(dim, input.ndim)
     return tuple(shared(input, each, reduced, keepdim) for each in (smallest, largest))
 
 
 def _declare_running(name: str, reaches: Callable[..., Any], what: str) -> None:
+    meaning = f"The {what} element up to each place along `dim`, and where it is."
+
+    @op(name=name, returns=("values", "indices"), saves="input, result", doc=meaning)
     def row(input, dim: Index):
-        if jnp.iscomplexobj(input):
-            raise not_implemented(f"{name}", input)
+        supported(name, input, "complex")
         if input.ndim == 0 and dim not in (-1, 0):
             raise IndexError(f"{name}(): Expected reduction dim -1 or 0 for scalar but got {dim}")
         dim = wrap(dim, input.ndim)
@@ -154,9 +156,6 @@ def _declare_running(name: str, reaches: Callable[..., Any], what: str) -> None:
         places = jax.lax.broadcasted_iota("int64", input.shape, dim)
         _, position = jax.lax.associative_scan(later, (jax.lax.stop_gradient(input), places), axis=dim)
         return chosen(input, position, dim), position
-
-    row.__doc__ = f"The {what} element up to each place along `dim`, and where it is."
-    op(name=name, returns=("values", "indices"), saves="input, result")(row)
 
 
 _declare_running("cummax", jnp.greater_equal, "largest")

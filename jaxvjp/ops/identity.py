@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import starmap
 
 import jax
 
 from jaxvjp.ops.arguments import Index, Shape
 from jaxvjp.ops.layouts import LIKE
-from jaxvjp.ops.op import backward_name, op
+from jaxvjp.ops.op import Op, backward_name, op
 
 TRACED = (
     "This tensor stands for a value inside of a function that JAX traces, or of the body of a loop: it has no value of "
@@ -27,10 +28,28 @@ NO_VALUE = (
 )
 
 
-@op(public="")
-def variable(input):
-    """The value of a leaf whose contents an earlier operation computes: `w -= 0.1 * w.grad` under `no_grad`."""
-    return input
+def _unchanged(name: str, meaning: str, keeps: str = "") -> Op:
+    """Declares an op whose result is its operand."""
+
+    @op(name=name, public="", doc=meaning, keeps=keeps)
+    def row(input):
+        return input
+
+    return row
+
+
+UNCHANGING = {
+    "variable": "The value of a leaf that an earlier operation computes: `w -= 0.1 * w.grad` under `no_grad`.",
+    "function_result": "What a custom Function's `forward` computed, whose derivative is the Function's own.",
+    "transform_argument": "A transform's argument as the user's function got it; recorded when that has returned.",
+    "transform_result": "A result as it leaves a transform: gradients stop here, tangents pass.",
+    "dual": "The value to which forward mode attaches a tangent.",
+    "primal": "The value without the tangent of one level of forward mode.",
+}
+variable, function_result, transform_argument, transform_result, dual, primal = starmap(_unchanged, UNCHANGING.items())
+clone = _unchanged(
+    "clone", "A copy with storage of its own, through which gradients flow: what `clone()` records.", LIKE
+)
 
 
 @op(differentiable=False, public="")
@@ -43,36 +62,6 @@ def detach(input):
 def tuple_item(results, *, index: Index):
     """One of the arrays that an op returns as a tuple: `values` of `values, indices = x.max(0)`."""
     return results[index]
-
-
-@op(public="")
-def function_result(input):
-    """What a custom Function's `forward` computed, whose derivative is the Function's own."""
-    return input
-
-
-@op(public="")
-def transform_argument(input):
-    """A transform's argument as the user's function got it; recorded when the function has returned."""
-    return input
-
-
-@op(public="")
-def transform_result(input):
-    """A result as it leaves a transform: gradients stop here, tangents pass."""
-    return input
-
-
-@op(public="")
-def dual(input):
-    """The value to which forward mode attaches a tangent."""
-    return input
-
-
-@op(public="")
-def primal(input):
-    """The value without the tangent of one level of forward mode."""
-    return input
 
 
 @op(public="")
@@ -91,12 +80,6 @@ def traced():
 def redistributed(input, *, place, over):
     """The value laid out over a mesh as `over` says. Where the result is: there, or at home (None)."""
     return jax.lax.with_sharding_constraint(input, over.sharding)
-
-
-@op(public="", keeps=LIKE)
-def clone(input):
-    """A copy with storage of its own, through which gradients flow: what `clone()` records."""
-    return input
 
 
 @jax.custom_jvp

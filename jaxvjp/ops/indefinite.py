@@ -17,7 +17,7 @@ from jax.lax.linalg import triangular_solve
 from jaxvjp.ops.arguments import Flag
 from jaxvjp.ops.identity import refused
 from jaxvjp.ops.layouts import COLUMNS
-from jaxvjp.ops.matrices import floating, legacy, refusing, square, stacked
+from jaxvjp.ops.matrices import floating, legacy, refusing, square, stacked, with_errors
 from jaxvjp.ops.op import op
 
 GROWTH = (1 + math.sqrt(17)) / 8
@@ -77,38 +77,31 @@ def _factored(A, hermitian):
     return LD, pivots.astype(jnp.int32), info.astype(jnp.int32)
 
 
-@op(
-    returns=("LD", "pivots"),
-    grad_fn="NotImplemented",
-    check_result=refusing("torch.linalg.ldl_factor", NO_DIVISOR),
-    keeps=COLUMNS,
-)
+def _factoring(name, *returns):
+    """Declares a row of a factorization, whose results have these names."""
+    check = refusing(f"torch.linalg.{name}", NO_DIVISOR)
+    return op(returns=returns, grad_fn="NotImplemented", check_result=check, keeps=COLUMNS)
+
+
+@_factoring("ldl_factor", "LD", "pivots")
 def linalg_ldl_factor(input, *, hermitian: Flag = False):
     """L and D of `L @ D @ L.mT == A`, or of `L @ D @ L.mH` if `hermitian`, in one array; and the rows exchanged."""
-    LD, pivots, info = linalg_ldl_factor_ex.function(input, hermitian=hermitian)
-    return LD, pivots, info
+    return linalg_ldl_factor_ex.function(input, hermitian=hermitian)
 
 
-@op(
-    returns=("LD", "pivots", "info"),
-    grad_fn="NotImplemented",
-    check_result=refusing("torch.linalg.ldl_factor_ex", NO_DIVISOR),
-    keeps=COLUMNS,
-)
+@_factoring("ldl_factor_ex", "LD", "pivots", "info")
 def linalg_ldl_factor_ex(input, *, hermitian: Flag = False, check_errors: Flag = False):
     """What `linalg.ldl_factor` gives, and 0, or the row, counted from 1, of the first zero on D's diagonal."""
     floating(square(input, "torch.linalg.ldl_factor_ex"), "torch.linalg.ldl_factor_ex")
     batch, count = input.shape[:-2], input.shape[-1]
     if not input.size:
-        nothing = jnp.zeros(batch, jnp.int32)
-        found = input, jnp.zeros(input.shape[:-1], jnp.int32), nothing
-        return (*found, nothing) if check_errors else found
+        nothing = [jnp.zeros(shape, jnp.int32) for shape in (input.shape[:-1], batch)]
+        return with_errors((input, *nothing), check_errors)
     each = jax.lax.stop_gradient(input).reshape(math.prod(batch), count, count)
     LD, pivots, info = jax.vmap(partial(_factored, hermitian=hermitian and jnp.iscomplexobj(input)))(each)
     error = RuntimeError, "derivative for aten::linalg_ldl_factor_ex is not implemented"
     LD = refused.function(input, LD.reshape(input.shape), error=error)
-    pivots, info = pivots.reshape(input.shape[:-1]), info.reshape(batch)
-    return (LD, pivots, info, info) if check_errors else (LD, pivots, info)
+    return with_errors((LD, pivots.reshape(input.shape[:-1]), info.reshape(batch)), check_errors)
 
 
 def _solved(LD, pivots, B, hermitian):

@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import jax.numpy as jnp
 
 from jaxvjp.ops.arguments import Flag, Index, Kind, wrap
+from jaxvjp.ops.matrices import legacy
 from jaxvjp.ops.op import op
-from jaxvjp.types.dtypes import from_numpy
 
 Pattern = Annotated[tuple[bool, ...], Kind("tuple of bools", tuple)]
 """For each dimension whether it is indexed by positions; the others are taken whole."""
@@ -142,9 +142,7 @@ def take_along_dim(input, indices, dim: Index | None = None):
     Positions count modulo the size, as in torch: -1 and 5 are both the last of three.
     """
     if not indices.dtype == jnp.int64:
-        raise RuntimeError(
-            f"torch.take_along_dim(): dtype of indices should be Long but got {from_numpy(indices.dtype).legacy}"
-        )
+        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {legacy(indices)}")
     if dim is None:
         return taken(input.reshape(-1), indices.reshape(-1))
     if input.ndim != indices.ndim:
@@ -188,7 +186,7 @@ def inside_all(values, shapes, **_):
 def take(input, index):
     """The elements at positions in the flattened tensor, in the shape of `index`."""
     if index.dtype != jnp.int64:
-        raise RuntimeError(f"take(): Expected a long tensor for index, but got {from_numpy(index.dtype).legacy}")
+        raise RuntimeError(f"take(): Expected a long tensor for index, but got {legacy(index)}")
     if not input.size and index.size:
         raise IndexError("take(): tried to take from an empty tensor")
     return taken(input.reshape(-1), wrapped(index, input.size))

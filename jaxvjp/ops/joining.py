@@ -84,37 +84,24 @@ def cat(tensors: Tensors, dim: Index = 0):
     return _joined(tensors, dim)
 
 
-@op(grad_fn="CatBackward0", **JOINING)
-def hstack(tensors: Tensors):
-    """Arrays one after another along their second dimension; vectors along their only one."""
-    if not tensors:
-        raise RuntimeError("hstack expects a non-empty TensorList")
-    raised = [jnp.atleast_1d(each) for each in tensors]
-    return _joined(raised, 0 if raised[0].ndim == 1 else 1)
+def _declare_stack(name, raised, meaning, aliases="", dim=0):
+    @op(name=name, grad_fn="CatBackward0", aliases=aliases, doc=meaning, **JOINING)
+    def row(tensors: Tensors):
+        if not tensors:
+            raise RuntimeError(f"{name} expects a non-empty TensorList")
+        arrays = [raised(each) for each in tensors]
+        return _joined(arrays, min(dim, arrays[0].ndim - 1))
 
 
-@op(grad_fn="CatBackward0", aliases="function.row_stack", **JOINING)
-def vstack(tensors: Tensors):
-    """Arrays one after another along their first dimension; vectors as rows."""
-    if not tensors:
-        raise RuntimeError("vstack expects a non-empty TensorList")
-    return _joined([jnp.atleast_2d(each) for each in tensors], 0)
+def _column(array):
+    return array if array.ndim > 1 else array.reshape(array.size, 1)
 
 
-@op(grad_fn="CatBackward0", **JOINING)
-def dstack(tensors: Tensors):
-    """Arrays one after another along their third dimension."""
-    if not tensors:
-        raise RuntimeError("dstack expects a non-empty TensorList")
-    return _joined([jnp.atleast_3d(each) for each in tensors], 2)
-
-
-@op(grad_fn="CatBackward0", **JOINING)
-def column_stack(tensors: Tensors):
-    """Arrays side by side, a vector or a number being a column."""
-    if not tensors:
-        raise RuntimeError("column_stack expects a non-empty TensorList")
-    return _joined([each if each.ndim > 1 else each.reshape(each.size, 1) for each in tensors], 1)
+ALONG = "Arrays one after another along their {} dimension"
+_declare_stack("hstack", jnp.atleast_1d, ALONG.format("second") + "; vectors along their only one.", dim=1)
+_declare_stack("vstack", jnp.atleast_2d, ALONG.format("first") + "; vectors as rows.", "function.row_stack")
+_declare_stack("dstack", jnp.atleast_3d, ALONG.format("third") + ".", dim=2)
+_declare_stack("column_stack", _column, "Arrays side by side, a vector or a number being a column.", dim=1)
 
 
 @op(public="function", promotion=ARITHMETIC, rounds_once=False, out=False)
@@ -122,10 +109,8 @@ def block_diag(tensors: Spread = ()):
     """The matrix with the given ones along its diagonal and zeros elsewhere."""
     for number, each in enumerate(tensors):
         if each.ndim > 2:
-            raise RuntimeError(
-                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {number} has {each.ndim} "
-                "dimensions"
-            )
+            told = f"Input tensors must have 2 or fewer dimensions. Input {number} has {each.ndim} dimensions"
+            raise RuntimeError(f"torch.block_diag: {told}")
     if not tensors:
         return jnp.zeros((1, 0), jnp.float32)
     blocks = [jnp.atleast_2d(each) for each in tensors]

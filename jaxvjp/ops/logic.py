@@ -11,65 +11,43 @@ import jax
 import jax.numpy as jnp
 
 from jaxvjp.ops.arguments import Either, Flag, Kept, Real
+from jaxvjp.ops.matrices import legacy
 from jaxvjp.ops.op import ARITHMETIC, COMPARE, Op, op
-from jaxvjp.ops.pointwise import OTHER_TENSOR_OR_NUMBER, broadcast, not_implemented
-from jaxvjp.types.dtypes import BOOL, INTEGRAL, fitted, from_numpy
-
-
-@op(promotion=COMPARE, operator="==", inplace=True, arities=OTHER_TENSOR_OR_NUMBER)
-def eq(input, other: Either):
-    """Whether the elements are equal."""
-    return jnp.equal(*broadcast(input, other))
-
-
-@op(promotion=COMPARE, operator="!=", inplace=True, arities=OTHER_TENSOR_OR_NUMBER, aliases="not_equal")
-def ne(input, other: Either):
-    """Whether the elements differ."""
-    return jnp.not_equal(*broadcast(input, other))
+from jaxvjp.ops.pointwise import OTHER_TENSOR_OR_NUMBER, broadcast, not_implemented, supported
+from jaxvjp.types.dtypes import INTEGRAL, fitted, from_numpy
 
 
 def _ordered(name, input, other):
     """Both operands; torch's error for complex numbers, which have no order."""
     if jnp.iscomplexobj(input):
-        raise NotImplementedError(
-            f"\"{name}_cpu\" not implemented for '{from_numpy(input.dtype).legacy}'\n"
-            "Complex numbers have no order; compare `x.abs()`."
-        )
+        raise NotImplementedError(f"{not_implemented(name, input)}\nComplex numbers have no order; compare `x.abs()`.")
     return broadcast(input, other)
 
 
-@op(promotion=COMPARE, operator="<", inplace=True, arities=OTHER_TENSOR_OR_NUMBER, aliases="less")
-def lt(input, other: Either):
-    """Whether the elements of `input` are smaller."""
-    return jnp.less(*_ordered("lt", input, other))
+def _comparison(name: str, operator: str, function: Any, meaning: str, aliases: str = "") -> Op:
+    arities = {"arities": OTHER_TENSOR_OR_NUMBER}
+
+    @op(name=name, promotion=COMPARE, operator=operator, inplace=True, aliases=aliases, doc=meaning, **arities)
+    def row(input, other: Either):
+        return function(*(broadcast(input, other) if name in ("eq", "ne") else _ordered(name, input, other)))
+
+    return row
 
 
-@op(promotion=COMPARE, operator="<=", inplace=True, arities=OTHER_TENSOR_OR_NUMBER, aliases="less_equal")
-def le(input, other: Either):
-    """Whether the elements of `input` are smaller or equal."""
-    return jnp.less_equal(*_ordered("le", input, other))
+eq = _comparison("eq", "==", jnp.equal, "Whether the elements are equal.")
+_comparison("ne", "!=", jnp.not_equal, "Whether the elements differ.", "not_equal")
+_comparison("lt", "<", jnp.less, "Whether the elements of `input` are smaller.", "less")
+_comparison("le", "<=", jnp.less_equal, "Whether the elements of `input` are smaller or equal.", "less_equal")
+_comparison("gt", ">", jnp.greater, "Whether the elements of `input` are larger.", "greater")
+_comparison("ge", ">=", jnp.greater_equal, "Whether the elements of `input` are larger or equal.", "greater_equal")
 
 
-@op(promotion=COMPARE, operator=">", inplace=True, arities=OTHER_TENSOR_OR_NUMBER, aliases="greater")
-def gt(input, other: Either):
-    """Whether the elements of `input` are larger."""
-    return jnp.greater(*_ordered("gt", input, other))
-
-
-@op(promotion=COMPARE, operator=">=", inplace=True, arities=OTHER_TENSOR_OR_NUMBER, aliases="greater_equal")
-def ge(input, other: Either):
-    """Whether the elements of `input` are larger or equal."""
-    return jnp.greater_equal(*_ordered("ge", input, other))
-
-
-def _logical(name: str, function: Any, meaning: str, symbol: str = "") -> Op:
+def _logical(name: str, function: Any, meaning: str) -> None:
     """An op of two truth values; a number counts as true if it is not 0."""
 
+    @op(name=name, promotion=COMPARE, inplace=True, doc=meaning)
     def row(input, other):
         return function(*broadcast(input, other))
-
-    row.__doc__ = meaning
-    return op(name=name, promotion=COMPARE, inplace=True)(row)
 
 
 _logical("logical_and", jnp.logical_and, "Whether both are true.")
@@ -77,18 +55,13 @@ _logical("logical_or", jnp.logical_or, "Whether one of the two is true.")
 _logical("logical_xor", jnp.logical_xor, "Whether just one of the two is true.")
 
 
-def _bitwise(name: str, kernel: str, function: Any, meaning: str, symbol: str, masks: bool = True) -> Op:
+def _bitwise(name: str, kernel: str, function: Any, meaning: str, symbol: str, refused: str = "floats complex") -> None:
     """An op of the bits of two integers, or of two truth values."""
+    columns: dict[str, Any] = {"operator": symbol, "arities": ((2, 3), (2, 3), (2, 3)), "doc": meaning}
 
+    @op(name=name, promotion=ARITHMETIC, inplace=True, differentiable=False, **columns)
     def row(input: Either, other: Either):
-        category = from_numpy(input.dtype).category
-        if category > INTEGRAL or (category == BOOL and not masks):
-            raise not_implemented(kernel, input)
-        return function(*broadcast(input, other))
-
-    row.__doc__ = meaning
-    columns: dict[str, Any] = {"operator": symbol, "arities": ((2, 3), (2, 3), (2, 3))}
-    return op(name=name, promotion=ARITHMETIC, inplace=True, differentiable=False, **columns)(row)
+        return function(*broadcast(supported(kernel, input, refused), other))
 
 
 def _left(input, other, shift=jnp.left_shift):
@@ -107,16 +80,15 @@ def _right(input, other):
 _bitwise("bitwise_and", "bitwise_and", jnp.bitwise_and, "The bits that both have.", "&")
 _bitwise("bitwise_or", "bitwise_or", jnp.bitwise_or, "The bits that one of the two has.", "|")
 _bitwise("bitwise_xor", "bitwise_xor", jnp.bitwise_xor, "The bits that just one of the two has.", "^")
-_bitwise("bitwise_left_shift", "lshift", _left, "The bits, moved up by `other` places.", "<<", masks=False)
-_bitwise("bitwise_right_shift", "rshift", _right, "The bits, moved down by `other` places.", ">>", masks=False)
+NO_MASKS = "bool floats complex"
+_bitwise("bitwise_left_shift", "lshift", _left, "The bits, moved up by `other` places.", "<<", NO_MASKS)
+_bitwise("bitwise_right_shift", "rshift", _right, "The bits, moved down by `other` places.", ">>", NO_MASKS)
 
 
 @op(inplace=True, differentiable=False)
 def bitwise_not(input):
     """Every bit inverted; the negation of a truth value."""
-    if from_numpy(input.dtype).category > INTEGRAL:
-        raise not_implemented("bitwise_not", input)
-    return jnp.bitwise_not(input)
+    return jnp.bitwise_not(supported("bitwise_not", input, "floats complex"))
 
 
 def _invertible(row, operands, static):
@@ -128,15 +100,12 @@ def _invertible(row, operands, static):
 op(name="bitwise_not.operator", public="", operator="invert", rewrite=_invertible)(bitwise_not.function)
 
 
-def _question(name: str, function: Any, meaning: str, **columns: Any) -> Op:
+def _question(name: str, function: Any, meaning: str, **columns: Any) -> None:
     """A predicate of each element."""
 
+    @op(name=name, differentiable=False, doc=meaning, **{"out": False, **columns})
     def row(input):
         return function(input)
-
-    row.__doc__ = meaning
-    columns = {"out": False, **columns}
-    return op(name=name, differentiable=False, **columns)(row)
 
 
 def _infinite(name, value):
@@ -170,11 +139,7 @@ _question("signbit", _negative, "Whether its sign is minus, be it that of a zero
 def isclose(input, other, rtol: Real = 1e-5, atol: Real = 1e-8, equal_nan: Flag = False):
     """Whether `|input - other| <= atol + rtol * |other|`, or the two are equal."""
     if input.dtype != other.dtype:
-        names = [
-            {"float32": "Float", "float64": "Double"}.get(x.dtype.name, from_numpy(x.dtype).legacy)
-            for x in (input, other)
-        ]
-        raise RuntimeError(f"{names[0]} did not match {names[1]}")
+        raise RuntimeError(f"{legacy(input)} did not match {legacy(other)}")
     for name, value in (("rtol", rtol), ("atol", atol)):
         if value < 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value:g}")
@@ -209,8 +174,7 @@ def where(condition: Kept, input: Either, other: Either):
     """`input` where `condition` is true, `other` elsewhere."""
     if condition.dtype != bool and condition.dtype != jnp.uint8:
         raise RuntimeError(
-            "where expected condition to be a boolean tensor, but got a tensor with dtype "
-            f"{from_numpy(condition.dtype).legacy}"
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {legacy(condition)}"
         )
     input, other = broadcast(input, other)
     condition, _ = broadcast(condition, jax.ShapeDtypeStruct(jnp.broadcast_shapes(input.shape, other.shape), bool))

@@ -75,6 +75,31 @@ def same_type(first, second, name, operands="A and B"):
         )
 
 
+def one_scalar_type(wanted, given, advice=""):
+    """torch's RuntimeError unless the two arrays have one dtype; `advice` is what to write instead."""
+    if wanted.dtype != given.dtype:
+        raise RuntimeError(f"expected scalar type {legacy(wanted)} but found {legacy(given)}{advice}")
+
+
+def one_type_of_products(first, second, advice=""):
+    """The same, as torch's products of matrices say it."""
+    if first.dtype != second.dtype:
+        told = "expected m1 and m2 to have the same dtype, but got:"
+        raise RuntimeError(f"{told} {ctype(first)} != {ctype(second)}{advice}")
+
+
+def of_dims(count, told, **arrays):
+    """RuntimeError for the first of the arrays that has not `count` dimensions: `told`, with its name and shape."""
+    for name, each in arrays.items():
+        if each.ndim != count:
+            raise RuntimeError(told.format(name=name, ndim=each.ndim, shape=list(each.shape)))
+
+
+def with_errors(results, check_errors):
+    """The results of an op that ends in `_ex`, of which the last is checked if `check_errors` asks for it."""
+    return (*results, results[-1]) if check_errors else results
+
+
 def transposed(array):
     """Every matrix transposed."""
     return jnp.swapaxes(array, -1, -2)

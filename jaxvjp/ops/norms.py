@@ -11,12 +11,11 @@ import jax.numpy as jnp
 
 from jaxvjp.ops.arguments import Dims, Either, Flag, Index, Kind, Real, Text, Type, integers, number, wrap
 from jaxvjp.ops.decompositions import linalg_eigvalsh
-from jaxvjp.ops.matrices import floating, legacy, matrices, singular_values, square
+from jaxvjp.ops.matrices import floating, legacy, matrices, one_scalar_type, singular_values, square
 from jaxvjp.ops.op import SHORT, op
-from jaxvjp.ops.pointwise import abs_, not_implemented
+from jaxvjp.ops.pointwise import abs_, supported
 from jaxvjp.ops.reduction import largest, linalg_vector_norm, magnitude, of_type, shared, smallest, vector_norm
 from jaxvjp.ops.solving import linalg_inv, real_tolerances, tolerance
-from jaxvjp.types.dtypes import from_numpy
 
 
 def _order(value: Any) -> float | str:
@@ -200,11 +199,9 @@ def cdist(x1, x2, p: Real = 2.0, compute_mode: Text = "use_mm_for_euclid_dist_if
     multiplied = compute_mode == CDIST_MODES[1] or (
         compute_mode == CDIST_MODES[0] and max(x1.shape[-2], x2.shape[-2]) > 25
     )
-    if x1.dtype in SHORT and not (multiplied and p == 2):
-        raise not_implemented("cdist", x1, "")
-    if x1.dtype != x2.dtype:
-        wanted, given = (from_numpy(each.dtype).legacy for each in (x1, x2))
-        raise RuntimeError(f"expected scalar type {wanted} but found {given}\nConvert one of them: `x2.to(x1.dtype)`.")
+    if not (multiplied and p == 2):
+        supported("cdist", x1, "short", "")
+    one_scalar_type(x1, x2, "\nConvert one of them: `x2.to(x1.dtype)`.")
     return distance(x1[..., :, None, :] - x2[..., None, :, :], p)
 
 

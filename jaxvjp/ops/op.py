@@ -98,6 +98,7 @@ class Op:
     Columns:
         name: torch's name of it, by default the function's; `max.dim` is one of several rows that share the name
             `max`, as torch overloads it: a call goes to the first of them, in the order of declaration, that it fits.
+        doc: its docstring, for a function that is made for several rows and has none.
         aliases: its other names, as text: `"absolute special.foo"`. A bare one is both a method and a function.
         public: where torch has it, as text: "method", "function", "nn.functional", "linalg", "fft", "special"; by
             default a method and a function, or for a name like `linalg_norm` a function in that namespace.
@@ -170,6 +171,7 @@ class Op:
         function: Callable[..., Any],
         *,
         name: str | None = None,
+        doc: str = "",
         aliases: str = "",
         public: str | None = None,
         promotion: str = KEEP,
@@ -197,6 +199,7 @@ class Op:
         numbers: str = WRAPPED,
     ) -> None:
         self.function = function
+        function.__doc__ = doc or function.__doc__
         self.name = name or function.__name__.rstrip("_")
         self.aliases = tuple(aliases.split())
         if public is None:

@@ -14,6 +14,7 @@ from jax.custom_derivatives import SymbolicZero
 from jaxvjp.ops.arguments import Either, Exact, Flag, Scalar, Type, tagged
 from jaxvjp.ops.identity import rebind
 from jaxvjp.ops.layouts import CONTIGUOUS, LIKE, SAME
+from jaxvjp.ops.matrices import legacy
 from jaxvjp.ops.op import ARITHMETIC, CHECKED, FLOAT, OPMATH, SHORT, by_number, op, rounded_once
 from jaxvjp.types.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, bool_, fitted, from_numpy, of_number
 
@@ -23,7 +24,20 @@ OTHER_TENSOR_OR_NUMBER = ((2, 3), (2, 3))
 
 def not_implemented(name, array, device="_cpu"):
     """torch's error for a type that an op has no kernel for."""
-    return NotImplementedError(f"\"{name}{device}\" not implemented for '{from_numpy(array.dtype).legacy}'")
+    return NotImplementedError(f"\"{name}{device}\" not implemented for '{legacy(array)}'")
+
+
+KINDS = {BOOL: "bool", INTEGRAL: "integers", FLOATING: "floats", COMPLEX: "complex"}
+ALL_BUT_FLOATS = "bool integers complex"
+
+
+def supported(kernel, array, refused, device="_cpu"):
+    """`array` unchanged; torch's error where its kernel does not take the dtype. `refused` has the words for the dtypes
+    that it does not: those of `KINDS`, and "short" for floats of 16 bits."""
+    kind = KINDS[from_numpy(array.dtype).category]
+    if kind in refused or ("short" in refused and array.dtype in SHORT):
+        raise not_implemented(kernel, array, device)
+    return array
 
 
 def broadcast(input, other):
@@ -264,9 +278,7 @@ def relu(input):
 @op(operator="abs", inplace=True, saves="input", aliases="absolute")
 def abs_(input):
     """The magnitude; its derivative at 0 is 0."""
-    if input.dtype == bool:
-        raise NotImplementedError("\"abs_cpu\" not implemented for 'Bool'")
-    if jnp.iscomplexobj(input):
+    if jnp.iscomplexobj(supported("abs", input, "bool")):
         zero = input == 0
         result = jnp.where(zero, 0, jnp.abs(jnp.where(zero, 1, input)))
         infinite = jnp.isinf(input.real) | jnp.isinf(input.imag)  # even if the other part is NaN

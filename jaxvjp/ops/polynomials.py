@@ -14,7 +14,7 @@ import jax.numpy as jnp
 
 from jaxvjp.ops.arguments import Either
 from jaxvjp.ops.op import FLOAT, op
-from jaxvjp.ops.pointwise import broadcast, not_implemented
+from jaxvjp.ops.pointwise import broadcast, supported
 
 
 class Family(NamedTuple):
@@ -74,10 +74,11 @@ FAMILIES = {
 
 
 def _declare(name: str, family: Family) -> None:
+    meaning = f"The {family.meaning} of order `n`, cut to a whole number; 0 where that is negative."
+
+    @op(name=f"special_{name}", promotion=FLOAT, differentiable=False, doc=meaning)
     def row(x: Either, n: Either):
-        if jnp.iscomplexobj(x) or x.dtype.itemsize == 2:
-            raise not_implemented(name, x)
-        x, n = jnp.broadcast_arrays(*broadcast(x, n))
+        x, n = jnp.broadcast_arrays(*broadcast(supported(name, x, "short complex"), n))
         order = jnp.trunc(n).astype("int64")
         place = 2 * x - 1 if family.shifted else x
         first, second = jnp.ones_like(place), family.second(place)
@@ -93,9 +94,6 @@ def _declare(name: str, family: Family) -> None:
         if family.bounded:
             found = jnp.where(order > (128 if place.dtype == jnp.float32 else 512), jnp.nan, found)
         return found
-
-    row.__doc__ = f"The {family.meaning} of order `n`, cut to a whole number; 0 where that is negative."
-    op(name=f"special_{name}", promotion=FLOAT, differentiable=False)(row)
 
 
 for _name, _family in FAMILIES.items():

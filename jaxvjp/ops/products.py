@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxvjp.ops.arguments import Scalar
-from jaxvjp.ops.matrices import ctype, legacy
+from jaxvjp.ops.matrices import ctype, legacy, of_dims, one_scalar_type, one_type_of_products
 from jaxvjp.ops.op import ARITHMETIC, OPMATH, SHORT, Op, op
 from jaxvjp.ops.pointwise import assigned, broadcast, fitting_numbers
 from jaxvjp.types.dtypes import forget_calls
@@ -98,28 +98,18 @@ def numeric(array, kernel):
         raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'\nConvert it first: `x.int()`.")
 
 
-def _same_type(name, input, other):
-    if input.dtype != other.dtype:
-        raise RuntimeError(
-            f"expected m1 and m2 to have the same dtype, but got: {ctype(input)} != {ctype(other)}\n"
-            f"Unlike `*`, {name} does not promote: convert one operand, `a.to(b.dtype)`."
-        )
-
-
-def _matrix(array, position):
-    if array.ndim != 2:
-        raise RuntimeError(
-            f"{position} must be a matrix\nmm takes two 2-dimensional tensors and got one of shape "
-            f"{list(array.shape)}; `a @ b` multiplies vectors and batches too."
-        )
+UNPROMOTED = "\nUnlike `*`, {} does not promote: convert one operand, `a.to(b.dtype)`."
+NO_MATRIX = (
+    "{name} must be a matrix\nmm takes two 2-dimensional tensors and got one of shape {shape}; `a @ b` multiplies "
+    "vectors and batches too."
+)
 
 
 @op(saves="mat2 for input, input for mat2", arities=((2, 3), (3, 4)), rewrite=at_setting)
 def mm(input, mat2):
     """The matrix product of an n×k and a k×m matrix."""
-    _matrix(input, "self")
-    _matrix(mat2, "mat2")
-    _same_type("mm", input, mat2)
+    of_dims(2, NO_MATRIX, self=input, mat2=mat2)
+    one_type_of_products(input, mat2, UNPROMOTED.format("mm"))
     if input.shape[1] != mat2.shape[0]:
         raise RuntimeError(
             "mat1 and mat2 shapes cannot be multiplied "
@@ -134,11 +124,9 @@ def mm(input, mat2):
 @op(saves="mat2 for input, input for mat2", arities=((2, 3), (3, 4)), rewrite=at_setting)
 def bmm(input, mat2):
     """The matrix products of b n×k and b k×m matrices."""
-    for each, name in ((input, "batch1"), (mat2, "batch2")):
-        if each.ndim != 3:
-            raise RuntimeError(f": {name} must be a 3D tensor\nIts shape is {list(each.shape)}; `a @ b` takes any.")
-    if input.dtype != mat2.dtype:
-        raise RuntimeError(f"expected scalar type {legacy(input)} but found {legacy(mat2)}")
+    told = ": {name} must be a 3D tensor\nIts shape is {shape}; `a @ b` takes any."
+    of_dims(3, told, batch1=input, batch2=mat2)
+    one_scalar_type(input, mat2)
     wanted = [input.shape[0], input.shape[2]]
     if list(mat2.shape[:2]) != wanted:
         raise RuntimeError(
@@ -154,9 +142,8 @@ def _vectors(input, tensor):
         raise RuntimeError(f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors")
     if input.dtype != tensor.dtype:
         raise RuntimeError(
-            "dot : expected both vectors to have same dtype, but found "
-            f"{legacy(input)} and {legacy(tensor)}\n"
-            "Unlike `*`, dot does not promote: convert one operand, `a.to(b.dtype)`."
+            f"dot : expected both vectors to have same dtype, but found {legacy(input)} and {legacy(tensor)}"
+            + UNPROMOTED.format("dot")
         )
     if input.shape != tensor.shape:
         raise RuntimeError(
@@ -185,7 +172,7 @@ def mv(input, vec):
     """The product of an n×m matrix and a vector of length m."""
     if input.ndim != 2 or vec.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got 1, {input.ndim}, {vec.ndim}")
-    _same_type("mv", input, vec)
+    one_type_of_products(input, vec, UNPROMOTED.format("mv"))
     if input.shape[1] != vec.shape[0]:
         raise RuntimeError(
             f"size mismatch, got input ({input.shape[0]}), mat ({input.shape[0]}x{input.shape[1]}), "
@@ -228,7 +215,7 @@ def matmul(input, other):
     by_dims = {(1, 1): dot, (2, 1): mv, (2, 2): mm}.get((input.ndim, other.ndim))
     if by_dims is not None:
         return by_dims.function(input, other)
-    _same_type("matmul", input, other)
+    one_type_of_products(input, other, UNPROMOTED.format("matmul"))
     rows, columns = input.shape[-1], other.shape[max(other.ndim - 2, 0)]
     if rows != columns:
         raise RuntimeError(
@@ -250,9 +237,7 @@ def _flat(array):
 @op(promotion=ARITHMETIC, saves="input for vec2, vec2 for input", aliases="ger", grad_fn="MulBackward0")
 def outer(input, vec2):
     """Each element of one vector times each of another, as a matrix."""
-    for each, name in ((input, "self"), (vec2, "vec2")):
-        if each.ndim != 1:
-            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {each.ndim}-D")
+    of_dims(1, "outer: Expected 1-D argument {name}, but got {ndim}-D", self=input, vec2=vec2)
     return input[:, None] * vec2
 
 
@@ -287,20 +272,13 @@ def _added(input, term, beta, alpha):
     return (kept + alpha * term.astype(wide)).astype(term.dtype)
 
 
-def _one_type(input, first, second):
-    for each in (first, second):
-        if each.dtype != input.dtype:
-            name = "mat1" if each is first else "mat2"
-            raise RuntimeError(f"self and {name} must have the same dtype, but got {legacy(input)} and {legacy(each)}")
-
-
 @op(inplace=True, saves="mat1 for mat2, mat2 for mat1", rewrite=at_setting, numbers=OPMATH)
 def addmm(input, mat1, mat2, *, beta: Scalar = 1, alpha: Scalar = 1):
     """`beta * input + alpha * (mat1 @ mat2)` of two matrices."""
-    for each, name in ((mat1, "mat1"), (mat2, "mat2")):
-        if each.ndim != 2:
-            raise RuntimeError(f"{name} must be a matrix, got {each.ndim}-D tensor")
-    _one_type(input, mat1, mat2)
+    of_dims(2, "{name} must be a matrix, got {ndim}-D tensor", mat1=mat1, mat2=mat2)
+    for name, each in (("mat1", mat1), ("mat2", mat2)):
+        if each.dtype != input.dtype:
+            raise RuntimeError(f"self and {name} must have the same dtype, but got {legacy(input)} and {legacy(each)}")
     return _added(input, mm.function(mat1, mat2), beta, alpha)
 
 
@@ -327,9 +305,7 @@ def _fitting(row, operands, static):
 @op(promotion=ARITHMETIC, inplace=True, saves="vec1 for vec2, vec2 for vec1", rewrite=_fitting)
 def addr(input, vec1, vec2, *, beta: Scalar = 1, alpha: Scalar = 1):
     """`beta * input + alpha * outer(vec1, vec2)`."""
-    for each, name in ((vec1, "vec1"), (vec2, "vec2")):
-        if each.ndim != 1:
-            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {each.ndim}-D")
+    of_dims(1, "addr: Expected 1-D argument {name}, but got {ndim}-D", vec1=vec1, vec2=vec2)
     return _added(input, vec1[:, None] * vec2, beta, alpha)
 
 
@@ -342,9 +318,7 @@ def baddbmm(input, batch1, batch2, *, beta: Scalar = 1, alpha: Scalar = 1):
 @op(inplace=True, saves="batch1 for batch2, batch2 for batch1", rewrite=at_setting, numbers=OPMATH)
 def addbmm(input, batch1, batch2, *, beta: Scalar = 1, alpha: Scalar = 1):
     """`beta * input + alpha * bmm(batch1, batch2).sum(0)`."""
-    for each, name in ((batch1, "batch1"), (batch2, "batch2")):
-        if each.ndim != 3:
-            raise RuntimeError(f"{name} must be a 3D tensor")
+    of_dims(3, "{name} must be a 3D tensor", batch1=batch1, batch2=batch2)
     if batch1.shape[0] != batch2.shape[0]:
         raise RuntimeError(
             f"batch1 and batch2 must have same number of batches, got {batch1.shape[0]} and {batch2.shape[0]}"

@@ -22,20 +22,16 @@ def flip(input, dims: Shape):
     return jnp.flip(input, axes(dims, input.ndim)) if dims else input
 
 
-@op(grad_fn="FlipBackward0", out=False, keeps=LIKE)
-def fliplr(input):
-    """The columns in the opposite order."""
-    if input.ndim < 2:
-        raise RuntimeError("Input must be >= 2-d.")
-    return jnp.flip(input, 1)
+def _declare_flip(name: str, axis: int, meaning: str) -> None:
+    @op(name=name, grad_fn="FlipBackward0", out=False, keeps=LIKE, doc=meaning)
+    def row(input):
+        if input.ndim <= axis:
+            raise RuntimeError(f"Input must be >= {axis + 1}-d.")
+        return jnp.flip(input, axis)
 
 
-@op(grad_fn="FlipBackward0", out=False, keeps=LIKE)
-def flipud(input):
-    """The rows in the opposite order."""
-    if input.ndim < 1:
-        raise RuntimeError("Input must be >= 1-d.")
-    return jnp.flip(input, 0)
+_declare_flip("fliplr", 1, "The columns in the opposite order.")
+_declare_flip("flipud", 0, "The rows in the opposite order.")
 
 
 @op(out=False)
@@ -123,23 +119,17 @@ def _below(input, diagonal):
     return jnp.arange(columns) - jnp.arange(rows)[:, None] <= diagonal
 
 
-def _matrix(name, input):
-    if input.ndim < 2:
-        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+def _declare_triangle(name: str, lower: bool, meaning: str) -> None:
+    @op(name=name, inplace=True, doc=meaning)
+    def row(input, diagonal: Index = 0):
+        if input.ndim < 2:
+            raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+        zeros, below = jnp.zeros_like(input), _below(input, diagonal if lower else diagonal - 1)
+        return jnp.where(below, input, zeros) if lower else jnp.where(below, zeros, input)
 
 
-@op(inplace=True)
-def tril(input, diagonal: Index = 0):
-    """The lower triangle of each matrix, up to a diagonal; zeros above it."""
-    _matrix("tril", input)
-    return jnp.where(_below(input, diagonal), input, jnp.zeros_like(input))
-
-
-@op(inplace=True)
-def triu(input, diagonal: Index = 0):
-    """The upper triangle of each matrix, from a diagonal on; zeros below it."""
-    _matrix("triu", input)
-    return jnp.where(_below(input, diagonal - 1), jnp.zeros_like(input), input)
+_declare_triangle("tril", True, "The lower triangle of each matrix, up to a diagonal; zeros above it.")
+_declare_triangle("triu", False, "The upper triangle of each matrix, from a diagonal on; zeros below it.")
 
 
 @op(out=False)
@@ -178,10 +168,8 @@ def diagflat(input, offset: Index = 0):
 
 def _replaced(input, src, shape):
     if tuple(src.shape) != tuple(shape):
-        raise RuntimeError(
-            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
-            f"{list(shape)}"
-        )
+        told = f"src size = {list(src.shape)}, slice size = {list(shape)}"
+        raise RuntimeError(f"expected src to have a size equal to the slice of self. {told}")
     return src.astype(input.dtype)
 
 
@@ -191,9 +179,8 @@ def select_scatter(input, src, dim: Index, index: Index):
     dim = wrap(dim, input.ndim)
     size = input.shape[dim]
     if not -size <= index < size:
-        raise IndexError(
-            f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {dim}"
-        )
+        told = f"index {index} out of range for tensor of size {list(input.shape)} at dimension {dim}"
+        raise IndexError(f"select(): {told}")
     key = (slice(None),) * dim + (index,)
     return input.at[key].set(_replaced(input, src, input.shape[:dim] + input.shape[dim + 1 :]))
 

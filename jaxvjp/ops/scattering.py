@@ -29,9 +29,9 @@ from jaxvjp.ops.indexing import (
     wrapped,
 )
 from jaxvjp.ops.layouts import LIKE
+from jaxvjp.ops.matrices import legacy
 from jaxvjp.ops.op import CHECKED, by_number, op
 from jaxvjp.ops.pointwise import masked_fill
-from jaxvjp.types.dtypes import from_numpy
 from jaxvjp.types.settings import alert_nondeterministic
 
 IN_BOUNDS = "promise_in_bounds"
@@ -71,9 +71,7 @@ def masked_put(input, values: Either, mask, *, dim: Index):
         return masked_fill.function(input, mask, values.reshape(()))
     _check_type(input, values)
     shape = values.shape
-    if (
-        values.ndim > after
-    ):  # the one dimension of the picked elements, of size 1 here, becomes the dimensions of the mask
+    if values.ndim > after:  # the dimension of the picked elements, of size 1 here, becomes the dimensions of the mask
         place = values.ndim - after
         shape = (*shape[: place - 1], *[1] * (input.ndim - after - dim), *shape[place:])
     return jnp.where(mask.astype(bool), values.reshape(shape), input)
@@ -81,10 +79,9 @@ def masked_put(input, values: Either, mask, *, dim: Index):
 
 def _check_type(input, values):
     if input.dtype != values.dtype:
-        own, other = (from_numpy(each.dtype).legacy for each in (input, values))
         raise RuntimeError(
-            f"Index put requires the source and destination dtypes match, got {own} for the destination and {other} "
-            "for the source.\nConvert it first: `values.to(x.dtype)`."
+            f"Index put requires the source and destination dtypes match, got {legacy(input)} for the destination and "
+            f"{legacy(values)} for the source.\nConvert it first: `values.to(x.dtype)`."
         )
 
 
@@ -130,7 +127,10 @@ def _scattered_by(input, dim, index, src, reduce):
     return _reduced(input, dim, index, src, REDUCES[reduce], True)
 
 
-@op(inplace=True, saves="index", check_values=("index", inside_dim), arities=())
+SCATTERED = {"inplace": True, "saves": "index", "check_values": ("index", inside_dim), "arities": ()}
+
+
+@op(**SCATTERED)
 def scatter(input, dim: Index, index, src, *, reduce: Text | None = None):
     """`input` with each element of `src` written along `dim` at the position that `index` has in its place.
 
@@ -140,14 +140,7 @@ def scatter(input, dim: Index, index, src, *, reduce: Text | None = None):
     return _scattered_by(input, dim, index, src, reduce)
 
 
-@op(
-    name="scatter.value",
-    inplace=True,
-    saves="index",
-    grad_fn="ScatterBackward1",
-    check_values=("index", inside_dim),
-    arities=(),
-)
+@op(name="scatter.value", grad_fn="ScatterBackward1", **SCATTERED)
 def scatter_value(input, dim: Index, index, value: Scalar, *, reduce: Text | None = None):
     """`input` with one number written along `dim` at the positions that `index` gives."""
     dim = check_index("scatter", input, index, dim)
@@ -293,16 +286,15 @@ def _slices(name, input, dim, index, source):
     """The dimension, counted from the front; the error of op `name` if the slices do not fit."""
     dim = wrap(dim, input.ndim)
     copies = name == "index_copy_"
-    own, other = from_numpy(input.dtype).legacy, from_numpy(source.dtype).legacy
+    own, other, got = map(legacy, (input, source, index))
     if index.ndim > 1:
         raise IndexError(
             f"{name}(): Index should have dimension 1 or 0 (got {index.ndim})"
             if copies
-            else f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "
-            f"{from_numpy(index.dtype).legacy} and size: {list(index.shape)}"
+            else f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim} with type: {got} and size: "
+            f"{list(index.shape)}"
         )
     if not integral(index):
-        got = from_numpy(index.dtype).legacy
         raise RuntimeError(
             f"{name}(): Expected a long tensor for index, but got {got}"
             if copies
@@ -363,12 +355,10 @@ def index_fill(input, dim: Index, index: Kept, value: Either):
     return jnp.atleast_1d(input).at[key].set(value.astype(input.dtype), mode=IN_BOUNDS).reshape(input.shape)
 
 
-@op(
-    inplace=True,
-    saves="input, index, source, result",
-    slopes=_of_products("source"),
-    check_values=("index", inside_self),
-)
+REDUCED = {"inplace": True, "saves": "input, index, source, result", "slopes": _of_products("source")}
+
+
+@op(check_values=("index", inside_self), **REDUCED)
 def index_reduce(input, dim: Index, index, source, reduce: Text, *, include_self: Flag = True):
     """Slices of `source` that go to one position along `dim` reduced, with `input`'s unless `include_self=False`.
 
@@ -396,12 +386,10 @@ def _can_be_put(values, shapes, accumulate):
 def put(input, index, source, accumulate: Flag = False):
     """`input` with the elements of `source` written, or added, at positions in the flattened tensor."""
     if index.dtype != jnp.int64:
-        raise RuntimeError(f"put_(): Expected a long tensor for index, but got {from_numpy(index.dtype).legacy}")
+        raise RuntimeError(f"put_(): Expected a long tensor for index, but got {legacy(index)}")
     if input.dtype != source.dtype:
-        raise RuntimeError(
-            "put_(): self and source expected to have the same dtype, but got self.dtype = "
-            f"{from_numpy(input.dtype).legacy} and source.dtype = {from_numpy(source.dtype).legacy}"
-        )
+        told = "put_(): self and source expected to have the same dtype, but got"
+        raise RuntimeError(f"{told} self.dtype = {legacy(input)} and source.dtype = {legacy(source)}")
     if index.size != source.size:
         raise IndexError(
             f"put_(): Expected source and index to have the same number of elements, but got source.numel() = "
@@ -425,14 +413,10 @@ def _enough(values, shapes):
 def masked_scatter(input, mask, source):
     """`input` with the elements of `source`, in order, written where `mask` is true."""
     if input.dtype != source.dtype:
-        raise RuntimeError(
-            "masked_scatter: expected self and source to have same dtypes but got"
-            f"{from_numpy(input.dtype).legacy} and {from_numpy(source.dtype).legacy}"
-        )
+        told = f"{legacy(input)} and {legacy(source)}"
+        raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got{told}")
     if mask.dtype != bool:
-        raise RuntimeError(
-            "masked_scatter_ only supports boolean masks, but got mask with dtype " + from_numpy(mask.dtype).legacy
-        )
+        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {legacy(mask)}")
     input, mask = jnp.broadcast_arrays(input, mask)
     if not source.size:
         return input

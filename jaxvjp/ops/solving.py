@@ -25,6 +25,7 @@ from jaxvjp.ops.matrices import (
     square,
     stacked,
     transposed,
+    with_errors,
 )
 from jaxvjp.ops.op import op
 from jaxvjp.ops.pointwise import broadcast
@@ -63,8 +64,7 @@ def linalg_inv(A):
 @op(saves="result", returns=("inverse", "info"), check_result=refusing("linalg.inv_ex", SINGULAR), keeps=COLUMNS)
 def linalg_inv_ex(A, *, check_errors: Flag = False):
     """The inverse of a square matrix; and 0, or the position of the zero on U's diagonal that makes it singular."""
-    inverse, info = linalg_inv.function(A)
-    return (inverse, info, info) if check_errors else (inverse, info)
+    return with_errors(linalg_inv.function(A), check_errors)
 
 
 @op(aliases="matrix_power", saves="input", grad_fn="MmBackward0", check_result=refusing("linalg.inv", SINGULAR))
@@ -113,8 +113,7 @@ def linalg_solve(A, B, *, left: Flag = True):
 @op(saves="A, result", returns=("result", "info"), check_result=refusing("torch.linalg.solve_ex", UNSOLVED))
 def linalg_solve_ex(A, B, *, left: Flag = True, check_errors: Flag = False):
     """What `linalg.solve` gives, and 0, or another number where A is singular."""
-    result, info = linalg_solve.function(A, B, left=left)
-    return (result, info, info) if check_errors else (result, info)
+    return with_errors(linalg_solve.function(A, B, left=left), check_errors)
 
 
 @op(saves="input, result", keeps=COLUMNS)
@@ -132,21 +131,17 @@ def linalg_solve_triangular(input, B, *, upper: Flag, left: Flag = True, unitria
 @op(name="triangular_solve", saves="A, result", returns=("solution", "cloned_coefficient"), keeps=COLUMNS)
 def triangular_solve_(input, A, upper: Flag = True, transpose: Flag = False, unitriangular: Flag = False):
     """torch's older `linalg.solve_triangular`, and A beside the solution."""
-    for each, letter in ((input, "b"), (A, "A")):
-        if each.ndim < 2:
-            raise RuntimeError(
-                f"torch.triangular_solve: Expected {letter} to have at least 2 dimensions, but it has {each.ndim} "
-                "dimensions instead"
-            )
-    _older_fitting(input, A, "triangular_solve")
+    told = "torch.triangular_solve: Expected {} to have at least 2 dimensions, but it has {} dimensions instead"
+    _older_fitting(input, A, "triangular_solve", told, "A")
     A, B = stacked(A, input)
-    solution = triangular_solve(
-        A, B, left_side=True, lower=not upper, transpose_a=transpose, unit_diagonal=unitriangular
-    )
-    return solution, A
+    further = {"lower": not upper, "transpose_a": transpose, "unit_diagonal": unitriangular}
+    return triangular_solve(A, B, left_side=True, **further), A
 
 
-def _older_fitting(b, A, name):
+def _older_fitting(b, A, name, told, letter):
+    for each, said in ((b, "b"), (A, letter)):
+        if each.ndim < 2:
+            raise RuntimeError(told.format(said, each.ndim))
     square(A, "")
     if A.shape[-1] != b.shape[-2]:
         raise RuntimeError(
@@ -158,10 +153,8 @@ def _older_fitting(b, A, name):
 @op(saves="result, L", keeps=COLUMNS)
 def cholesky_solve(input, L, upper: Flag = False):
     """The X of `A @ X = input` for the A whose Cholesky factor is L."""
-    for each, letter in ((input, "b"), (L, "u")):
-        if each.ndim < 2:
-            raise RuntimeError(f"{letter} should have at least 2 dimensions, but has {each.ndim} dimensions instead")
-    _older_fitting(input, L, "cholesky_solve")
+    told = "{} should have at least 2 dimensions, but has {} dimensions instead"
+    _older_fitting(input, L, "cholesky_solve", told, "u")
     L, B = stacked(adjoint(L) if upper else L, input)
     factor = jax.lax.stop_gradient(L)
     # torch's derivative is with respect to all of L, of which only one triangle is used.
@@ -354,9 +347,9 @@ DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 def lstsq(input, B, *, rcond: Either = None, driver: Text = "gelsy"):
     """The least-squares solution X of `input @ X = B`; of several, the one of least norm."""
     name = "torch.linalg.lstsq"
-    for each, said in ((input, "input"), (B, "other")):
-        if each.ndim < (2 if each is input else 1):
-            raise RuntimeError(f"{name}: {said} must have at least {2 if each is input else 1} dimensions.")
+    for said, each, least in (("input", input, 2), ("other", B, 1)):
+        if each.ndim < least:
+            raise RuntimeError(f"{name}: {said} must have at least {least} dimensions.")
     if input.dtype != B.dtype:
         raise RuntimeError(
             f"{name}: Expected input and other to have the same dtype, but got input's dtype {legacy(input)} and "
@@ -381,12 +374,9 @@ def lstsq(input, B, *, rcond: Either = None, driver: Text = "gelsy"):
     cut = tolerance(input, None, rcond)[..., None] * jnp.max(values, -1, keepdims=True, initial=0)
     rank = jnp.sum(values > cut, -1, dtype=jnp.int64)
     nothing = jnp.zeros((0,), values.dtype)
-    residuals = nothing
-    if rows > columns and driver != "gelsy":
-        residuals = jnp.sum(jnp.abs(left) ** 2, -2)
     return (
         solution[..., 0] if vector else solution,
-        residuals,
+        jnp.sum(jnp.abs(left) ** 2, -2) if rows > columns and driver != "gelsy" else nothing,
         jnp.zeros((0,), jnp.int64) if driver == "gels" else rank,
         values if driver in ("gelsd", "gelss") else nothing,
     )

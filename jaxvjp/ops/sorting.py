@@ -12,13 +12,8 @@ from jax import lax
 from jaxvjp.ops.arguments import Either, Flag, Index, Kept, Text, wrap
 from jaxvjp.ops.layouts import LIKE
 from jaxvjp.ops.op import op
-from jaxvjp.ops.pointwise import not_implemented
+from jaxvjp.ops.pointwise import supported
 from jaxvjp.types.dtypes import from_numpy
-
-
-def _comparable(name, input):
-    if jnp.iscomplexobj(input):
-        raise RuntimeError(f"{name}(): Expected a real tensor; complex numbers have no order.")
 
 
 def _order(input, dim, descending=False):
@@ -148,18 +143,13 @@ def kthvalue(input, k: Index, dim: Index = -1, keepdim: Flag = False):
     _nonempty("kthvalue", input, dim)
     if not 1 <= k <= (input.shape[dim] if input.ndim else 1):
         raise RuntimeError("kthvalue(): selected number k out of range for dimension " + str(dim))
-    _refuse_unordered(input, "kthvalue")
+    supported("kthvalue", input, "bool complex")
     return _ranked(input, k - 1, dim, keepdim)
 
 
 def _nonempty(name, input, dim):
     if input.ndim and not input.shape[dim]:
         raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
-
-
-def _refuse_unordered(input, name, device="_cpu"):
-    if input.dtype == bool or jnp.iscomplexobj(input):
-        raise not_implemented(name, input, device)
 
 
 def _share(input, value):
@@ -188,7 +178,7 @@ def _median(input, ignore_nan):
             return jnp.array(True)  # as torch has NaN as a truth value
         inexact = jnp.issubdtype(input.dtype, jnp.inexact)
         return jnp.sum(input) + jnp.array(jnp.nan if inexact else jnp.iinfo(input.dtype).min, input.dtype)
-    _refuse_unordered(input, "median")
+    supported("median", input, "bool complex")
     flat = input.reshape(-1)
     return _share(flat, _ranked(flat, _middle(flat, 0, ignore_nan), 0, False)[0])
 
@@ -196,7 +186,7 @@ def _median(input, ignore_nan):
 def _median_along(name, input, dim, keepdim, ignore_nan):
     dim = wrap(dim, input.ndim)
     _nonempty(name, input, dim)
-    _refuse_unordered(input, "median", "_out")
+    supported("median", input, "bool complex", "_out")
     rank = _middle(lax.stop_gradient(input), dim, ignore_nan) if input.ndim else 0
     return _ranked(input, rank, dim, keepdim)
 
@@ -227,8 +217,7 @@ def mode(input, dim: Index = -1, keepdim: Flag = False):
     """The most frequent element along `dim`, the smallest of several, and where its last is."""
     dim = wrap(dim, input.ndim)
     _nonempty("mode", input, dim)
-    if jnp.iscomplexobj(input):
-        raise not_implemented("mode", input)
+    supported("mode", input, "complex")
     if not input.ndim:
         return input, jnp.zeros((), jnp.int64)
     values, order = _sorted(lax.stop_gradient(input), dim)

@@ -1,4 +1,4 @@
-"""torch's `signal.windows`; the formulas are in `library.signal_windows`."""
+"""torch's `signal.windows`; the formulas are in `library.windows`."""
 
 from jaxvjp.tensor.bindings import published
 

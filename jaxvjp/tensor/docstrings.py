@@ -25,6 +25,7 @@ PROMOTED = {
 }
 ARGS = re.compile(r"^Args:\n(?:    .+\n?)+", re.MULTILINE)
 UNKNOWN = "as said above"
+RAISING = {"refuse_type": "NotImplementedError"}
 IN_PLACE = "a leaf that requires a gradient; a result of another shape, or of a dtype that cannot be cast to this one"
 
 
@@ -166,7 +167,8 @@ def _word(name: str, type: str, keys: Sequence[str]) -> str:
 
 
 def _raised(code: Any, doc: str) -> list[str]:
-    found = [each for each in getattr(code, "co_names", ()) if each.endswith("Error") and each not in doc]
+    names = dict.fromkeys(RAISING.get(each, each) for each in getattr(code, "co_names", ()))
+    found = [each for each in names if each.endswith("Error") and each not in doc]
     return [f"{each}: arguments that do not fit, in torch's words." for each in found]
 
 

@@ -12,10 +12,10 @@ import jax.numpy as jnp
 
 from jaxvjp.ops.arguments import Fixed, Flag, Index, Kept, Real, Text
 from jaxvjp.ops.identity import rebind
+from jaxvjp.ops.matrices import legacy, one_scalar_type
 from jaxvjp.ops.neural.loss import REDUCTIONS, chosen_reduction, reduced, reduction_name
 from jaxvjp.ops.op import ARITHMETIC, op
-from jaxvjp.ops.pointwise import broadcast, not_implemented
-from jaxvjp.types.dtypes import from_numpy
+from jaxvjp.ops.pointwise import broadcast, supported
 
 
 def _class_axis(input):
@@ -46,7 +46,7 @@ def _check_classes(input, target, weight):
         raise RuntimeError(f"Expected target size {[size[0], *size[2:]]}, got {numbers}")
     if target.dtype not in (jnp.int64, jnp.uint8):
         raise RuntimeError(
-            f"expected target dtype to be Long or Byte, but got {from_numpy(target.dtype).legacy}\n"
+            f"expected target dtype to be Long or Byte, but got {legacy(target)}\n"
             "The target has numbers of classes, `target.long()`; probabilities have the shape of the scores."
         )
     classes = input.shape[_class_axis(input)]
@@ -110,15 +110,12 @@ def cross_entropy(
     axis = _class_axis(input)
     if input.shape == target.shape:
         if not jnp.issubdtype(target.dtype, jnp.floating):
-            raise RuntimeError(
-                "Expected floating point type for target with class probabilities, got "
-                f"{from_numpy(target.dtype).legacy}"
-            )
+            told = "Expected floating point type for target with class probabilities, got"
+            raise RuntimeError(f"{told} {legacy(target)}")
         if ignore_index >= 0:
             raise RuntimeError("ignore_index is not supported for floating point target")
-    if not jnp.issubdtype(input.dtype, jnp.inexact):
-        kernel = "log_softmax_lastdim_kernel" if axis == input.ndim - 1 else "log_softmax_kernel"
-        raise not_implemented(f"{kernel}_impl", input, "")
+    kernel = "log_softmax_lastdim_kernel" if axis == input.ndim - 1 else "log_softmax_kernel"
+    supported(f"{kernel}_impl", input, "bool integers", "")
     log_probability = jax.nn.log_softmax(input, axis)
     classes = input.shape[axis]
     if input.shape != target.shape:
@@ -133,15 +130,9 @@ def cross_entropy(
             )
         smooth = target * (1 - label_smoothing) + label_smoothing / classes if label_smoothing else target
         loss = -jnp.sum(weighted * smooth, axis)
-        if reduction == "mean":
-            count = math.prod(loss.shape) if classes else math.nan
-            return jnp.sum(loss) / count
-        return reduced(loss, reduction)
-    if weight is not None and weight.dtype != input.dtype:
-        wanted, given = (from_numpy(each.dtype).legacy for each in (input, weight))
-        raise RuntimeError(
-            f"expected scalar type {wanted} but found {given}\nConvert the weights: `weight.to(x.dtype)`."
-        )
+        return jnp.sum(loss) * math.nan if reduction == "mean" and not classes else reduced(loss, reduction)
+    if weight is not None:
+        one_scalar_type(input, weight, "\nConvert the weights: `weight.to(x.dtype)`.")
     loss, share = _nll(log_probability, target, weight, ignore_index, reduction)
     if not label_smoothing:
         return loss
@@ -150,14 +141,18 @@ def cross_entropy(
     return (1 - label_smoothing) * loss + label_smoothing / classes * spread
 
 
+def _check_scores(input):
+    """torch's error for scores that are neither those of one example nor of a batch."""
+    if input.ndim > 2 or input.shape[-1:] == (0,):
+        told = "Expected non-empty vector or matrix with optional 0-dim batch size, but got:"
+        raise RuntimeError(f"{told} {list(input.shape)}")
+
+
 @op(public="", saves="input, target, weight", rounds_once=True)
 def multi_margin_loss(input, target: Kept, p: Index = 1, margin: Fixed = 1.0, weight=None, reduction: Text = "mean"):
     """The mean over all classes of `max(0, margin - target's score + score) ** p`, without the target's own."""
     reduction = chosen_reduction(None, None, reduction)
-    if input.ndim > 2 or input.shape[-1:] == (0,):
-        raise RuntimeError(
-            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}"
-        )
+    _check_scores(input)
     rows = jnp.atleast_2d(input)
     if target.ndim > 1 or target.size != rows.shape[0]:
         raise RuntimeError(
@@ -169,7 +164,7 @@ def multi_margin_loss(input, target: Kept, p: Index = 1, margin: Fixed = 1.0, we
     if weight is not None and weight.size != classes:
         raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight.shape)}")
     if not jnp.issubdtype(target.dtype, jnp.integer):
-        raise RuntimeError(f"expected scalar type Long but found {from_numpy(target.dtype).legacy}")
+        raise RuntimeError(f"expected scalar type Long but found {legacy(target)}")
     numbers = target.reshape(-1)
     own = jnp.take_along_axis(rows, numbers[:, None], 1)
     short = margin - own + rows
@@ -187,10 +182,7 @@ def multilabel_margin_loss(input, target: Kept, reduction: Text = "mean"):
     """The sum of `max(0, 1 - target's score + other's score)` over targets and other classes, divided by the number of
     classes; -1 ends a row of targets."""
     reduction = chosen_reduction(None, None, reduction)
-    if input.ndim > 2 or input.shape[-1:] == (0,):
-        raise RuntimeError(
-            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}"
-        )
+    _check_scores(input)
     if target.shape != input.shape and input.ndim:
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
     rows, numbers = jnp.atleast_2d(input), jnp.atleast_2d(target)

@@ -15,12 +15,12 @@ import jax.numpy as jnp
 
 from jaxvjp.ops.arguments import Index, Kind, size
 from jaxvjp.ops.layouts import CONTIGUOUS
+from jaxvjp.ops.matrices import ctype, legacy, one_scalar_type, one_type_of_products
 from jaxvjp.ops.neural.windows import Sizes, each_dim, shifted, spatially, widened
 from jaxvjp.ops.op import SHORT, op, rounded_once
-from jaxvjp.ops.pointwise import broadcast, not_implemented
+from jaxvjp.ops.pointwise import broadcast, supported
 from jaxvjp.ops.products import at_setting, precision
 from jaxvjp.ops.view import expand
-from jaxvjp.types.dtypes import CTYPES, from_numpy
 
 
 def _linear_name(static, avals):
@@ -59,9 +59,8 @@ def linear(input, weight, bias=None):
             f"({rows}x{input.shape[-1]} and {'x'.join(map(str, columns))})\n"
             f"The last dimension of the input ({input.shape[-1]}) must be that of the weight ({weight.shape[-1]})."
         )
-    if bias is None and weight.dtype != input.dtype:
-        names = [CTYPES.get(array.dtype.name, array.dtype.name) for array in (input, weight)]
-        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {names[0]} != {names[1]}")
+    if bias is None:
+        one_type_of_products(input, weight)
     result = jnp.matmul(input, weight.T, precision=precision())
     if bias is not None and bias.shape != result.shape[-1:]:
         bias = _fitting(bias, result)
@@ -79,11 +78,11 @@ def _fitting(bias, result):
     return jnp.broadcast_to(bias, whole).reshape(result.shape)
 
 
-def _same_types(input, weight, bias):
-    for each, first in ((bias, "self"), (input, "mat1")):
+def _same_types(mat1, weight, bias):
+    for first, each in (("self", bias), ("mat1", mat1)):
         if each.dtype != weight.dtype:
-            names = [from_numpy(array.dtype).legacy for array in (each, weight)]
-            raise RuntimeError(f"{first} and mat2 must have the same dtype, but got {names[0]} and {names[1]}")
+            told = f"{first} and mat2 must have the same dtype, but got"
+            raise RuntimeError(f"{told} {legacy(each)} and {legacy(weight)}")
 
 
 @op(
@@ -120,7 +119,7 @@ Padding = Annotated[tuple[int, ...] | str, Kind("tuple of ints", padding)]
 LETTERS = "DHW"
 
 
-def _checked(name, dims, input, weight, bias, transposed=False, **amounts):
+def _checked(name, dims, input, weight, bias, amounts, transposed=False):
     """The arguments of a convolution with one amount per spatial dimension; errors in torch's words."""
     if input.ndim not in (dims + 1, dims + 2):
         raise RuntimeError(
@@ -134,13 +133,10 @@ def _checked(name, dims, input, weight, bias, transposed=False, **amounts):
                 f"dimensions, but got {word}={list(values)}"
             )
     if bias is not None and bias.dtype != input.dtype and not transposed:
-        kinds = [CTYPES.get(array.dtype.name, array.dtype.name) for array in (input, bias)]
-        raise RuntimeError(f"Input type ({kinds[0]}) and bias type ({kinds[1]}) should be the same")
+        raise RuntimeError(f"Input type ({ctype(input)}) and bias type ({ctype(bias)}) should be the same")
     for each in (weight, bias):
-        if each is not None and each.dtype != input.dtype:
-            kinds = [from_numpy(array.dtype).legacy for array in (input, each)]
-            raise RuntimeError(f"expected scalar type {kinds[0]} but found {kinds[1]}")
-    return {word: each_dim(values, dims) if isinstance(values, tuple) else values for word, values in amounts.items()}
+        one_scalar_type(input, input if each is None else each)
+    return [each_dim(values, dims) if isinstance(values, tuple) else values for values in amounts.values()]
 
 
 def _check_sizes(input, weight, bias, stride, dilation, groups, transposed, pads):
@@ -224,6 +220,11 @@ def _in_windows(input, weight, stride, edges, dilation, groups):
 
 def _convolved(input, weight, stride, edges, dilation, groups, spread=None):
     """The convolution of checked arguments; `spread` puts zeros between the input's entries, for a transposed one."""
+    alone = groups == 1 or input.size == 0 or weight.size == 0
+    if spread is not None and not alone:
+        gaps = [(low, high, each - 1) for (low, high), each in zip(edges, spread, strict=True)]
+        input = jax.lax.pad(input, jnp.zeros((), input.dtype), [(0, 0, 0), (0, 0, 0), *gaps])
+        edges, spread = [(0, 0)] * len(edges), None
     native = partial(
         jax.lax.conv_general_dilated,
         window_strides=stride,
@@ -233,22 +234,8 @@ def _convolved(input, weight, stride, edges, dilation, groups, spread=None):
         feature_group_count=groups,
         precision=precision(),
     )
-    if groups == 1 or input.size == 0 or weight.size == 0:
-        return _summed_up(native, native, input, weight)
-    if spread is not None:
-        gaps = [(low, high, each - 1) for (low, high), each in zip(edges, spread, strict=True)]
-        input = jax.lax.pad(input, jnp.zeros((), input.dtype), [(0, 0, 0), (0, 0, 0), *gaps])
-        edges = [(0, 0)] * len(edges)
     windows = partial(_in_windows, stride=stride, edges=edges, dilation=dilation, groups=groups)
-    native = partial(
-        jax.lax.conv_general_dilated,
-        window_strides=stride,
-        padding=edges,
-        rhs_dilation=dilation,
-        feature_group_count=groups,
-        precision=precision(),
-    )
-    return _summed_up(windows, native, input, weight)
+    return _summed_up(native if alone else windows, native, input, weight)
 
 
 def _summed_up(on_cpu, elsewhere, input, weight):
@@ -269,14 +256,40 @@ def _biased(result, bias):
     return rounded_once(jnp.add, (result, bias)) if result.dtype in SHORT else result + bias
 
 
-def _convolution_name(dims):
-    return lambda static, avals: "SqueezeBackward1" if len(avals[0].shape) == dims + 1 else "ConvolutionBackward0"
+MEANINGS = {
+    "conv": """The convolution of `input` with the kernels of `weight` over {spatial}.
+
+    `input` has batch (which may be left out), channels and {letters}; `weight` has a kernel per output channel,
+    of `channels / groups`. `padding` may be "same" or "valid". Underneath: `jax.lax.conv_general_dilated`.
+    """,
+    "conv_transpose": """The way back of a convolution over {spatial}: from its outputs to its inputs.
+
+    `weight` is that of the convolution, (input channels, output channels / groups, ...kernel); `output_padding` tells
+    apart the sizes that the convolution would make the same. Underneath: `jax.lax.conv_general_dilated` with
+    `lhs_dilation`.
+    """,
+}
+
+
+def _declared(name, dims):
+    """Declares a convolution over `dims` spatial dimensions."""
+    return op(
+        name=name,
+        public="nn.functional function",
+        grad_fn=lambda static, avals: "SqueezeBackward1" if len(avals[0].shape) == dims + 1 else "ConvolutionBackward0",
+        doc=MEANINGS[name[:-2]].format(spatial=spatially(dims), letters=LETTERS[-dims:]),
+        **dict.fromkeys(("saves", "slopes"), "weight for input, input for weight"),
+        in_one_step=True,
+        out=False,
+        rewrite=at_setting,
+    )
 
 
 def _convolution(dims):
     """torch's convolution over `dims` spatial dimensions."""
     name = f"conv{dims}d"
 
+    @_declared(name, dims)
     def convolve(
         input,
         weight,
@@ -286,8 +299,8 @@ def _convolution(dims):
         dilation: Sizes = (1,),
         groups: Index = 1,
     ):
-        amounts = _checked(name, dims, input, weight, bias, stride=stride, padding=padding, dilation=dilation)
-        stride, padding, dilation = amounts["stride"], amounts["padding"], amounts["dilation"]
+        amounts = {"stride": stride, "padding": padding, "dilation": dilation}
+        stride, padding, dilation = _checked(name, dims, input, weight, bias, amounts)
         batched = input if input.ndim == dims + 2 else input[None]
         if isinstance(padding, str):
             if padding not in ("same", "valid"):
@@ -314,24 +327,12 @@ def _convolution(dims):
         result = _biased(result, None if bias is None else bias.reshape(-1, *[1] * dims))
         return result if input.ndim == dims + 2 else result[0]
 
-    convolve.__doc__ = f"""The convolution of `input` with the kernels of `weight` over {spatially(dims)}.
-
-    `input` has batch (which may be left out), channels and {LETTERS[-dims:]}; `weight` has a kernel per output channel,
-    of `channels / groups`. `padding` may be "same" or "valid". Underneath: `jax.lax.conv_general_dilated`.
-    """
-    columns = {
-        **dict.fromkeys(("saves", "slopes"), "weight for input, input for weight"),
-        "in_one_step": True,
-        "out": False,
-        "rewrite": at_setting,
-    }
-    op(name=name, public="nn.functional function", grad_fn=_convolution_name(dims), **columns)(convolve)
-
 
 def _transposed(dims):
     """torch's transposed convolution over `dims` spatial dimensions."""
     name = f"conv_transpose{dims}d"
 
+    @_declared(name, dims)
     def convolve(
         input,
         weight,
@@ -342,19 +343,8 @@ def _transposed(dims):
         groups: Index = 1,
         dilation: Sizes = (1,),
     ):
-        amounts = _checked(
-            name,
-            dims,
-            input,
-            weight,
-            bias,
-            transposed=True,
-            stride=stride,
-            padding=padding,
-            output_padding=output_padding,
-            dilation=dilation,
-        )
-        stride, padding, output_padding, dilation = amounts.values()
+        amounts = {"stride": stride, "padding": padding, "output_padding": output_padding, "dilation": dilation}
+        stride, padding, output_padding, dilation = _checked(name, dims, input, weight, bias, amounts, transposed=True)
         batched = input if input.ndim == dims + 2 else input[None]
         _check_sizes(batched, weight, bias, stride, dilation, groups, True, padding)
         if any(more >= max(each, wide) for more, each, wide in zip(output_padding, stride, dilation, strict=True)):
@@ -389,20 +379,6 @@ def _transposed(dims):
         result = _biased(result, None if bias is None else bias.reshape(-1, *[1] * dims))
         return result if input.ndim == dims + 2 else result[0]
 
-    convolve.__doc__ = f"""The way back of a convolution over {spatially(dims)}: from its outputs to its inputs.
-
-    `weight` is that of the convolution, (input channels, output channels / groups, ...kernel); `output_padding` tells
-    apart the sizes that the convolution would make the same. Underneath: `jax.lax.conv_general_dilated` with
-    `lhs_dilation`.
-    """
-    columns = {
-        **dict.fromkeys(("saves", "slopes"), "weight for input, input for weight"),
-        "in_one_step": True,
-        "out": False,
-        "rewrite": at_setting,
-    }
-    op(name=name, public="nn.functional function", grad_fn=_convolution_name(dims), **columns)(convolve)
-
 
 for _dims in (1, 2, 3):
     _convolution(_dims)
@@ -429,11 +405,8 @@ def conv_tbc(input, weight, bias, pad: Index = 0):
     if length < 0:
         made = [length, input.shape[1], weight.shape[2]]
         raise RuntimeError(f"Trying to create tensor with negative dimension {length}: {made}")
-    if input.dtype == jnp.bool_:
-        raise not_implemented("addmm_impl_cpu_", input, "")
-    if weight.dtype != input.dtype:
-        names = [from_numpy(array.dtype).legacy for array in (input, weight)]
-        raise RuntimeError(f"self and mat2 must have the same dtype, but got {names[0]} and {names[1]}")
+    supported("addmm_impl_cpu_", input, "bool", "")
+    _same_types(input, weight, input)
     native = partial(
         jax.lax.conv_general_dilated,
         window_strides=(1,),

@@ -5,19 +5,24 @@ Each ends in `reduction`: "none", "mean" or "sum". `size_average` and `reduce` a
 
 from __future__ import annotations
 
+import inspect
 import math
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from jaxvjp.ops.arguments import Either, Flag, Real, Text
+from jaxvjp.ops.matrices import legacy
 from jaxvjp.ops.neural.distance import fractional, pairwise_distance
 from jaxvjp.ops.op import ARITHMETIC, op
-from jaxvjp.ops.pointwise import abs_, broadcast, clamp_min, not_implemented
-from jaxvjp.types.dtypes import from_numpy
+from jaxvjp.ops.pointwise import ALL_BUT_FLOATS, abs_, broadcast, clamp_min, supported
 from jaxvjp.types.user_code import warn_user
 
 REDUCTIONS = ("none", "mean", "sum")
+OLDER_FLAGS = ("size_average", "reduce")
 
 
 def chosen_reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
@@ -39,7 +44,7 @@ def reduced(loss, reduction: str):
     if reduction == "mean" and not jnp.issubdtype(loss.dtype, jnp.inexact):
         raise RuntimeError(
             "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
-            f"{from_numpy(loss.dtype).legacy}\nConvert the operands first: `x.float()`."
+            f"{legacy(loss)}\nConvert the operands first: `x.float()`."
         )
     return jnp.mean(loss) if reduction == "mean" else jnp.sum(loss)
 
@@ -55,6 +60,20 @@ def reduction_name(each: str):
     return name
 
 
+def with_older_flags(loss: Callable[..., Any]) -> Callable[..., Any]:
+    """A loss that takes torch's two older flags, too, before `reduction`; it gets the reduction that all three mean."""
+
+    @wraps(loss)
+    def flagged(*operands, size_average=None, reduce=None, reduction="mean", **further):
+        return loss(*operands, reduction=chosen_reduction(size_average, reduce, reduction), **further)
+
+    own = inspect.signature(loss, eval_str=True).parameters
+    flags = [own["reduction"].replace(name=each, annotation=Flag | None, default=None) for each in OLDER_FLAGS]
+    listed = [one for each in own.values() for one in ([*flags, each] if each.name == "reduction" else [each])]
+    vars(flagged)["__signature__"] = inspect.Signature(listed)
+    return flagged
+
+
 def _same_size(input, target, kernel=""):
     """Warns, as torch does, if the sizes differ and broadcast; its error where the kernel does not take that dtype."""
     if input.shape != target.shape:
@@ -62,43 +81,37 @@ def _same_size(input, target, kernel=""):
             f"Using a target size ({_size(target)}) that is different to the input size ({_size(input)}). This will "
             "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
         )
-    if kernel and not jnp.issubdtype(input.dtype, jnp.floating):
-        raise not_implemented(kernel, input)
-    return broadcast(input, target)
+    return broadcast(supported(kernel, input, ALL_BUT_FLOATS) if kernel else input, target)
 
 
 def _size(array):
     return f"torch.Size({list(array.shape)})"
 
 
-def _weighted(loss, weight, input, reduction, total=None):
-    """The reduced loss with a weight per element; a mean is divided by the sum of the weights."""
+def _weighted(loss, weight, input, reduction, of_weights=True):
+    """The reduced loss with a weight per element; a mean is divided by the sum of the weights, or by their number."""
     if weight is None:
         return reduced(loss, reduction)
     if weight.shape != input.shape:
         raise ValueError("Weights and input must have the same size.")
-    if reduction == "mean":
+    if reduction == "mean" and of_weights:
         return jnp.sum(loss * weight) / jnp.sum(weight)
     return reduced(loss * weight, reduction)
 
 
 @op(public="nn.functional", promotion=ARITHMETIC, saves="input, target")
-def mse_loss(
-    input, target, size_average: Flag | None = None, reduce: Flag | None = None, reduction: Text = "mean", weight=None
-):
+@with_older_flags
+def mse_loss(input, target, reduction: Text = "mean", weight=None):
     """The squared difference."""
-    reduction = chosen_reduction(size_average, reduce, reduction)
     input, target = _same_size(input, target, "mse")
     difference = input - target
     return _weighted(difference * difference, weight, input, reduction)
 
 
 @op(public="nn.functional", promotion=ARITHMETIC, saves="input, target", grad_fn=reduction_name("AbsBackward0"))
-def l1_loss(
-    input, target, size_average: Flag | None = None, reduce: Flag | None = None, reduction: Text = "mean", weight=None
-):
+@with_older_flags
+def l1_loss(input, target, reduction: Text = "mean", weight=None):
     """The absolute difference; its derivative is 0 where the difference is."""
-    reduction = chosen_reduction(size_average, reduce, reduction)
     input, target = _same_size(input, target)
     return _weighted(abs_.function(input - target), weight, input, reduction)
 
@@ -112,16 +125,9 @@ def _smooth(difference, bound):
 
 
 @op(public="nn.functional", promotion=ARITHMETIC, saves="input, target", grad_fn="SmoothL1LossBackward0")
-def smooth_l1_loss(
-    input,
-    target,
-    size_average: Flag | None = None,
-    reduce: Flag | None = None,
-    reduction: Text = "mean",
-    beta: Real = 1.0,
-):
+@with_older_flags
+def smooth_l1_loss(input, target, reduction: Text = "mean", beta: Real = 1.0):
     """The absolute difference less `beta / 2`; below `beta` the square divided by `2 * beta`."""
-    reduction = chosen_reduction(size_average, reduce, reduction)
     input, target = _same_size(input, target, "smooth_l1")
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
@@ -137,11 +143,7 @@ def huber_loss(input, target, reduction: Text = "mean", delta: Real = 1.0, weigh
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     input, target = _same_size(input, target, "huber")
     _, smooth = _smooth(input - target, delta)
-    if weight is None:
-        return reduced(smooth, reduction)
-    if weight.shape != input.shape:
-        raise ValueError("Weights and input must have the same size.")
-    return reduced(smooth * weight, reduction)
+    return _weighted(smooth, weight, input, reduction, of_weights=False)
 
 
 @op(public="nn.functional", promotion=ARITHMETIC, saves="input, target", grad_fn=reduction_name("SubBackward0"))
@@ -218,21 +220,18 @@ SMALLEST_LOG, SMALLEST_PRODUCT = -100.0, 1e-12
 
 
 @op(public="nn.functional", saves="input, target, weight", rounds_once=True)
-def binary_cross_entropy(
-    input, target, weight=None, size_average: Flag | None = None, reduce: Flag | None = None, reduction: Text = "mean"
-):
+@with_older_flags
+def binary_cross_entropy(input, target, weight=None, reduction: Text = "mean"):
     """The cross entropy of probabilities of one of two classes; logarithms are at least -100."""
-    reduction = chosen_reduction(size_average, reduce, reduction)
     if input.shape != target.shape:
         raise ValueError(
             f"Using a target size ({_size(target)}) that is different to the input size ({_size(input)}) is "
             "deprecated. Please ensure they have the same size."
         )
-    if not jnp.issubdtype(target.dtype, jnp.floating) and target.dtype == input.dtype:
-        raise not_implemented("binary_cross_entropy", input, "")
     if target.dtype != input.dtype:
-        given, wanted = (from_numpy(each.dtype).legacy for each in (target, input))
-        raise RuntimeError(f"Found dtype {given} but expected {wanted}\nConvert the target: `target.to(input.dtype)`.")
+        told = f"Found dtype {legacy(target)} but expected {legacy(input)}"
+        raise RuntimeError(f"{told}\nConvert the target: `target.to(input.dtype)`.")
+    supported("binary_cross_entropy", input, ALL_BUT_FLOATS, "")
     # The derivative is (input - target) / (input * (1 - input)); torch bounds the denominator. Beyond that bound, for
     # example at probabilities of 0 and 1, each logarithm is replaced by a line whose slope gives torch's derivative.
     steep = jax.lax.stop_gradient(input * (1 - input) < SMALLEST_PRODUCT)
@@ -248,26 +247,16 @@ def binary_cross_entropy(
 
 
 @op(public="nn.functional", saves="input, target, weight, pos_weight", rounds_once=True)
-def binary_cross_entropy_with_logits(
-    input,
-    target,
-    weight=None,
-    size_average: Flag | None = None,
-    reduce: Flag | None = None,
-    reduction: Text = "mean",
-    pos_weight=None,
-):
+@with_older_flags
+def binary_cross_entropy_with_logits(input, target, weight=None, reduction: Text = "mean", pos_weight=None):
     """The cross entropy of the logits of one of two classes."""
-    reduction = chosen_reduction(size_average, reduce, reduction)
     if input.shape != target.shape:
         raise ValueError(f"Target size ({_size(target)}) must be the same as input size ({_size(input)})")
-    if not jnp.issubdtype(input.dtype, jnp.floating):
-        raise not_implemented("log_sigmoid", input)
+    supported("log_sigmoid", input, ALL_BUT_FLOATS)
     if not jnp.issubdtype(target.dtype, jnp.inexact):
-        given, wanted = (from_numpy(each.dtype).legacy for each in (input, target))
         raise RuntimeError(
-            f"result type {given} can't be cast to the desired output type {wanted}\nConvert the target: "
-            "`target.to(input.dtype)`."
+            f"result type {legacy(input)} can't be cast to the desired output type {legacy(target)}\n"
+            "Convert the target: `target.to(input.dtype)`."
         )
     log_weight = 1 if pos_weight is None else (pos_weight - 1) * target + 1
     loss = (1 - target) * input - log_weight * jax.nn.log_sigmoid(input)
@@ -300,17 +289,9 @@ def hinge(array):
     saves="input1, input2, target",
     grad_fn=reduction_name("ClampMinBackward0"),
 )
-def margin_ranking_loss(
-    input1,
-    input2,
-    target,
-    margin: Real = 0.0,
-    size_average: Flag | None = None,
-    reduce: Flag | None = None,
-    reduction: Text = "mean",
-):
+@with_older_flags
+def margin_ranking_loss(input1, input2, target, margin: Real = 0.0, reduction: Text = "mean"):
     """`max(0, -target * (input1 - input2) + margin)`, for targets 1 and -1."""
-    reduction = chosen_reduction(size_average, reduce, reduction)
     if not input1.ndim == input2.ndim == target.ndim:
         raise RuntimeError(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
@@ -324,14 +305,10 @@ def cosine_embedding_loss(input1, input2, target, margin: Real, reduction: Text)
     """`1 - cosine` of two vectors where the target is 1, `cosine - margin`, if positive, where it is -1."""
     if target.ndim not in (0, 1):
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-    if target.ndim == 1 and (input1.ndim != 2 or input2.ndim != 2):
+    dims = target.ndim + 1
+    if (input1.ndim, input2.ndim) != (dims, dims):
         raise RuntimeError(
-            "1D target tensor expects 2D input tensors, but found inputs with sizes "
-            f"{list(input1.shape)} and {list(input2.shape)}."
-        )
-    if target.ndim == 0 and (input1.ndim != 1 or input2.ndim != 1):
-        raise RuntimeError(
-            "0D target tensor expects 1D input tensors, but found inputs with sizes "
+            f"{target.ndim}D target tensor expects {dims}D input tensors, but found inputs with sizes "
             f"{list(input1.shape)} and {list(input2.shape)}."
         )
     broadcast(input1, input2)
@@ -348,6 +325,7 @@ def cosine_embedding_loss(input1, input2, target, margin: Real, reduction: Text)
     saves="anchor, positive, negative",
     grad_fn=reduction_name("ClampMinBackward0"),
 )
+@with_older_flags
 def triplet_margin_loss(
     anchor,
     positive,
@@ -356,12 +334,9 @@ def triplet_margin_loss(
     p: Real = 2.0,
     eps: Real = 1e-6,
     swap: Flag = False,
-    size_average: Flag | None = None,
-    reduce: Flag | None = None,
     reduction: Text = "mean",
 ):
     """`max(0, distance to positive - distance to negative + margin)`, both measured from the anchor."""
-    reduction = chosen_reduction(size_average, reduce, reduction)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     if not anchor.ndim == positive.ndim == negative.ndim:

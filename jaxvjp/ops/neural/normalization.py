@@ -19,7 +19,7 @@ from jaxvjp.ops.identity import clone
 from jaxvjp.ops.layouts import BATCHED, CHANNELS
 from jaxvjp.ops.neural.pooling import Sliding, window_sum
 from jaxvjp.ops.op import FLOAT, OPMATH, SHORT, op
-from jaxvjp.ops.pointwise import not_implemented
+from jaxvjp.ops.pointwise import supported
 
 
 def _wide(input):
@@ -99,8 +99,7 @@ def _affine(input, weight, bias, shape, dtype):
 def _check_types(kernel, input, *parameters):
     """torch's errors for a dtype that it has no kernel for, and for parameters and statistics of another one: float32
     beside an input of 16 bits is the only mixture that it takes."""
-    if not jnp.issubdtype(input.dtype, jnp.inexact):
-        raise not_implemented(kernel, input, "")
+    supported(kernel, input, "bool integers", "")
     for each in parameters:
         if each is not None and each.dtype != input.dtype and not (input.dtype in SHORT and each.dtype == "float32"):
             told = "expect parameter to have scalar type of Float"
@@ -143,9 +142,7 @@ def standardized_layer(input, normalized_shape: Shape, weight=None, bias=None, e
 @op(public="nn.functional", saves="bias, input, weight", in_one_step=True, grad_fn="NativeLayerNormBackward0")
 def layer_norm(input, normalized_shape: Shape, weight=None, bias=None, eps: Real = 1e-5):
     """`input` standardized over its last dimensions, those of `normalized_shape`; times `weight`, plus `bias`."""
-    axes = _trailing("layer_norm", input, normalized_shape, weight, bias)
-    _check_types("LayerNormKernelImpl", input, weight, bias)
-    return _affine(_standardized(input, axes, eps)[0], weight, bias, normalized_shape, input.dtype)
+    return standardized_layer.function(input, normalized_shape, weight, bias, eps)[0]
 
 
 @op(public="nn.functional function", saves="input, weight", grad_fn="MulBackward0", out=False)
@@ -172,7 +169,9 @@ def _check_more_than_one(shape):
         )
 
 
-def _grouped(input, num_groups, weight, bias, eps):
+@op(public="", saves="input, weight", grad_fn="NativeGroupNormBackward0")
+def standardized_groups(input, num_groups: Index, weight=None, bias=None, eps: Real = 1e-5):
+    """What `group_norm` gives, and the means and reciprocal deviations that it used: (batch, groups)."""
     if input.ndim < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
     batch, channels, *spatial = input.shape
@@ -194,24 +193,13 @@ def _grouped(input, num_groups, weight, bias, eps):
     return result, *[each.reshape(batch, num_groups).astype(input.dtype) for each in (mean, scale)]
 
 
-@op(public="", saves="input, weight", grad_fn="NativeGroupNormBackward0")
-def standardized_groups(input, num_groups: Index, weight=None, bias=None, eps: Real = 1e-5):
-    """What `group_norm` gives, and the means and reciprocal deviations that it used: (batch, groups)."""
-    return _grouped(input, num_groups, weight, bias, eps)
-
-
-@op(
-    public="nn.functional",
-    saves="input, weight",
-    grad_fn="NativeGroupNormBackward0",
-    keeps=CHANNELS,
-)
+@op(public="nn.functional", saves="input, weight", grad_fn="NativeGroupNormBackward0", keeps=CHANNELS)
 def group_norm(input, num_groups: Index, weight=None, bias=None, eps: Real = 1e-5):
     """`input` standardized over groups of its channels and all that comes after; times `weight`, plus `bias`."""
     if input.ndim >= 2:
         batch, channels, *spatial = input.shape
         _check_more_than_one((batch * channels // num_groups, num_groups, *spatial))
-    return _grouped(input, num_groups, weight, bias, eps)[0]
+    return standardized_groups.function(input, num_groups, weight, bias, eps)[0]
 
 
 def _per_channel(input, **vectors):

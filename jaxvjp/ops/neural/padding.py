@@ -13,7 +13,7 @@ from jaxvjp.ops.arguments import Index, Real, Text
 from jaxvjp.ops.layouts import CHANNELS
 from jaxvjp.ops.neural.windows import Sizes, each_dim, shifted, widened
 from jaxvjp.ops.op import op
-from jaxvjp.ops.pointwise import not_implemented
+from jaxvjp.ops.pointwise import supported
 from jaxvjp.types.dtypes import fitted, from_numpy
 
 ADDED = {"reflect": "ReflectionPad", "replicate": "ReplicationPad"}
@@ -41,11 +41,7 @@ def pad(input, pad: Sizes, mode: Text = "constant", value: Real | None = None):
     `mode` says with what: "constant" (`value`), "reflect", "replicate" (the edge) or "circular".
     """
     if len(pad) % 2:
-        raise RuntimeError(
-            "Padding length must be divisible by 2"
-            if mode == "constant"
-            else f"Padding length must be divisible by 2\nThere are {len(pad)} amounts."
-        )
+        raise RuntimeError(f"Padding length must be divisible by 2\nThere are {len(pad)} amounts.")
     if len(pad) > 2 * input.ndim:
         raise RuntimeError(
             f"Padding length should be less than or equal to two times the input dimension but got padding length "
@@ -114,17 +110,21 @@ def refuse_empty(shape, dims):
         )
 
 
+def _factor(name, input, word, factor):
+    """`factor`; torch's errors for one that is not positive, and for an input that is no image."""
+    if input.ndim < 3:
+        told = f"{name} expects input to have at least 3 dimensions, but got input with"
+        raise RuntimeError(f"{told} {input.ndim} dimension(s)")
+    if factor <= 0:
+        raise RuntimeError(f"{name} expects a positive {word}, but got {factor}")
+    return factor
+
+
 @op(public="nn.functional function", out=False, keeps=CHANNELS)
 def pixel_shuffle(input, upscale_factor: Index):
     """(..., C·r², H, W) as (..., C, H·r, W·r): channels become pixels."""
-    if input.ndim < 3:
-        raise RuntimeError(
-            f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)"
-        )
-    if upscale_factor <= 0:
-        raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {upscale_factor}")
+    r = _factor("pixel_shuffle", input, "upscale_factor", upscale_factor)
     *lead, channels, height, width = input.shape
-    r = upscale_factor
     if channels % (r * r):
         raise RuntimeError(
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
@@ -139,13 +139,7 @@ def pixel_shuffle(input, upscale_factor: Index):
 @op(public="nn.functional function", out=False, keeps=CHANNELS)
 def pixel_unshuffle(input, downscale_factor: Index):
     """(..., C, H·r, W·r) as (..., C·r², H, W): pixels become channels."""
-    if input.ndim < 3:
-        raise RuntimeError(
-            f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)"
-        )
-    r = downscale_factor
-    if r <= 0:
-        raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
+    r = _factor("pixel_unshuffle", input, "downscale_factor", downscale_factor)
     *lead, channels, height, width = input.shape
     for word, length, place in (("height", height, -2), ("width", width, -1)):
         if length % r:
@@ -200,23 +194,16 @@ def unfold(input, kernel_size: Sizes, dilation: Sizes = (1,), padding: Sizes = (
     counts = _blocks(input.shape[-2:], kernel_size, dilation, padding, stride)
     if min(counts) < 1:
         raise RuntimeError(
-            f"Given input with spatial size ({', '.join(map(str, input.shape[-2:]))}), kernel_size="
-            f"({', '.join(map(str, kernel_size))}), dilation=({', '.join(map(str, dilation))}), padding="
-            f"({', '.join(map(str, padding))}), stride=({', '.join(map(str, stride))}), calculated shape of the array "
-            f"of sliding blocks as ({', '.join(map(str, counts))}), but its components must be at least one."
+            f"Given input with spatial size {(*input.shape[-2:],)}, kernel_size={(*kernel_size,)}, dilation="
+            f"{(*dilation,)}, padding={(*padding,)}, stride={(*stride,)}, calculated shape of the array of sliding "
+            f"blocks as {(*counts,)}, but its components must be at least one."
         )
-    if jnp.issubdtype(input.dtype, jnp.integer):
-        raise not_implemented("im2col", input, "_out_cpu")
+    supported("im2col", input, "integers", "_out_cpu")
     padded = widened(input, padding, padding, 0)
+    rows = [shifted(padded, padded.ndim - 2, row * dilation[0], stride[0], counts[0]) for row in range(kernel_size[0])]
     columns = [
-        shifted(
-            shifted(padded, padded.ndim - 2, row * dilation[0], stride[0], counts[0]),
-            padded.ndim - 1,
-            column * dilation[1],
-            stride[1],
-            counts[1],
-        )
-        for row, column in product(*map(range, kernel_size))
+        shifted(row, row.ndim - 1, column * dilation[1], stride[1], counts[1])
+        for row, column in product(rows, range(kernel_size[1]))
     ]
     return jnp.stack(columns, -3).reshape(*input.shape[:-3], input.shape[-3] * len(columns), math.prod(counts))
 
@@ -243,15 +230,14 @@ def fold(
     if places and input.shape[-2] % places:
         raise RuntimeError(
             "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got input.size(1)="
-            f"{input.shape[-2]} and kernel_size=({', '.join(map(str, kernel_size))})."
+            f"{input.shape[-2]} and kernel_size={(*kernel_size,)}."
         )
     counts = _blocks(output_size, kernel_size, dilation, padding, stride)
     if input.shape[-1] != math.prod(counts):
-        shown = [", ".join(map(str, each)) for each in (output_size, kernel_size, dilation, padding, stride)]
         raise RuntimeError(
-            f"Given output_size=({shown[0]}), kernel_size=({shown[1]}), dilation=({shown[2]}), padding=({shown[3]}), "
-            f"stride=({shown[4]}), expected size of input's dimension 2 to match the calculated number of sliding "
-            f"blocks {counts[0]} * {counts[1]} = {math.prod(counts)}, but got input.size(2)={input.shape[-1]}."
+            f"Given {output_size=}, {kernel_size=}, {dilation=}, {padding=}, {stride=}, expected size of input's "
+            f"dimension 2 to match the calculated number of sliding blocks {counts[0]} * {counts[1]} = "
+            f"{math.prod(counts)}, but got input.size(2)={input.shape[-1]}."
         )
     channels = input.shape[-2] // places
     image = jax.ShapeDtypeStruct((*input.shape[:-2], channels, *output_size), input.dtype)

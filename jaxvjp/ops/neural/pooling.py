@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial, wraps
 from itertools import repeat
 from typing import Annotated, Any, NamedTuple
 
@@ -21,10 +22,10 @@ from jaxvjp.ops.arguments import Flag, Index, Kept, Kind, Real, index
 from jaxvjp.ops.layouts import CHANNELS, VOLUMES
 from jaxvjp.ops.neural.windows import LARGEST, Sizes, each_dim, shifted, spatially
 from jaxvjp.ops.op import op
-from jaxvjp.ops.pointwise import abs_, not_implemented, relu
+from jaxvjp.ops.pointwise import ALL_BUT_FLOATS, abs_, relu, supported
 
-BOOLS = (jnp.bool_,)
-INTEGERS = (jnp.integer, jnp.bool_)
+PLACES = {1: "nn.functional function", 2: "nn.functional", 3: "nn.functional"}
+"""Where torch has the pooling of so many dimensions."""
 
 
 class Column(NamedTuple):
@@ -163,21 +164,11 @@ def _check_input(name, input):
     )
 
 
-def _check_type(input, kernel, refused):
-    """torch's NotImplementedError for a type that its kernel does not take."""
-    if any(jnp.issubdtype(input.dtype, each) for each in refused):
-        raise not_implemented(kernel, input, "")
-
-
 def _check_amounts(name, kernel_size, stride, padding, dilation):
     """torch's errors for other numbers of amounts than there are dimensions, and for steps of no length."""
     dims = int(name[-2])
-    for word, values in (
-        ("kernel_size", kernel_size),
-        ("stride", stride),
-        ("padding", padding),
-        ("dilation", dilation),
-    ):
+    words = ("kernel_size", "stride", "padding", "dilation")
+    for word, values in zip(words, (kernel_size, stride, padding, dilation), strict=True):
         if values and len(values) not in (1, dims):
             omitted = "be omitted, a single int" if word == "stride" and dims > 1 else "be a single int"
             omitted = omitted if name == "avg_pool3d" else "either " + omitted
@@ -230,12 +221,21 @@ def _check_sliding(name, input, kernel_size, stride, padding, dilation, ceil_mod
     return windows
 
 
-def _pool_name(what, dims):
-    return "SqueezeBackward1" if dims == 1 else f"{what}{dims}D{'WithIndices' * (what == 'MaxPool')}Backward0"
+def _pool(dims, what, **columns):
+    """Declares a row of pooling over `dims` dimensions, of which torch computes a single one as two."""
+    grad_fn = "SqueezeBackward1" if dims == 1 else f"{what}Backward0"
+    return op(grad_fn=grad_fn, saves="input", **{"public": PLACES[dims], "slopes": "input", "out": False, **columns})
 
 
 def _max_pool(dims):
     name = f"max_pool{dims}d"
+    told = f"The largest entry of each window over {spatially(dims)}, and where it is."
+    told_more = f"""{told}
+
+    The gradient goes to the first of equal entries. `stride` is `kernel_size` by default; `return_indices` gives the
+    positions too, flat over the spatial dimensions.
+    """
+    declared = partial(_pool, dims, f"MaxPool{dims}DWithIndices", keeps=VOLUMES if dims == 3 else CHANNELS)
 
     def pool(
         input,
@@ -247,33 +247,25 @@ def _max_pool(dims):
         return_indices: Flag = False,
     ):
         windows = _check_sliding(name, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
-        single = dims == 1 and not return_indices
-        _check_type(input, "max_pool1d_impl" if single else f"max_pool{max(dims, 2)}d", INTEGERS if single else BOOLS)
+        if dims == 1 and not return_indices:
+            supported("max_pool1d_impl", input, "bool integers", "")
+        else:
+            supported(f"max_pool{max(dims, 2)}d", input, "bool", "")
         values, indices = _largest(input, windows, return_indices)
         return (values, indices) if return_indices else values
 
-    pool.__doc__ = f"""The largest entry of each window over {spatially(dims)}, and where it is.
+    declared(name=name, public="nn.functional function", doc=told_more)(pool)
+    declared(name=f"{name}_with_indices", doc=told)(_with_indices(pool))
 
-    The gradient goes to the first of equal entries. `stride` is `kernel_size` by default; `return_indices` gives the
-    positions too, flat over the spatial dimensions.
-    """
-    columns = {"saves": "input", "slopes": "input", "out": False, "keeps": VOLUMES if dims == 3 else CHANNELS}
-    op(name=name, public="nn.functional function", grad_fn=_pool_name("MaxPool", dims), **columns)(pool)
 
-    def both(
-        input,
-        kernel_size: Sizes,
-        stride: Sizes | None = None,
-        padding: Sizes = (0,),
-        dilation: Sizes = (1,),
-        ceil_mode: Flag = False,
-        return_indices: Flag = False,
-    ):
-        return pool(input, kernel_size, stride, padding, dilation, ceil_mode, True)
+def _with_indices(pool):
+    """A pooling that gives the positions, too, in any case."""
 
-    both.__doc__ = f"The largest entry of each window over {spatially(dims)}, and where it is."
-    place = "nn.functional function" if dims == 1 else "nn.functional"
-    op(name=f"{name}_with_indices", public=place, grad_fn=_pool_name("MaxPool", dims), **columns)(both)
+    @wraps(pool)
+    def both(*operands, **static):
+        return pool(*operands, **{**static, "return_indices": True})
+
+    return both
 
 
 def _mean(name, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor):
@@ -282,7 +274,7 @@ def _mean(name, input, kernel_size, stride, padding, ceil_mode, count_include_pa
         raise RuntimeError("divisor must be not zero")
     windows = _check_sliding(name, input, kernel_size, stride, padding, (1,), ceil_mode, True)
     if input.dtype != jnp.int64:
-        _check_type(input, "avg_pool3d_out_frame" if dims == 3 else "avg_pool2d", INTEGERS)
+        supported("avg_pool3d_out_frame" if dims == 3 else "avg_pool2d", input, "bool integers", "")
     total = window_sum(input, windows)
     if divisor is not None:
         return jax.lax.div(total, jnp.full_like(total, divisor))  # integers are rounded towards 0
@@ -321,19 +313,19 @@ def _avg_pool(dims):
     ):
         return _mean(name, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
-    function = pool_1d if dims == 1 else pool
-    function.__doc__ = f"""The mean of each window over {spatially(dims)}.
+    told = f"""The mean of each window over {spatially(dims)}.
 
     The padding counts as zeros; with `count_include_pad=False` it does not count.
     """
-    place = "nn.functional function" if dims == 1 else "nn.functional"
-    columns = {"saves": "input", "slopes": "input", "out": dims > 1, "rounds_once": True}
-    op(name=name, public=place, grad_fn=_pool_name("AvgPool", dims), **columns)(function)
+    declared = _pool(dims, f"AvgPool{dims}D", name=name, out=dims > 1, rounds_once=True, doc=told)
+    declared(pool_1d if dims == 1 else pool)
 
 
 def _lp_pool(dims):
     name = f"lp_pool{dims}d"
+    columns = {"public": "nn.functional", "grad_fn": "PowBackward0", "saves": "input", "rounds_once": True}
 
+    @op(name=name, doc=f"The `norm_type`-norm of each window over {spatially(dims)}.", **columns)
     def pool(input, norm_type: Real, kernel_size: Sizes, stride: Sizes | None = None, ceil_mode: Flag = False):
         windows = _sliding(name, input, kernel_size, stride, (0,), (1,), ceil_mode)
         if math.isinf(norm_type):
@@ -344,9 +336,6 @@ def _lp_pool(dims):
         mean = _mean(f"avg_pool{dims}d", powers, kernel_size, stride, (0,), ceil_mode, True, None)
         # Composed as in torch: at 0 the sign, 0, times the infinite derivative of the root is NaN.
         return (jnp.sign(mean) * relu.function(abs_.function(mean)) * size) ** (1.0 / norm_type)
-
-    pool.__doc__ = f"""The `norm_type`-norm of each window over {spatially(dims)}."""
-    op(name=name, public="nn.functional", grad_fn="PowBackward0", saves="input", rounds_once=True)(pool)
 
 
 def output_size(value: Any) -> tuple[int | None, ...]:
@@ -391,7 +380,7 @@ def _adaptive(name, input, sizes):
                 f"{said}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
                 f"{sized} with dimension {place} being empty"
             )
-    _check_type(input, f"{name}_cpu" if dims == 3 else two, (*INTEGERS, jnp.complexfloating))
+    supported(f"{name}_cpu" if dims == 3 else two, input, ALL_BUT_FLOATS, "")
     spatial = input.shape[-dims:]
     counts = [length if each is None else each for each, length in zip(each_dim(sizes, dims), spatial, strict=True)]
     if any(each < 0 for each in counts):
@@ -425,53 +414,43 @@ def adaptive_mean(name, input, sizes):
     windows = _adaptive(name, input, sizes)
     total = window_sum(input, windows)
     for axis, window in enumerate(windows, input.ndim - len(windows)):
-        if isinstance(window, Sliding):
-            total = total / window.size
-        else:
-            total = total / _along(jnp.asarray(window.lengths, total.dtype), axis, input.ndim)
+        even = isinstance(window, Sliding)
+        total = total / (window.size if even else _along(jnp.asarray(window.lengths, total.dtype), axis, input.ndim))
     return total
 
 
-def _adaptive_name(what, dims):
-    def name(static, avals):
-        if what == "Avg" and dims > 1 and all(each == 1 for each in static[0]):
-            return "MeanBackward1"
-        return "SqueezeBackward1" if dims == 1 else f"Adaptive{what}Pool{dims}DBackward0"
-
-    return name
-
-
-def _adaptive_slopes(what):
-    return lambda static, avals: None if what == "Avg" and all(each == 1 for each in static[0]) else "input"
-
-
 def _adaptive_pools(dims):
+    spread = f"`output_size` windows that share {spatially(dims)} out evenly."
+    largest = partial(_pool, dims, f"AdaptiveMaxPool{dims}D")
+
+    @largest(name=f"adaptive_max_pool{dims}d", doc=f"The largest entry of each of {spread}")
     def maximum(input, output_size: OutputSize, return_indices: Flag = False):
         values, indices = _largest(input, _adaptive(f"adaptive_max_pool{dims}d", input, output_size), return_indices)
         return (values, indices) if return_indices else values
 
-    def both(input, output_size: OutputSize, return_indices: Flag = False):
-        return maximum(input, output_size, True)
+    told = f"The largest entry, and where it is, of each of {spread}"
+    name = f"adaptive_max_pool{dims}d_with_indices"
+    largest(name=name, public="nn.functional", doc=told)(_with_indices(maximum.function))
 
+    def grad_fn(static, avals):
+        mean = "MeanBackward1" if all(each == 1 for each in static[0]) else f"AdaptiveAvgPool{dims}DBackward0"
+        return "SqueezeBackward1" if dims == 1 else mean
+
+    columns = {"slopes": lambda static, avals: None if all(each == 1 for each in static[0]) else "input"}
+    columns |= {"public": PLACES[dims], "grad_fn": grad_fn, "saves": "input", "out": False, "rounds_once": True}
+
+    @op(name=f"adaptive_avg_pool{dims}d", doc=f"The mean of each of {spread}", **columns)
     def mean(input, output_size: OutputSize):
         return adaptive_mean(f"adaptive_avg_pool{dims}d", input, output_size)
-
-    spread = f"`output_size` windows that share {dims} spatial dimension{'s'[dims == 1 :]} out evenly."
-    maximum.__doc__ = f"The largest entry of each of {spread}"
-    both.__doc__ = f"The largest entry, and where it is, of each of {spread}"
-    mean.__doc__ = f"The mean of each of {spread}"
-    place = "nn.functional function" if dims == 1 else "nn.functional"
-    for what, function in (("Max", maximum), ("Avg", mean)):
-        name = f"adaptive_{what.lower()}_pool{dims}d"
-        columns = {"saves": "input", "slopes": _adaptive_slopes(what), "out": False, "rounds_once": what == "Avg"}
-        op(name=name, public=place, grad_fn=_adaptive_name(what, dims), **columns)(function)
-    columns = {"saves": "input", "slopes": "input", "out": False, "grad_fn": _adaptive_name("Max", dims)}
-    op(name=f"adaptive_max_pool{dims}d_with_indices", public="nn.functional", **columns)(both)
 
 
 def _fractional(dims):
     name = f"fractional_max_pool{dims}d"
 
+    told = f"The largest entries of windows whose starts are drawn, over {spatially(dims)}."
+    columns = {"saves": "input, samples", "slopes": "input", "grad_fn": f"FractionalMaxPool{dims}DBackward0"}
+
+    @op(name=name, public="", doc=told, **columns)
     def pool(input, kernel_size: Sizes, output_size: Sizes, return_indices: Flag, samples: Kept):
         told = name if dims == 2 else f"{name}_out"
         shape = list(input.shape)
@@ -517,9 +496,6 @@ def _fractional(dims):
         result = (*lead, *output_size)
         return tuple(each.reshape(result) for each in results) if return_indices else results.reshape(result)
 
-    pool.__doc__ = f"The largest entries of windows whose starts are drawn, over {spatially(dims)}."
-    op(name=name, public="", saves="input, samples", slopes="input", grad_fn=f"FractionalMaxPool{dims}DBackward0")(pool)
-
 
 def _check_samples(samples, input, batch, channels, dims):
     """torch's errors for random numbers that are not one for each channel and dimension."""
@@ -545,6 +521,10 @@ def _starts(draw, length, size, count):
 
 
 def _unpool(dims):
+    told = f"Zeros with `input` at `indices`, flat over {spatially(dims)}."
+    grad_fn = "SqueezeBackward1" if dims == 1 else f"MaxUnpool{dims}DBackward0"
+
+    @op(name=f"max_unpool{dims}d", public="", saves="indices", grad_fn=grad_fn, doc=told)
     def unpool(input, indices: Kept, output_size: Sizes):
         spatial = math.prod(output_size)
         lead = input.shape[:-dims]
@@ -559,13 +539,6 @@ def _unpool(dims):
         # If two entries have one place, the last is kept, as in torch, and both get that place's gradient.
         put = jax.vmap(lambda zeros, place, values: zeros.at[place].set(values, unique_indices=True))
         return put(jnp.zeros((math.prod(lead), spatial), input.dtype), places, planes).reshape(*lead, *output_size)
-
-    unpool.__doc__ = f"Zeros with `input` at `indices`, flat over {dims} spatial dimension{'s'[dims == 1 :]}."
-    op(name=f"max_unpool{dims}d", public="", saves="indices", grad_fn=_unpool_name(dims))(unpool)
-
-
-def _unpool_name(dims):
-    return "SqueezeBackward1" if dims == 1 else f"MaxUnpool{dims}DBackward0"
 
 
 for _dims in (1, 2, 3):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
+from functools import partial
 from itertools import product
 from typing import Annotated, Any
 
@@ -16,10 +17,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxvjp.ops.arguments import Flag, Kind, Real, Shape, Text, index, real, size
+from jaxvjp.ops.matrices import one_scalar_type
 from jaxvjp.ops.neural.pooling import adaptive_mean
 from jaxvjp.ops.neural.windows import LARGEST
-from jaxvjp.ops.op import SHORT, op
-from jaxvjp.ops.pointwise import not_implemented
+from jaxvjp.ops.op import op
+from jaxvjp.ops.pointwise import ALL_BUT_FLOATS, supported
 from jaxvjp.types.dtypes import from_numpy
 from jaxvjp.types.user_code import warn_user
 
@@ -60,22 +62,20 @@ def _cubic(distance, a):
     return np.where(x <= 1, near, np.where(x < 2, far, 0))
 
 
-def _sources(length, count, step, align_corners, own):
-    """For each output entry the (fractional) position in the input that it samples."""
-    places = np.arange(count, dtype=own)
-    return places * step if align_corners else (places + own(0.5)) * step - own(0.5)
+def _step(length, count, factor, align_corners, own):
+    """How far apart in the input neighbouring output entries are."""
+    if align_corners:
+        return own((length - 1) / (count - 1)) if count > 1 else own(0)
+    return own(1 / factor) if factor else own(length) / own(count)
 
 
 def _taps(mode, length, count, factor, align_corners, own):
     """The input entries and their weights for the output entries: pairs of vectors."""
-    if align_corners:
-        step = own((length - 1) / (count - 1)) if count > 1 else own(0)
-    else:
-        step = own(1 / factor) if factor else own(length) / own(count)
+    step, places = _step(length, count, factor, align_corners, own), np.arange(count, dtype=own)
     if mode.startswith("nearest"):
-        places = np.arange(count, dtype=own) + (own(0.5) if mode == "nearest-exact" else own(0))
+        places += own(0.5) if mode == "nearest-exact" else own(0)
         return [(np.minimum(np.floor(places * step).astype(np.int64), length - 1), None)]
-    places = _sources(length, count, step, align_corners, own)
+    places = places * step if align_corners else (places + own(0.5)) * step - own(0.5)
     if mode == "bicubic":
         first = np.floor(places)
         offset = places - first
@@ -91,10 +91,7 @@ def _taps(mode, length, count, factor, align_corners, own):
 
 def _antialiased(mode, length, count, factor, align_corners, own):
     """The matrix of weights of input entries for output entries: a kernel as wide as an output entry."""
-    if align_corners:
-        step = own((length - 1) / (count - 1)) if count > 1 else own(0)
-    else:
-        step = own(1 / factor) if factor else own(length) / own(count)
+    step = _step(length, count, factor, align_corners, own)
     wide = max(step, own(1))
     support = (1 if mode == "bilinear" else 2) * wide
     center = step * (np.arange(count, dtype=own) + own(0.5))
@@ -160,12 +157,10 @@ def _by_mode(row, operands, static):
     return (of_areas if static[2] == "area" else row), operands, static
 
 
-@op(
-    public="nn.functional",
-    grad_fn=_interpolation_name,
-    rewrite=_by_mode,
-    rounds_once=True,
-)
+RESIZING: dict[str, Any] = {"grad_fn": _interpolation_name, "rounds_once": True}
+
+
+@op(public="nn.functional", rewrite=_by_mode, **RESIZING)
 def interpolate(
     input,
     size: Lengths | None = None,
@@ -208,17 +203,13 @@ def interpolate(
         needs = next(each for each, name in LINEAR.items() if name == mode)
         raise NotImplementedError(f"Got {input.ndim}D input, but {mode} mode needs {needs}D input")
     if min(counts) <= 0 or 0 in input.shape[2:]:
-        shown = ", ".join(f"{letter}: {length}" for letter, length in zip("DHW"[-dims:], input.shape[2:], strict=True))
-        raise RuntimeError(
-            f"Input and output sizes should be greater than 0, but got input ({shown}) output ("
-            + ", ".join(f"{letter}: {each}" for letter, each in zip("DHW"[-dims:], counts, strict=True))
-            + ")"
-        )
+        pairs = (zip("DHW"[-dims:], lengths, strict=True) for lengths in (input.shape[2:], counts))
+        given, made = (", ".join(f"{letter}: {length}" for letter, length in each) for each in pairs)
+        raise RuntimeError(f"Input and output sizes should be greater than 0, but got input ({given}) output ({made})")
     _check_type(input, mode, dims, antialias)
     if 0 in input.shape[1:2] and mode != "area":
-        raise RuntimeError(
-            f"Non-empty {input.ndim}D data tensor expected but got a tensor with sizes {list(input.shape)}"
-        )
+        told = f"Non-empty {input.ndim}D data tensor expected but got a tensor with sizes"
+        raise RuntimeError(f"{told} {list(input.shape)}")
     if mode == "area":
         return adaptive_mean(f"adaptive_avg_pool{dims}d", input, counts)
     result = input
@@ -234,9 +225,8 @@ def interpolate(
     return result.astype(input.dtype)
 
 
-of_areas = op(  # torch takes `adaptive_avg_pool`
-    name="interpolate.area", public="", saves="input", slopes="input", grad_fn=_interpolation_name, rounds_once=True
-)(interpolate.function)
+# For areas torch takes `adaptive_avg_pool`.
+of_areas = op(name="interpolate.area", public="", saves="input", slopes="input", **RESIZING)(interpolate.function)
 
 
 @op(public="function", grad_fn="UpsampleBilinear2DAaBackward0", out=False, rounds_once=True)
@@ -263,7 +253,7 @@ def _older(name):
     warn_user(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.")
 
 
-@op(public="nn.functional", grad_fn=_interpolation_name, rounds_once=True)
+@op(public="nn.functional", **RESIZING)
 def upsample(
     input,
     size: Lengths | None = None,
@@ -276,29 +266,23 @@ def upsample(
     return interpolate.function(input, size, scale_factor, mode, align_corners)
 
 
-@op(
-    public="nn.functional",
-    grad_fn=lambda static, avals: f"UpsampleNearest{len(avals[0].shape) - 2}DBackward0",
-    rounds_once=True,
-)
-def upsample_nearest(input, size: Shape | None = None, scale_factor: Factors | None = None):
-    """torch's older name for `interpolate` in the mode "nearest"."""
-    _older("upsample_nearest")
-    return interpolate.function(input, size, scale_factor)
+def _upsample(mode: str, grad_fn: Any, aligned: bool | None, told: str = "") -> None:
+    """Declares torch's older name for one mode."""
+    meaning = f'torch\'s older name for `interpolate` in the mode "{mode}"{told}.'
+
+    @op(name=f"upsample_{mode}", public="nn.functional", grad_fn=grad_fn, rounds_once=True, doc=meaning)
+    def row(input, size: Shape | None = None, scale_factor: Factors | None = None):
+        _older(f"upsample_{mode}")
+        return interpolate.function(input, size, scale_factor, mode, aligned)
 
 
-@op(public="nn.functional", grad_fn="UpsampleBilinear2DBackward0", rounds_once=True)
-def upsample_bilinear(input, size: Shape | None = None, scale_factor: Factors | None = None):
-    """torch's older name for `interpolate` in the mode "bilinear" with `align_corners`."""
-    _older("upsample_bilinear")
-    return interpolate.function(input, size, scale_factor, "bilinear", True)
+_upsample("nearest", lambda static, avals: f"UpsampleNearest{len(avals[0].shape) - 2}DBackward0", None)
+_upsample("bilinear", "UpsampleBilinear2DBackward0", True, " with `align_corners`")
 
 
 def _check_type(input, mode, dims, antialias):
     """torch's NotImplementedError for a type that the kernel of a mode does not take."""
-    bytes_too = input.dtype == "uint8" and mode not in ("linear", "trilinear")
-    short = antialias and input.dtype in SHORT
-    if mode == "area" or bytes_too or (jnp.issubdtype(input.dtype, jnp.floating) and not short):
+    if mode == "area" or (input.dtype == "uint8" and mode not in ("linear", "trilinear")):
         return
     kind = {"bicubic": "cubic", "nearest": "nearest", "nearest-exact": "nearest"}.get(mode, "linear")
     kernel = f"compute_indices_weights_{kind}"
@@ -306,12 +290,7 @@ def _check_type(input, mode, dims, antialias):
         kernel = "compute_index_ranges_weights"
     elif dims == 2 and kind != "cubic":
         kernel = f"upsample_{kind.replace('linear', 'bilinear')}2d_channels_last"
-    raise not_implemented(kernel, input, "")
-
-
-def _written(numbers):
-    """A tuple of numbers as a user wrote them, most likely: whole ones without a point."""
-    return tuple(int(each) if each == int(each) else each for each in numbers)
+    supported(kernel, input, ALL_BUT_FLOATS + " short" * antialias, "")
 
 
 def _counts(input, dims, size, scale_factor, recompute):
@@ -336,9 +315,11 @@ def _counts(input, dims, size, scale_factor, recompute):
     if scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")
     if len(scale_factor) not in (1, dims):
+        # As a user wrote them, most likely: whole ones without a point.
+        written = tuple(int(each) if each == int(each) else each for each in scale_factor)
         raise ValueError(
             "Input and scale_factor must have the same number of spatial dimensions, but got input with spatial "
-            f"dimensions of {list(input.shape[2:])} and scale_factor of shape {_written(scale_factor)}. Please provide "
+            f"dimensions of {list(input.shape[2:])} and scale_factor of shape {written}. Please provide "
             "input tensor in (N, C, d1, d2, ...,dK) format and scale_factor in (s1, s2, ...,sK) format."
         )
     scale = scale_factor * dims if len(scale_factor) == 1 else scale_factor
@@ -377,10 +358,9 @@ def affine_grid(theta, size: Shape, align_corners: Flag | None = None):
             "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. This "
             "is not an intended use case of affine_grid. See the documentation of affine_grid for details.",
         )
-    lines = []
-    for count in size[2:]:
-        line = np.linspace(-1, 1, count) if count > 1 else np.zeros(1)
-        lines.append(line if align_corners else line * (count - 1) / count)
+    lines = [np.linspace(-1, 1, count) if count > 1 else np.zeros(1) for count in size[2:]]
+    if not align_corners:
+        lines = [line * (len(line) - 1) / len(line) for line in lines]
     points = np.stack([*np.meshgrid(*lines, indexing="ij")[::-1], np.ones(size[2:])], -1)
     base = jnp.asarray(points, theta.dtype)
     return jnp.einsum("...k,njk->n...j", base, theta, precision=EXACTLY)
@@ -434,23 +414,20 @@ def grid_sample(input, grid, mode: Text = "bilinear", padding_mode: Text = "zero
     `mode` is "bilinear", "nearest" or "bicubic"; `padding_mode` says what is outside: "zeros", "border" or
     "reflection".
     """
-    if mode not in ("bilinear", "nearest", "bicubic"):
-        raise ValueError(
-            f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'"
-        )
-    if padding_mode not in ("zeros", "border", "reflection"):
-        raise ValueError(
-            "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: "
-            f"'{padding_mode}'"
-        )
+    for word, given, (one, two, three), mark in (
+        ("mode", mode, ("bilinear", "nearest", "bicubic"), ""),
+        ("padding_mode", padding_mode, ("zeros", "border", "reflection"), ","),
+    ):
+        if given not in (one, two, three):
+            told = f"expected {word} to be '{one}', '{two}'{mark} or '{three}', but got: '{given}'"
+            raise ValueError(f"nn.functional.grid_sample(): {told}")
     align_corners = _aligned(align_corners)
     _check_grid(input, grid, mode)
     dims = input.ndim - 2
     spatial = input.shape[2:]
-    places = []
-    for dim, length in enumerate(spatial):
-        point = grid[..., dims - 1 - dim]
-        places.append((point + 1) / 2 * (length - 1) if align_corners else ((point + 1) * length - 1) / 2)
+    points = [(grid[..., dims - 1 - dim] + 1, length) for dim, length in enumerate(spatial)]
+    places = [at / 2 * (length - 1) if align_corners else (at * length - 1) / 2 for at, length in points]
+    inside = partial(_inside, padding_mode=padding_mode, align_corners=align_corners)
     flat = input.reshape(*input.shape[:2], math.prod(spatial))
     counted = jnp.int32 if flat.shape[2] <= LARGEST else jnp.int64
 
@@ -469,26 +446,19 @@ def grid_sample(input, grid, mode: Text = "bilinear", padding_mode: Text = "zero
         offset = [place - whole for place, whole in zip(places, first, strict=True)]
         total = 0
         for tap in product((-1, 0, 1, 2), repeat=dims):
-            whole = [
-                _inside(start + step, length, padding_mode, align_corners)
-                for start, step, length in zip(first, tap, spatial, strict=True)
-            ]
+            whole = [inside(start + step, length) for start, step, length in zip(first, tap, spatial, strict=True)]
             weight = math.prod(_cubic_weight(each - step, step) for each, step in zip(offset, tap, strict=True))
             total += read(whole) * weight[:, None]
         return total
-    places = [
-        _inside(place, length, padding_mode, align_corners) for place, length in zip(places, spatial, strict=True)
-    ]
+    places = [inside(place, length) for place, length in zip(places, spatial, strict=True)]
     if mode == "nearest":
         return read([jax.lax.stop_gradient(jnp.round(place)) for place in places])
     first = [jax.lax.stop_gradient(jnp.floor(place)) for place in places]
     total = 0
     for corner in product((0, 1), repeat=dims):
-        weight = math.prod(
-            place - start if step else start + 1 - place
-            for place, start, step in zip(places, first, corner, strict=True)
-        )
-        total += read([start + step for start, step in zip(first, corner, strict=True)]) * weight[:, None]
+        steps = list(zip(places, first, corner, strict=True))
+        weight = math.prod(place - start if step else start + 1 - place for place, start, step in steps)
+        total += read([start + step for _, start, step in steps]) * weight[:, None]
     return total
 
 
@@ -501,9 +471,7 @@ def _cubic_weight(distance, tap):
 
 
 def _check_grid(input, grid, mode):
-    if input.dtype != grid.dtype:
-        wanted, given = (from_numpy(each.dtype).legacy for each in (input, grid))
-        raise RuntimeError(f"expected scalar type {wanted} but found {given}\nConvert the grid: `grid.to(x.dtype)`.")
+    one_scalar_type(input, grid, "\nConvert the grid: `grid.to(x.dtype)`.")
     if input.shape[0] != grid.shape[0]:
         raise RuntimeError(
             "grid_sampler(): expected grid and input to have same batch size, but got input with sizes "
