@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
-from jaxvjp.tools.scripts.names import TENSOR, covers, is_module, lacks, nearest, ours, takes, torch_names
+from jaxvjp.tools.scripts.names import TENSOR, covers, is_module, lacks, nearest, ours, stand_in_kind, takes, torch_names
 
 Literal = ast.Constant | ast.JoinedStr | ast.List | ast.Tuple | ast.Dict | ast.Set
 NOT_TENSORS = {"self", "cls", "ctx"}
@@ -46,13 +46,18 @@ class Use(NamedTuple):
         special = self.name.startswith("__")
         if (special or self.place != TENSOR) and isinstance(kind := ours(self.place), type):
             return hasattr(kind, self.name)
+        if stand_in_kind(self.place, self.name) not in (None, "error"):
+            return True
         return covers(self.place, self.name) or self.qualified in ("torch", "torch.__version__")
 
     @property
     def verdict(self) -> str:
         """Whether it is covered and, if not, the nearest name that is."""
+        kind = stand_in_kind(self.place, self.name)
         if self.covered:
-            return "yes"
+            return f"a stand-in: {kind}" if kind else "yes"
+        if kind == "error":
+            return "NO: a stand-in, an error when it is used"
         if self.name.endswith("="):
             return "NO: there is no such argument here"
         if needed := lacks(self.place):

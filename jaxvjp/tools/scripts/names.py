@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from jaxvjp.namespaces.rows import SPACES
+from jaxvjp.tools.scripts.answers import kinds, places
 
 TABLE = "`python -m jaxvjp run --check` prints the table of what is covered; docs/operators.md has the operators"
 ROOT = Path(__file__).parent.parent.parent
@@ -61,7 +62,7 @@ def torch_names() -> TorchNames:
 
 def is_module(name: str) -> bool:
     """Whether `name`, such as "torch.nn", is one of torch's modules."""
-    return name in torch_names().modules and name != TENSOR
+    return (name in torch_names().modules and name != TENSOR) or name in places()
 
 
 @cache
@@ -115,6 +116,14 @@ def covers(place: str, name: str) -> bool:
     if owner is None:
         return False
     return not isinstance(getattr(owner, name), ModuleType)  # ours may have a name of torch's by chance: `storage`
+
+
+def stand_in_kind(place: str, name: str) -> str | None:
+    """The kind of the answer that a script gets for a name which jaxvjp does not have; None without one, "" if that is
+    no mere stand-in."""
+    if covers(place, name):
+        return None
+    return "module" if f"{place}.{name}" in places() else kinds(place).get(name)
 
 
 def ours(qualified: str) -> Any:
@@ -173,10 +182,12 @@ def table() -> str:
     """A table of coverage: for each module of torch the number of covered names, which, and which not."""
     names = torch_names()
     lines = [f"The public names of torch {names.version} that jaxvjp covers, by module."]
-    for place, listed in names.modules.items():
-        have = covered(place)
-        if have:
-            missing = sorted(listed.difference(have))
-            lines += ["", f"{place}: {len(have)} of {len(listed)}", f"  covered: {' '.join(have)}"]
+    for place in dict.fromkeys((*names.modules, *places())):
+        have, listed = covered(place), names.modules.get(place, frozenset())
+        stand_ins = [name for name, kind in kinds(place).items() if kind and not covers(place, name)]
+        if have or stand_ins:
+            missing = sorted(listed.difference(have, stand_ins))
+            lines += ["", f"{place}: {len(have)} of {len(listed)}"] + [f"  covered: {' '.join(have)}"] * bool(have)
+            lines += [f"  stand-ins: {' '.join(sorted(stand_ins))}"] * bool(stand_ins)
             lines += [f"  not covered: {' '.join(missing)}"] * bool(missing)
     return "\n".join(lines)

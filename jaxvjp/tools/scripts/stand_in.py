@@ -7,11 +7,14 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from importlib.abc import Loader, MetaPathFinder
+from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
+from importlib.metadata import Distribution, DistributionFinder
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from jaxvjp.tools.scripts.answers import answers, kinds, places
 from jaxvjp.tools.scripts.names import (
     ANOTHER_THING,
     advice,
@@ -29,8 +32,8 @@ SHOWN_AS_TORCHS = ("torch.Tensor", "torch.Size", "torch.dtype", "torch.device", 
 """Classes that are printed with torch's name, as in `print(type(x))`."""
 
 
-OF_OTHERS = {"safetensors.torch": "jaxvjp.serialization.safetensors"}
-"""Modules for torch's tensors that other libraries have, and ours in their place."""
+OF_OTHERS = {"safetensors.torch": "jaxvjp.serialization.safetensors", "functorch": "jaxvjp.func"}
+"""Modules for torch's tensors that other libraries have, or of an older name, and ours in their place."""
 
 
 IMPORTED = {"torch.nn.functional.grad": "torch.nn.grad"}
@@ -59,8 +62,12 @@ class StandIn(ModuleType):
                 found = getattr(holder_of(place, name), name, None)
                 absent = is_module(f"{place}.{name}") and (found is None or f"{place}.{name}" in ANOTHER_THING)
                 return stand_in(f"{place}.{name}") if absent or isinstance(found, ModuleType) else found
+            if name in (others := answers(place)):
+                return others[name]
         elif name == "__all__":
             return covered(place)
+        if f"{place}.{name}" in places():
+            return stand_in(f"{place}.{name}")
         raise AttributeError(f"module '{place}' has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -73,7 +80,16 @@ class StandIn(ModuleType):
             super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
-        return covered(self.__name__)
+        place = self.__name__
+        inner = [name for name in (*torch_names().modules, *places()) if name.rpartition(".")[0] == place]
+        inner = [name.rpartition(".")[2] for name in inner if counterpart_name(name) or name in places()]
+        return sorted({*covered(place), *kinds(place), *inner})
+
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+        """Its names, for `vars`; a copy, as most are looked up when they are asked for."""
+        own = ModuleType.__dict__["__dict__"].__get__(self)
+        return {name: getattr(self, name) for name in dir(self)} | own
 
 
 @cache  # one for each of torch's modules
@@ -89,7 +105,21 @@ class _Ours(Loader):
         sys.modules[module.__name__] = importlib.import_module(OF_OTHERS[module.__name__])
 
 
-class _Finder(MetaPathFinder):
+class _Metadata(Distribution):
+    """What the metadata of installed packages say of torch."""
+
+    def read_text(self, filename: str) -> str | None:
+        told = {
+            "METADATA": f"Metadata-Version: 2.1\nName: torch\nVersion: {torch_names().version}\n",
+            "top_level.txt": "torch\n",
+        }
+        return told.get(filename)
+
+    def locate_file(self, path: Any) -> Any:
+        return Path(PACKAGE) / path
+
+
+class _Finder(DistributionFinder):
     """Finds ours for `OF_OTHERS`. It refuses a module of torch's without a counterpart: the error says what to use."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
@@ -103,6 +133,10 @@ class _Finder(MetaPathFinder):
             # If `name` were set, `from torch import fft` would replace this error by one without the advice.
             raise ModuleNotFoundError(f"No module named '{name}'{told}", name=None if told else name)
         return None
+
+    def find_distributions(self, context: Any = None) -> Iterator[Distribution]:
+        """The metadata of torch, by which libraries ask whether it is there."""
+        return iter([_Metadata()] if getattr(context, "name", None) in (None, "torch") else [])
 
 
 @contextmanager
@@ -124,6 +158,8 @@ def as_torch() -> Iterator[ModuleType]:
     for name in torch_names().modules:
         if counterpart_name(name) is not None:
             sys.modules[name] = stand_in(name)
+    for name in places():
+        sys.modules[name] = stand_in(name)
     sys.meta_path.insert(0, finder)
     for each, module in classes:
         each.__module__ = module

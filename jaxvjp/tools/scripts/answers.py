@@ -1,0 +1,109 @@
+"""What a script gets for names of torch's that have no meaning here: the table `answers.txt`, by torch's modules.
+
+Below a module a line has the kind of answer, and the names that get it (`KINDS`), or is a row of `tensor.answers`: a
+value, or what another module has. These names are seen where jaxvjp stands in for torch, and nowhere else; a public
+name of jaxvjp goes before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import typing
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from jaxvjp.tensor.answers import define, rows_of
+from jaxvjp.tools.scripts.small_things import foreach
+
+SHORT = re.compile(r"(\w+): ([\w. ]+)")
+
+
+class Absent:
+    """A name that is an error when it is used: called, or made an instance of."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = self.__qualname__ = name
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"{self.__name__} has no attribute {name!r}")
+        return Absent(f"{self.__name__}.{name}")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(
+            f"{self.__name__} is not available.\n"
+            "It is of torch's compilers, builds or downloads; under jaxvjp only its name is there, so that code which "
+            "mentions it can be imported."
+        )
+
+
+def _identity(name: str) -> Any:
+    def given(function: Any = None, *args: Any, **kwargs: Any) -> Any:
+        """Gives back what it is given; as a decorator also with arguments."""
+        return function if callable(function) else lambda decorated: decorated
+
+    given.__name__ = given.__qualname__ = name.rpartition(".")[2]
+    return given
+
+
+def _empty_class(name: str) -> type:
+    return type(name.rpartition(".")[2], (), {"__module__": name.rpartition(".")[0], "__init__": Absent(name)})
+
+
+KINDS: dict[str, Callable[[str], Any]] = {
+    "identity": _identity,
+    "decorator": lambda name: lambda *args, **kwargs: lambda function=None: function,
+    "False": lambda name: lambda *args, **kwargs: False,
+    "None": lambda name: lambda *args, **kwargs: None,
+    "class": _empty_class,
+    "exception": lambda name: type(name.rpartition(".")[2], (RuntimeError,), {}),
+    "error": Absent,
+}
+"""By kind, what makes the answer for a name: a function that gives back what it is given, a decorator that does with
+any arguments, a function that gives False or None, a class without instances, to ask `isinstance` of, an exception that
+nobody raises, and an error when it is used. "same" has the names of another module."""
+
+
+@cache
+def places() -> dict[str, str]:
+    """The rows of the table by torch's modules."""
+    text = (Path(__file__).parent / "answers.txt").read_text(encoding="utf-8")
+    parts = [each.partition("\n") for each in re.split(r"\n(?=\w)", text)]
+    return {name: rows for name, _, rows in parts}
+
+
+@cache
+def kinds(place: str) -> dict[str, str]:
+    """The kind of the answer for each name of a module; "" for what is no stand-in."""
+    found: dict[str, str] = {}
+    others = []
+    for line in places().get(place, "").splitlines():
+        short = SHORT.fullmatch(line.strip())
+        if short is None:
+            others.append(line)
+        elif short[1] == "same":
+            found |= kinds(short[2])
+        elif short[1] == "foreach":
+            found |= {f"_foreach_{each}{end}": "" for each in short[2].split() for end in ("", "_")}
+        else:
+            found |= dict.fromkeys(short[2].split(), short[1])
+    return found | {each.name: "" if each.form.startswith("from ") else "value" for each in rows_of("\n".join(others))}
+
+
+@cache
+def answers(place: str) -> dict[str, Any]:
+    """The answers for a module's names."""
+    made: dict[str, Any] = {}
+    lines = places().get(place, "").splitlines()
+    for name, kind in kinds(place).items():
+        if kind in KINDS:
+            made[name] = KINDS[kind](f"{place}.{name}")
+        elif name.startswith("_foreach_"):
+            made[name] = foreach(name)
+    rows = rows_of("\n".join(each for each in lines if not SHORT.fullmatch(each.strip())))
+    space = {"__name__": place, "torch": import_module("jaxvjp"), "typing": typing, "contextlib": contextlib}
+    return made | (define(rows, space) if rows else {})
