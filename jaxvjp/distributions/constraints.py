@@ -230,6 +230,29 @@ class _PositiveDefinite(_Symmetric):
         return torch.linalg.cholesky_ex(value).info == 0 if symmetric.all() else symmetric
 
 
+class _Cat(Constraint):
+    """Constraints of parts that lie one after another along a dimension."""
+
+    def __init__(self, cseq: Any, dim: int = 0, lengths: Any = None) -> None:
+        self.cseq, self.dim = list(cseq), dim
+        self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
+        self.is_discrete = any(each.is_discrete for each in self.cseq)
+        self.event_dim = max(each.event_dim for each in self.cseq)
+
+    def check(self, value: Tensor) -> Tensor:
+        parts = torch.split(value, self.lengths, self.dim)
+        return torch.cat([each.check(part) for each, part in zip(self.cseq, parts, strict=True)], self.dim)
+
+
+class _Stack(_Cat):
+    """Constraints of parts that lie side by side along a dimension."""
+
+    def check(self, value: Tensor) -> Tensor:
+        parts = torch.unbind(value, self.dim)
+        return torch.stack([each.check(part) for each, part in zip(self.cseq, parts, strict=True)], self.dim)
+
+
+cat, stack = _Cat, _Stack
 dependent, dependent_property, independent = _Dependent(), _DependentProperty, _IndependentConstraint
 boolean, one_hot, real, simplex = _Boolean(), _OneHot(), _Real(), _Simplex()
 nonnegative_integer, positive_integer = _IntegerGreaterThan(0), _IntegerGreaterThan(1)

@@ -148,7 +148,7 @@ class MultivariateNormal(_Gaussian):
         "precision_matrix": constraints.positive_definite,
         "scale_tril": constraints.lower_cholesky,
     }
-    __scale_tril__: Tensor
+    _unbroadcasted_scale_tril: Tensor
 
     def __init__(
         self,
@@ -182,33 +182,33 @@ class MultivariateNormal(_Gaussian):
             inverse = torch.linalg.cholesky(matrix.flip(-2, -1)).flip(-2, -1).mT
             eye = torch.eye(matrix.shape[-1], dtype=matrix.dtype)
             triangle = torch.linalg.solve_triangular(inverse, eye, upper=False)
-        self.__scale_tril__ = triangle.expand((*batch, -1, -1))
+        self._unbroadcasted_scale_tril = triangle
 
     @lazy_property
     def scale_tril(self) -> Tensor:
         """The lower triangle whose product with its transpose is the covariance."""
-        return self.__scale_tril__
+        return self._unbroadcasted_scale_tril.expand((*self._batch_shape, -1, -1))
 
     @lazy_property
     def covariance_matrix(self) -> Tensor:
         """The covariances."""
-        return self.__scale_tril__ @ self.__scale_tril__.mT
+        return self.scale_tril @ self.scale_tril.mT
 
     @lazy_property
     def precision_matrix(self) -> Tensor:
         """The inverse of the covariances."""
-        return torch.cholesky_inverse(self.__scale_tril__)
+        return torch.cholesky_inverse(self.scale_tril)
 
     __formulas__ = formulas(
-        variance=lambda self: (self.__scale_tril__**2).sum(-1),
-        rsample=lambda shape, self, loc: loc + times(self.__scale_tril__, torch.randn(shape, dtype=loc.dtype)),
+        variance=lambda self: (self.scale_tril**2).sum(-1),
+        rsample=lambda shape, self, loc: loc + times(self._unbroadcasted_scale_tril, torch.randn(shape, dtype=loc.dtype)),
     )
 
     def __half_log_det__(self) -> Tensor:
-        return half_log_det(self.__scale_tril__)
+        return half_log_det(self._unbroadcasted_scale_tril)
 
     def __mahalanobis__(self, x: Tensor) -> Tensor:
-        return mahalanobis(self.__scale_tril__, x)
+        return mahalanobis(self._unbroadcasted_scale_tril, x)
 
 
 class LowRankMultivariateNormal(_Gaussian):

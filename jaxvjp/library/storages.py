@@ -248,9 +248,9 @@ class UntypedStorage(Memory, Storage):
         return untyped(_read_buffer(buffer, dtype, byte_order).storage)
 
     @classmethod
-    def from_file(cls, filename: str, shared: bool = False, size: int = 0) -> UntypedStorage:
+    def from_file(cls, filename: str, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
         """The memory of a file's bytes, as `torch.from_file` has it."""
-        return untyped(from_file(filename, shared, size, dtype=dtypes.uint8).storage)
+        return untyped(from_file(filename, shared, nbytes, dtype=dtypes.uint8).storage)
 
     @property
     def filename(self) -> str | None:

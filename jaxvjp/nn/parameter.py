@@ -71,8 +71,8 @@ class Parameter(Tensor, metaclass=ParameterMeta):
         own._is_param = True
         return own
 
-    def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
-        pass
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        """Nothing: a subclass may have a `__new__` with arguments of its own."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         if id(self) not in memo:

@@ -74,8 +74,6 @@ class Optimizer:
 
     def __init_subclass__(cls, **named: Any) -> None:
         super().__init_subclass__(**named)
-        if "step" in cls.__dict__:
-            cls.step = cls.profile_hook_step(cls.__dict__["step"])  # type: ignore[method-assign]
         if "__settings__" in cls.__dict__:
             _add_constructor(cls, cls.__dict__["__settings__"])
 
@@ -83,6 +81,7 @@ class Optimizer:
         self.defaults = defaults
         for each in HOOKS:
             setattr(self, each, OrderedDict())
+        self._patch_step_function()
         if isinstance(params, Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
@@ -140,6 +139,11 @@ class Optimizer:
 
         wrapper.hooked = True  # type: ignore[attr-defined]
         return wrapper
+
+    def _patch_step_function(self) -> None:
+        """Has hooks called around its class's `step`, from the first that is made on: one may do without them."""
+        kind: Any = type(self)
+        kind.step = self.profile_hook_step(kind.step)
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Has `hook(optimizer, args, kwargs)` called before each step; it may return other args and kwargs."""

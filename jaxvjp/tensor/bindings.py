@@ -247,6 +247,9 @@ def _into(out: Any, signatures: list[Signature], arguments: tuple[Any, ...], nam
         wanted, given = (CTYPES[each.name] for each in (asked, out.dtype))
         raise RuntimeError(f"Expected out tensor to have dtype {wanted}, but got {given} instead")
 
+    if out is None:
+        return apply(row, operands, static)
+
     def compute() -> Any:
         with suspended():
             result = apply(row, operands, static)

@@ -200,9 +200,9 @@ def asking(function: Callable[..., Any]) -> Callable[..., Any]:
 def _asking_method(name: str) -> Callable[..., Any]:
     def method(*args: Any, **kwargs: Any) -> Any:
         function = getattr(Tensor, name)
-        if _state.disabled:
+        if _state.disabled or not (found := _saying([*args, *kwargs.values()])):  # nothing: a `Parameter` as well
             return function(*args, **kwargs)
-        return handle_torch_function(function, _saying([*args, *kwargs.values()]), *args, **kwargs)
+        return handle_torch_function(function, found, *args, **kwargs)
 
     method.__name__ = method.__qualname__ = name
     return method
@@ -210,7 +210,7 @@ def _asking_method(name: str) -> Callable[..., Any]:
 
 def _asking_property(own: property) -> property:
     def read(self: Tensor) -> Any:
-        if _state.disabled:
+        if _state.disabled or not _says(self):
             return own.__get__(self)
         return handle_torch_function(own.__get__, [self], self)
 

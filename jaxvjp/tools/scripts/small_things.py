@@ -6,6 +6,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Sequence
+from types import GenericAlias
 from typing import Any
 from urllib.parse import urlparse
 
@@ -30,6 +31,11 @@ def _check(cond: Any, message: Callable[[], Any] | None = None) -> None:
             if message is None
             else str(message())
         )
+
+
+def load_library(path: Any) -> None:
+    """OSError: a library of torch's operators was compiled for torch."""
+    raise OSError(f"Could not load this library: {path}\nIt was compiled for torch.")
 
 
 def _maximum(a: Any, b: Any) -> Any:
@@ -87,6 +93,8 @@ class Future:
     def __init__(self, *, devices: Any = None) -> None:
         self._done, self._value, self._error = threading.Event(), None, None
         self._told: list[Callable[[Any], Any]] = []
+
+    __class_getitem__ = classmethod(GenericAlias)
 
     def _end(self, value: Any, error: Any) -> None:
         if self._done.is_set():
