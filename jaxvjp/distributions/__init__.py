@@ -34,6 +34,14 @@ from jaxvjp.distributions.discrete import (
 from jaxvjp.distributions.distribution import Distribution, ExponentialFamily
 from jaxvjp.distributions.kl import kl_divergence, register_kl
 from jaxvjp.distributions.multivariate import Beta, Dirichlet, LowRankMultivariateNormal, MultivariateNormal
+from jaxvjp.distributions.rarer import (
+    ContinuousBernoulli,
+    GeneralizedPareto,
+    LKJCholesky,
+    RelaxedBernoulli,
+    RelaxedOneHotCategorical,
+    Wishart,
+)
 from jaxvjp.distributions.transformed import (
     Gumbel,
     HalfCauchy,

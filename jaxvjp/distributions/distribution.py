@@ -26,6 +26,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 Formulas = dict[str, Callable[..., Any]]
 Value = float | Tensor
 Shape = Sequence[int]
+AS_GIVEN = ("_unbroadcasted_scale_tril", "temperature")
+"""Attributes that are not expanded with the others."""
 EITHER = "Either `probs` or `logits` must be specified, but not both."
 
 
@@ -201,7 +203,7 @@ class Distribution:
         shape, own = Size(batch_shape), len(self._batch_shape)
         for name, value in vars(self).items():
             if isinstance(value, Tensor):
-                value = value.expand(shape + value.shape[own:])
+                value = value if name in AS_GIVEN else value.expand(shape + value.shape[own:])
             elif isinstance(value, Distribution):
                 value = value.expand(shape + value.batch_shape[own:])
             new.__dict__.setdefault(name, value)

@@ -6,6 +6,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Sequence
+from enum import Flag
 from types import GenericAlias
 from typing import Any
 from urllib.parse import urlparse
@@ -31,6 +32,11 @@ def _check(cond: Any, message: Callable[[], Any] | None = None) -> None:
             if message is None
             else str(message())
         )
+
+
+DispatchKey = Flag("DispatchKey", "AutocastCPU AutocastCUDA AutocastXPU Autograd CPU CUDA Meta")
+"""Names of torch's kernels, which nothing here asks for."""
+DispatchKeySet = DispatchKey
 
 
 def load_library(path: Any) -> None:
