@@ -39,6 +39,7 @@ class ReduceOp:
     """What `all_reduce` does: `SUM`, `AVG`, `PRODUCT`, `MIN`, `MAX`. Counterpart of `torch.distributed.ReduceOp`."""
 
     SUM, AVG, PRODUCT, MIN, MAX = "sum", "mean", "prod", "min", "max"
+    RedOpType = str
 
 
 class _Group:

@@ -23,6 +23,16 @@ def _assert(condition: Any, message: Any) -> None:
     assert condition, message
 
 
+class _Loss(torch.nn.Module):
+    """The base class of losses of one's own."""
+
+    def __init__(self, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> None:
+        super().__init__()
+        if size_average is not None or reduce is not None:
+            reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
+        self.reduction = reduction
+
+
 def _check(cond: Any, message: Callable[[], Any] | None = None) -> None:
     """RuntimeError unless the condition holds."""
     if not cond:
