@@ -221,7 +221,11 @@ def _multivariate_normal(p: MultivariateNormal, q: MultivariateNormal) -> Tensor
             "KL-divergence between two Multivariate Normals with                          "
             "different event shapes cannot be computed"
         )
-    trace = torch.linalg.solve_triangular(q._unbroadcasted_scale_tril, p._unbroadcasted_scale_tril, upper=False).square().sum((-2, -1))
+    trace = (
+        torch.linalg.solve_triangular(q._unbroadcasted_scale_tril, p._unbroadcasted_scale_tril, upper=False)
+        .square()
+        .sum((-2, -1))
+    )
     rest = trace + q.__mahalanobis__(q.loc - p.loc) - p.event_shape[0]
     return q.__half_log_det__() - p.__half_log_det__() + 0.5 * rest
 

@@ -201,7 +201,9 @@ class MultivariateNormal(_Gaussian):
 
     __formulas__ = formulas(
         variance=lambda self: (self.scale_tril**2).sum(-1),
-        rsample=lambda shape, self, loc: loc + times(self._unbroadcasted_scale_tril, torch.randn(shape, dtype=loc.dtype)),
+        rsample=lambda shape, self, loc: (
+            loc + times(self._unbroadcasted_scale_tril, torch.randn(shape, dtype=loc.dtype))
+        ),
     )
 
     def __half_log_det__(self) -> Tensor:

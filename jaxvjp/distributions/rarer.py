@@ -75,7 +75,7 @@ def _log_normalizer(x: Tensor) -> Tensor:
 
 
 class ContinuousBernoulli(WithParam, Binary, ExponentialFamily):
-    """Numbers between 0 and 1, with the density of `Bernoulli`, normalized. As `torch.distributions.ContinuousBernoulli`.
+    """Numbers between 0 and 1, with the density of `Bernoulli`, normalized. Counterpart of torch's.
 
     Args:
         lims: accepted; the series are used where torch uses them by default.
@@ -151,7 +151,9 @@ class RelaxedBernoulli(TransformedDistribution):
     arg_constraints = YES_OR_NO
     support = constraints.unit_interval
     has_rsample = True
-    temperature, probs, logits = (property(attrgetter(f"base_dist.{each}")) for each in ("temperature", "probs", "logits"))
+    temperature, probs, logits = (
+        property(attrgetter(f"base_dist.{each}")) for each in ("temperature", "probs", "logits")
+    )
 
     def __init__(
         self,
@@ -202,7 +204,9 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     arg_constraints = ExpRelaxedCategorical.arg_constraints
     support = constraints.simplex
     has_rsample = True
-    temperature, probs, logits = (property(attrgetter(f"base_dist.{each}")) for each in ("temperature", "probs", "logits"))
+    temperature, probs, logits = (
+        property(attrgetter(f"base_dist.{each}")) for each in ("temperature", "probs", "logits")
+    )
 
     def __init__(
         self,
@@ -336,7 +340,7 @@ class Wishart(ExponentialFamily):
     ) -> None:
         given = [each for each in (covariance_matrix, precision_matrix, scale_tril) if each is not None]
         if len(given) != 1:
-            raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
+            raise AssertionError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
         if given[0].dim() < 2:
             raise ValueError("scale_tril must be at least two-dimensional, with optional leading batch dimensions")
         own, size = given[0].dtype, given[0].shape[-1]

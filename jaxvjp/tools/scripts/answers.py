@@ -8,6 +8,7 @@ name of jaxvjp goes before.
 from __future__ import annotations
 
 import contextlib
+import datetime
 import re
 import typing
 from collections.abc import Callable
@@ -88,7 +89,7 @@ def kinds(place: str) -> dict[str, str]:
         elif short[1] == "same":
             found |= kinds(short[2])
         elif short[1] == "foreach":
-            found |= {f"_foreach_{each}{end}": "" for each in short[2].split() for end in ("", "_")}
+            found |= {f"_foreach_{each}": "" for each in short[2].split()}
         else:
             found |= dict.fromkeys(short[2].split(), short[1])
     return found | {each.name: "" if each.form.startswith("from ") else "value" for each in rows_of("\n".join(others))}
@@ -99,11 +100,22 @@ def answers(place: str) -> dict[str, Any]:
     """The answers for a module's names."""
     made: dict[str, Any] = {}
     lines = places().get(place, "").splitlines()
+    for line in lines:
+        if line.startswith("    same: "):
+            made |= answers(line.removeprefix("    same: "))
     for name, kind in kinds(place).items():
+        if name in made:
+            continue
         if kind in KINDS:
             made[name] = KINDS[kind](f"{place}.{name}")
         elif name.startswith("_foreach_"):
             made[name] = foreach(name)
     rows = rows_of("\n".join(each for each in lines if not SHORT.fullmatch(each.strip())))
-    space = {"__name__": place, "torch": import_module("jaxvjp"), "typing": typing, "contextlib": contextlib}
+    space = {
+        "__name__": place,
+        "torch": import_module("jaxvjp"),
+        "typing": typing,
+        "contextlib": contextlib,
+        "datetime": datetime,
+    }
     return made | (define(rows, space) if rows else {})

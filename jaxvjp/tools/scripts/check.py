@@ -12,7 +12,17 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
-from jaxvjp.tools.scripts.names import TENSOR, covers, is_module, lacks, nearest, ours, stand_in_kind, takes, torch_names
+from jaxvjp.tools.scripts.names import (
+    TENSOR,
+    covers,
+    is_module,
+    lacks,
+    nearest,
+    ours,
+    stand_in_kind,
+    takes,
+    torch_names,
+)
 
 Literal = ast.Constant | ast.JoinedStr | ast.List | ast.Tuple | ast.Dict | ast.Set
 NOT_TENSORS = {"self", "cls", "ctx"}

@@ -186,7 +186,7 @@ def wait_all(futures: Sequence[Future]) -> list[Any]:
     return [each.wait() for each in futures]
 
 
-def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
+def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
     """The device, dtype, `non_blocking` and memory format that the arguments of `Tensor.to` mean."""
     names = ("device", "dtype", "non_blocking", "copy", "memory_format")
     given: list[Any] = list(args)

@@ -71,7 +71,7 @@ SUPPORTED_NODES: dict[Any, Node] = {
         lambda values, context: defaultdict(context[0], zip(context[1], values, strict=True)),
     ),
     deque: Node(lambda d: (list(d), d.maxlen), lambda children, longest: deque(children, maxlen=longest)),
-    namedtuple: Node(lambda x: (list(x), type(x)), lambda children, kind: kind(*children)),  # noqa: PYI024
+    namedtuple: Node(lambda x: (list(x), type(x)), lambda children, kind: kind(*children)),
 }
 """The containers, by class."""
 
@@ -84,7 +84,7 @@ def register_pytree_node(cls: type, flatten_fn: Any, unflatten_fn: Any, **others
 def _kind(tree: Any) -> Any:
     """The container's class, or `namedtuple`; None for a leaf."""
     named = isinstance(tree, tuple) and hasattr(tree, "_fields")
-    return type(tree) if type(tree) in SUPPORTED_NODES else namedtuple if named else None  # noqa: PYI024
+    return type(tree) if type(tree) in SUPPORTED_NODES else namedtuple if named else None
 
 
 def tree_flatten(tree: Any, is_leaf: Any = None) -> tuple[list[Any], TreeSpec]:
@@ -111,7 +111,9 @@ def tree_unflatten(leaves: Any, treespec: TreeSpec) -> Any:
 def _put_together(leaves: Iterator[Any], spec: TreeSpec) -> Any:
     if spec.is_leaf():
         return next(leaves)
-    return SUPPORTED_NODES[spec.type].unflatten_fn([_put_together(leaves, s) for s in spec.children_specs], spec.context)
+    return SUPPORTED_NODES[spec.type].unflatten_fn(
+        [_put_together(leaves, s) for s in spec.children_specs], spec.context
+    )
 
 
 def tree_leaves(tree: Any, is_leaf: Any = None) -> list[Any]:
