@@ -203,8 +203,8 @@ REFUSED = {
     "import torch; torch.hash_tensor": (AttributeError, "module 'torch' has no attribute 'hash_tensor'"),
     "import torch; torch.ones(2).hash_tensor()": (AttributeError, "'Tensor' object has no attribute 'hash_tensor'"),
     "from torch import hash_tensor": (ImportError, "cannot import name 'hash_tensor' from 'torch'"),
-    "import torch.onnx": (ModuleNotFoundError, "No module named 'torch.onnx'"),
-    "from torch import onnx": (ModuleNotFoundError, "No module named 'torch.onnx'"),
+    "import torch.monitor": (ModuleNotFoundError, "No module named 'torch.monitor'"),
+    "from torch import monitor": (ModuleNotFoundError, "No module named 'torch.monitor'"),
     "import torch; torch.storage": (AttributeError, "module 'torch' has no attribute 'storage'"),
     "import jaxvjp; jaxvjp.nn.functional.grouped_mm": (
         AttributeError,
@@ -271,7 +271,7 @@ print("jaxvjp.tools.scripts.names" in sys.modules)
 def test_check_follows_imports_and_assignments():
     source = """
 import numpy as np, torch
-import torch.onnx as onnx
+import torch.monitor as monitor
 from torch.autograd import Function, Variable as V
 from torch.hashing import x
 sine = torch.sin
@@ -279,14 +279,14 @@ y = sine(V(torch.ones(2)))
 y.sum().backward()
 y.hash_tensor(); np.hash_tensor(y); "a".split(); self.hash_tensor()
 torch.Tensor.hash_tensor(y); torch.nonsense
-def f(torch_free): return onnx.export(y)
+def f(torch_free): return monitor.log_event(y)
 from torch import *
 tanh(y)
 y.topk(1).indices
 """
     found = {each.qualified: (each.lines, each.verdict.split()[0].rstrip(";:")) for each in names_used(source)}
     assert found == {
-        "torch.onnx": ((3,), "NO"),
+        "torch.monitor": ((3,), "NO"),
         "torch.autograd.Function": ((4,), "yes"),
         "torch.autograd.Variable": ((4, 7), "yes"),
         "torch.hashing.x": ((5,), "NO"),
@@ -296,7 +296,7 @@ y.topk(1).indices
         "torch.Tensor.backward": ((8,), "yes"),
         "torch.Tensor.hash_tensor": ((9, 10), "NO"),
         "torch.nonsense": ((10,), "NO"),
-        "torch.onnx.export": ((11,), "NO"),
+        "torch.monitor.log_event": ((11,), "NO"),
         "torch.tanh": ((13,), "yes"),
         "torch.Tensor.topk": ((14,), "yes"),
     }
@@ -346,11 +346,12 @@ def test_check_knows_arguments_and_the_methods_of_objects():
 
 
 def test_check_claims_nothing_of_a_module_whose_names_are_not_listed():
-    source = "import torch\ntorch.fx.Graph()\ntorch.utils.benchmark.Timer('1')\ntorch.cuda.nonsense()"
+    source = "import torch\ntorch.monitor\ntorch._refs\ntorch.utils.benchmark.Timer('1')\ntorch.cuda.nonsense()"
     source += "\ntorch._C._get_tracing_state()\ntorch.Tensor.__add__"
     found = {each.qualified: each.verdict for each in names_used(source)}
     assert found["torch.utils.benchmark.Timer"] == "yes"
-    assert found["torch.fx.Graph"] == found["torch._C"] == "NO"
+    assert found["torch._C._get_tracing_state"] == "a stand-in: None"
+    assert found["torch.monitor"] == found["torch._refs"] == "NO"
     assert found["torch.Tensor.__add__"] == "yes"
     assert found["torch.cuda.nonsense"].startswith("NO: torch has no such name either")
 

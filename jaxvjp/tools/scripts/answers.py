@@ -117,5 +117,6 @@ def answers(place: str) -> dict[str, Any]:
         "typing": typing,
         "contextlib": contextlib,
         "datetime": datetime,
+        "resolve": resolve_name,
     }
     return made | (define(rows, space) if rows else {})
