@@ -36,6 +36,12 @@ from jaxvjp.distributions.multivariate import Beta as Beta
 from jaxvjp.distributions.multivariate import Dirichlet as Dirichlet
 from jaxvjp.distributions.multivariate import LowRankMultivariateNormal as LowRankMultivariateNormal
 from jaxvjp.distributions.multivariate import MultivariateNormal as MultivariateNormal
+from jaxvjp.distributions.rarer import ContinuousBernoulli as ContinuousBernoulli
+from jaxvjp.distributions.rarer import GeneralizedPareto as GeneralizedPareto
+from jaxvjp.distributions.rarer import LKJCholesky as LKJCholesky
+from jaxvjp.distributions.rarer import RelaxedBernoulli as RelaxedBernoulli
+from jaxvjp.distributions.rarer import RelaxedOneHotCategorical as RelaxedOneHotCategorical
+from jaxvjp.distributions.rarer import Wishart as Wishart
 from jaxvjp.distributions.transformed import Gumbel as Gumbel
 from jaxvjp.distributions.transformed import HalfCauchy as HalfCauchy
 from jaxvjp.distributions.transformed import HalfNormal as HalfNormal

@@ -10,7 +10,7 @@ import jaxvjp as torch
 from jaxvjp.distributions import constraints
 from jaxvjp.distributions.composite import TransformedDistribution
 from jaxvjp.distributions.continuous import Chi2
-from jaxvjp.distributions.discrete import Categorical, cross_entropy, set_either
+from jaxvjp.distributions.discrete import Categorical, cross_entropy
 from jaxvjp.distributions.distribution import (
     Binary,
     Distribution,
@@ -22,6 +22,7 @@ from jaxvjp.distributions.distribution import (
     checked,
     clamp_probs,
     formulas,
+    set_either,
 )
 from jaxvjp.distributions.multivariate import Beta, MultivariateNormal, half_log_det
 from jaxvjp.distributions.transforms import ExpTransform, SigmoidTransform

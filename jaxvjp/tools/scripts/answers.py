@@ -15,6 +15,7 @@ from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 from jaxvjp.tensor.answers import define, rows_of

@@ -110,7 +110,7 @@ class Future:
         self._done, self._value, self._error = threading.Event(), None, None
         self._told: list[Callable[[Any], Any]] = []
 
-    __class_getitem__ = classmethod(GenericAlias)
+    __class_getitem__: Any = classmethod(GenericAlias)
 
     def _end(self, value: Any, error: Any) -> None:
         if self._done.is_set():

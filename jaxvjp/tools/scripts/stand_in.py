@@ -88,7 +88,7 @@ class StandIn(ModuleType):
     @property
     def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
         """Its names, for `vars`; a copy, as most are looked up when they are asked for."""
-        own = ModuleType.__dict__["__dict__"].__get__(self)
+        own: dict[str, Any] = vars(ModuleType)["__dict__"].__get__(self)
         return {name: getattr(self, name) for name in dir(self)} | own
 
 
