@@ -14,12 +14,10 @@ import threading
 import time
 from collections.abc import Callable, Collection, Sequence
 from functools import partial, reduce
-from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 import jax
 
-from jaxvjp.core.run.kept_choices import file_of, read, write
 from jaxvjp.core.run.program import Program
 from jaxvjp.core.run.tiers import Compiled, Compiling
 from jaxvjp.ops.identity import tuple_item
@@ -237,7 +235,6 @@ class Trial:
         self.first = 0.0
         self.seconds = float("inf")
         self.choosing = threading.Lock()
-        self.file: Path | None = None
 
     def __call__(self, *operands: Any) -> Sequence[Any]:
         self.calls += 1
@@ -251,12 +248,8 @@ class Trial:
             start = time.perf_counter()
             results = _finished(self.usual(*operands))
             self.seconds = min(self.seconds, time.perf_counter() - start)
-            if self.calls == 1 + TRIALS:
-                if self.seconds < WORTHWHILE or self.first > SLOWEST_COMPILE:
-                    self.of.take(self.usual, Choice(together.__name__, {together.__name__: self.seconds}))
-                else:
-                    self.file = file_of(self.usual, operands)
-                    self.take_kept(operands)
+            if self.calls == 1 + TRIALS and (self.seconds < WORTHWHILE or self.first > SLOWEST_COMPILE):
+                self.of.take(self.usual, Choice(together.__name__, {together.__name__: self.seconds}))
             return results
         # All trials together may cost a tenth of what the program has run so far.
         paid = self.calls >= HOT and (
@@ -271,20 +264,6 @@ class Trial:
             return self.of.call(*operands)
         return self.usual(*operands)
 
-    def take_kept(self, operands: tuple[Any, ...]) -> None:
-        """Takes the way and the settings that an earlier process chose, if they are kept and XLA knows them."""
-        kept = read(self.file)
-        ways, settings = ways_on_cpu(), {each.name for each in SETTINGS["cpu"]}
-        if kept is None or kept[0] not in ways or not settings >= set(kept[1]):
-            return
-        way, names = ways[kept[0]], tuple(kept[1])
-        compiler = with_settings(cast(Compiler, jax.jit), names)
-        known = {"": self.usual}
-        if (way, names) != (together, ()):
-            known = _usable("", way(self.of.traced, self.of.output_groups(), compiler), operands)
-        for compiled in known.values():
-            self.of.take(compiled, Choice(way.__name__, {}, names))
-
     def choose(self, operands: tuple[Any, ...]) -> None:
         """Times every way on `operands`, then the fastest way with each setting, and takes the fastest of all."""
         # A program that reads nothing but numbers has only NumPy's arrays as operands.
@@ -293,7 +272,6 @@ class Trial:
         way, compiled, seconds = self._best_way(operands, platform)
         compiled, settings, further = self._best_settings(way, compiled, operands, platform)
         self.of.take(compiled, Choice(way.__name__, seconds | further, settings))
-        write(self.file, way.__name__, settings)
 
     def _best_way(self, operands: tuple[Any, ...], platform: str) -> tuple[Way, Compiled, dict[str, float]]:
         """The fastest way, the program compiled in that way, and the seconds that each way took."""
