@@ -8,10 +8,14 @@ import math
 import re
 from collections.abc import Collection, Sequence
 from html import escape
+from typing import TYPE_CHECKING
 
+from jaxvjp.tools.comparison.cells import LEAF_HEADS, MARKS, SIDE_HEADS, cells
 from jaxvjp.tools.comparison.gradients import CallPair, Leaf
-from jaxvjp.tools.comparison.report import LEAF_HEADS, MARKS, SIDE_HEADS, Report, cells
 from jaxvjp.tools.comparison.text import DIFFERENT, SAME, Line
+
+if TYPE_CHECKING:
+    from jaxvjp.tools.comparison.report import Report
 
 FEW = 6
 """A longer run of equal rows is folded."""

@@ -6,11 +6,15 @@ import contextlib
 import io
 import itertools
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from jaxvjp.explain import terminal
+from jaxvjp.tools.comparison.cells import LEAF_HEADS, MARKS, SIDE_HEADS, cells
 from jaxvjp.tools.comparison.gradients import CallPair, Leaf
-from jaxvjp.tools.comparison.report import LEAF_HEADS, MARKS, SIDE_HEADS, Report, Side, cells
 from jaxvjp.tools.comparison.text import CLOSE, DIFFERENT, SAME, Line
+
+if TYPE_CHECKING:
+    from jaxvjp.tools.comparison.report import Report, Side
 
 _RANK = {SAME: 0, CLOSE: 1, DIFFERENT: 2}
 STYLES = {SAME: "", CLOSE: "yellow", DIFFERENT: "bold red"}
