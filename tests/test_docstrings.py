@@ -84,7 +84,7 @@ def test_every_public_name_has_every_section():
     found = {name: lacking(each) for name, each in public_names()}
     assert len(found) > 1000
     wrong = [f"{name}: {', '.join(missing)}" for name, missing in sorted(found.items()) if missing]
-    assert not wrong, "say it in the docstring, or of an argument in jaxvjp/tensor/argument_words.py\n" + "\n".join(
+    assert not wrong, "say it in the docstring, or of an argument in jaxvjp/tensor/argument_words.txt\n" + "\n".join(
         wrong
     )
 

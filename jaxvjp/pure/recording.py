@@ -7,7 +7,8 @@ A tensor from outside that it reads becomes one more argument.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import jax
@@ -40,25 +41,15 @@ def is_tensor(value: Any) -> bool:
     return isinstance(value, Tensor)
 
 
-class Recording:
+@contextmanager
+def recording() -> Iterator[Guard]:
     """A block in which a pure function is recorded: it has to leave alone all that it did not make."""
-
-    def __init__(self) -> None:
-        self.guard, self._mode, self._outside = Guard(()), tracking(True), outside_inference()
-
-    def __enter__(self) -> Recording:
-        state = transforming()
-        state.depth, state.pure = state.depth + 1, state.pure + 1
-        self._outside.__enter__()
-        self.guard.__enter__()
-        self._mode.__enter__()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        state = transforming()
-        self._mode.__exit__()
-        self.guard.__exit__()
-        self._outside.__exit__()
+    state, guard = transforming(), Guard(())
+    state.depth, state.pure = state.depth + 1, state.pure + 1
+    try:
+        with outside_inference(), guard, tracking(True):
+            yield guard
+    finally:
         state.depth, state.pure = state.depth - 1, state.pure - 1
 
 
@@ -85,11 +76,11 @@ class Body:
         self.name = getattr(function, "__name__", type(function).__name__)
         avals = [each for each in leaves if isinstance(each, Aval)]
         known = arrays or [None] * len(avals)
-        with Recording() as recording:
+        with recording() as guard:
             self.arguments = [argument_node(each, array) for each, array in zip(avals, known, strict=True)]
             shown = [Node(transform_argument, (), (each,), each.aval, each.requires_grad) for each in self.arguments]
             tensors = [wrap(each) for each in shown]
-            recording.guard.arguments += tensors
+            guard.arguments += tensors
             rest = iter(tensors)
             given, named = jax.tree.unflatten(tree, [next(rest) if isinstance(each, Aval) else each for each in leaves])
             found, self.tree = jax.tree.flatten(function(*given, **named), is_leaf=is_tensor)

@@ -1,7 +1,7 @@
 """Completes docstrings: adds to what is written by hand what follows from the signature, the row and torch's name.
 
 By hand a function has a sentence, and those of the sections Args, Returns, Raises, Counterpart and Underneath that say
-more than follows from its annotations; `jaxvjp.tensor.argument_words` says what arguments mean that many functions
+more than follows from its annotations; `argument_words.txt` says what arguments mean that many functions
 share. `of_rows` composes the docstring of a function of the registry, `complete` that of any other.
 """
 
@@ -12,11 +12,16 @@ import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from jaxvjp.ops.op import ARITHMETIC, COMPARE, DOUBLE, FLOAT, Op
-from jaxvjp.tensor.argument_words import WORDS
 
+ROWS = (Path(__file__).parent / "argument_words.txt").read_text(encoding="utf-8").splitlines()
+PARTS = [row.partition(": ") for row in ROWS]
+WORDS = {name: meaning for names, _, meaning in PARTS for name in names.split(", ")}
+"""The meaning of arguments that many functions share: by name, or by place or function and name. (*, m, n) is any
+number of batch dimensions, then m and n."""
 PROMOTED = {
     ARITHMETIC: "the operands' dtypes promote",
     FLOAT: "the operands' dtypes promote, integers to the default floating dtype",

@@ -7,15 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jaxvjp.tools.comparison.gradients import Call, CallPair, Leaf, compare_calls
-from jaxvjp.tools.comparison.text import CLOSE, DIFFERENT, SAME, TOLERANCE, Line, compare_line, compare_lines
+from jaxvjp.tools.comparison.text import DIFFERENT, TOLERANCE, Line, compare_line, compare_lines
 
 FINISHED, RAISED, EXITED = "finished", "raised", "exited"
 TIMED_OUT, CRASHED, ENDLESS = "timed out", "crashed", "printed without end"
 
-MARKS = {SAME: "=", CLOSE: "≈", DIFFERENT: "≠"}
-SIDE_HEADS = ("", "version", "loading", "run", "lines", "backward passes", "end")
-LEAF_HEADS = ("", "leaf", "shape", "dtype", "absolute", "relative", "ulps", "")
-"""What stands above the `cells` of a side, and above those of a leaf."""
 OF_A_SIDE = ("status", "detail", "error", "version", "seconds", "loading")
 
 
@@ -158,14 +154,6 @@ class Outcome:
             "calls": [{**_plain(each), "leaves": [_plain(leaf) for leaf in each.leaves]} for each in self.calls],
             "results": [_plain(each) for each in self.results],
         }
-
-
-def cells(head: str, leaf: Leaf) -> list[str]:
-    """The row of a leaf in a table; `head` says of which backward pass it is."""
-    numbers = ["" if each is None else f"{each:.2g}" for each in (leaf.absolute, leaf.relative)]
-    numbers.append("" if leaf.ulps is None else str(leaf.ulps))
-    shape = str(list(leaf.shape)) if leaf.name else ""
-    return [head, leaf.name, shape, leaf.dtype, *numbers, f"{MARKS[leaf.verdict]} {leaf.note}".rstrip()]
 
 
 def _plain(record: Any) -> dict[str, Any]:

@@ -9,8 +9,9 @@ import re
 from collections.abc import Collection, Sequence
 from html import escape
 
+from jaxvjp.tools.comparison.cells import LEAF_HEADS, MARKS, SIDE_HEADS, cells
 from jaxvjp.tools.comparison.gradients import CallPair, Leaf
-from jaxvjp.tools.comparison.outcome import LEAF_HEADS, MARKS, SIDE_HEADS, Outcome, cells
+from jaxvjp.tools.comparison.outcome import Outcome
 from jaxvjp.tools.comparison.text import DIFFERENT, SAME, Line
 
 FEW = 6

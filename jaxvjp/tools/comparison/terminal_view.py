@@ -8,8 +8,9 @@ import itertools
 from collections.abc import Iterable
 
 from jaxvjp.explain import terminal
+from jaxvjp.tools.comparison.cells import LEAF_HEADS, MARKS, SIDE_HEADS, cells
 from jaxvjp.tools.comparison.gradients import CallPair, Leaf
-from jaxvjp.tools.comparison.outcome import LEAF_HEADS, MARKS, SIDE_HEADS, Outcome, Side, cells
+from jaxvjp.tools.comparison.outcome import Outcome, Side
 from jaxvjp.tools.comparison.text import CLOSE, DIFFERENT, SAME, Line
 
 _RANK = {SAME: 0, CLOSE: 1, DIFFERENT: 2}

@@ -37,9 +37,7 @@ class Line(NamedTuple):
 
 def within(a: float, b: float, tolerance: float) -> bool:
     """Whether |a - b| is at most `tolerance` times the larger of the two, or of FLOOR."""
-    if a == b or (math.isnan(a) and math.isnan(b)):
-        return True
-    return abs(a - b) <= tolerance * max(abs(a), abs(b), FLOOR)
+    return (math.isnan(a) and math.isnan(b)) or math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance * FLOOR)
 
 
 def compare_line(torch: str, jaxvjp: str, tolerance: float) -> Line:
