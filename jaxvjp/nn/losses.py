@@ -28,8 +28,7 @@ def triplet_margin_with_distance_loss(
 ) -> Tensor:
     """`max(0, distance to positive - distance to negative + margin)`, both measured from the anchor.
 
-    `distance_function` is `pairwise_distance` by default. Counterpart of
-    `torch.nn.functional.triplet_margin_with_distance_loss`.
+    `distance_function` is `pairwise_distance` by default.
     """
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
