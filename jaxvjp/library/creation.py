@@ -35,8 +35,8 @@ from jaxvjp.tensor.storage import new_storage
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.tensor.view_steps import strided_step
 from jaxvjp.types.devices import META, Device, place, place_of
-from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.types.dtypes import (
+    Dtype,
     fitted,
     get_default_dtype,
     int64,

@@ -12,7 +12,7 @@ from jaxvjp.ops.layouts import layout, strided  # noqa: F401
 from jaxvjp.tensor.answers import define, publish, rows_of
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
-from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
+from jaxvjp.types.dtypes import Dtype
 from jaxvjp.types.size import Size
 from jaxvjp.types.user_code import warn_user
 

@@ -19,8 +19,7 @@ from jaxvjp.ops.reduction import linalg_vector_norm
 from jaxvjp.tensor.apply import apply
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
-from jaxvjp.types.dtypes import BOOL, FLOATING, INTEGRAL, float32, int64
-from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
+from jaxvjp.types.dtypes import BOOL, FLOATING, INTEGRAL, Dtype, float32, int64
 
 UNDERNEATH = "`jnp.where` by the mask, then the op without a mask, and `jax.vjp` of both"
 

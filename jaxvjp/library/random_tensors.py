@@ -33,13 +33,13 @@ from jaxvjp.types.dtypes import (
     CTYPES,
     INTEGRAL,
     LARGEST,
+    Dtype,
     float32,
     float64,
     get_default_dtype,
     int64,
     taken,
 )
-from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.types.user_code import warn_user
 
 UNDERNEATH = "numbers drawn by NumPy's MT19937 on the host, a leaf; no `jax.random`"

@@ -14,12 +14,12 @@ from jaxvjp.types.dtypes import (
     BOOL,
     CTYPES,
     INTEGRAL,
+    Dtype,
     default_complex_dtype,
     fitted,
     get_default_dtype,
     int64,
 )
-from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.types.user_code import warn_user
 
 INT64_MAX = 2**63 - 1

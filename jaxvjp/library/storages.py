@@ -24,7 +24,7 @@ from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.tensor.view_steps import strided_step
 from jaxvjp.types import dtypes
 from jaxvjp.types.devices import META, device, of
-from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
+from jaxvjp.types.dtypes import Dtype
 from jaxvjp.types.settings import warn_once
 
 UNDERNEATH = "what is known of the tensor's storage; its contents are those of a tensor that shows all of it"

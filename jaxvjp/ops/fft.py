@@ -129,8 +129,9 @@ def _refusing_out(name: str) -> Callable[..., None]:
 
 
 def _declare(name: str, row: Callable[..., Any], grad_fn: str, doc: str) -> None:
-    row.__name__, row.__doc__ = f"fft_{name}", doc
-    op(promotion=FLOAT, grad_fn=grad_fn, refuse_out=_refusing_out(name.replace("2", "n")))(row)
+    op(name=f"fft_{name}", doc=doc, promotion=FLOAT, grad_fn=grad_fn, refuse_out=_refusing_out(name.replace("2", "n")))(
+        row
+    )
 
 
 for _name, _transform in TRANSFORMS.items():
@@ -140,13 +141,13 @@ for _name, _transform in TRANSFORMS.items():
     _declare(_name + "n", _several(_name, None), _node, f"Over several dimensions, by default all, {_meaning}.")
 
 
-@op(grad_fn="RollBackward0", out=False)
-def fft_fftshift(input, dim: Dims = None):
-    """The spectrum with frequency 0, which a transform gives first, in the middle."""
-    return jnp.fft.fftshift(input, axes(dim, input.ndim))
+def _shift(name: str, meaning: str) -> None:
+    shifted = getattr(jnp.fft, name)
+
+    @op(name=f"fft_{name}", grad_fn="RollBackward0", out=False, doc=meaning)
+    def row(input, dim: Dims = None):
+        return shifted(input, axes(dim, input.ndim))
 
 
-@op(grad_fn="RollBackward0", out=False)
-def fft_ifftshift(input, dim: Dims = None):
-    """The inverse of `fftshift`."""
-    return jnp.fft.ifftshift(input, axes(dim, input.ndim))
+_shift("fftshift", "The spectrum with frequency 0, which a transform gives first, in the middle.")
+_shift("ifftshift", "The inverse of `fftshift`.")

@@ -210,7 +210,10 @@ def _per_channel(input, **vectors):
     return (-1, *[1] * (input.ndim - 2))
 
 
-@op(public="", saves="input, weight", in_one_step=True, grad_fn="NativeBatchNormBackward0", keeps=BATCHED)
+OF_BATCHES = {"public": "", "in_one_step": True, "grad_fn": "NativeBatchNormBackward0", "keeps": BATCHED}
+
+
+@op(saves="input, weight", **OF_BATCHES)
 def standardized_batch(input, weight=None, bias=None, *, eps: Real):
     """`batch_norm` by the statistics of the input itself; and its means and variances, one per channel."""
     shape = _per_channel(input, weight=weight, bias=bias)
@@ -220,13 +223,7 @@ def standardized_batch(input, weight=None, bias=None, *, eps: Real):
     return _affine(result, weight, bias, shape, input.dtype), mean.reshape(-1), variance.reshape(-1)
 
 
-@op(
-    public="",
-    saves="input, weight, mean, variance",
-    in_one_step=True,
-    grad_fn="NativeBatchNormBackward0",
-    keeps=BATCHED,
-)
+@op(saves="input, weight, mean, variance", **OF_BATCHES)
 def normalized_batch(input, mean, variance, weight=None, bias=None, *, eps: Real):
     """`batch_norm` by given statistics, one per channel."""
     shape = _per_channel(input, running_mean=mean, running_var=variance, weight=weight, bias=bias)
