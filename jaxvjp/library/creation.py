@@ -48,17 +48,6 @@ from jaxvjp.types.dtypes import from_numpy as dtype_of
 from jaxvjp.types.meshes import OnMesh, on_automatic_axes
 from jaxvjp.types.settings import settings
 
-__all__ = [
-    "empty",
-    "empty_like",
-    "full",
-    "ones",
-    "ones_like",
-    "tensor",
-    "zeros",
-    "zeros_like",
-]
-
 
 @public("function")
 def tensor(
@@ -76,7 +65,6 @@ def tensor(
         dtype: the dtype to use instead.
         device: where it shall be; by default where a tensor among `data` is, or `get_default_device()`.
         requires_grad: whether `backward` shall accumulate into its `.grad`; RuntimeError for an integer dtype.
-        pin_memory: accepted and without effect: JAX moves memory itself.
     """
     dtype = taken("tensor", dtype)
     if isinstance(data, str | bytes):

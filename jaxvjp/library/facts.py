@@ -56,11 +56,7 @@ def is_neg(input: Tensor) -> bool:
 
 @public("function")
 def typename(obj: Any) -> str:
-    """What torch calls the type of something: of a tensor its old type. Counterpart of `torch.typename`.
-
-    Args:
-        obj: anything.
-    """
+    """What torch calls the type of something: of a tensor its old type. Counterpart of `torch.typename`."""
     if isinstance(obj, Tensor):
         return str(obj.type())
     kind = obj if callable(obj) and hasattr(obj, "__qualname__") else type(obj)

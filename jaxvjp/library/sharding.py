@@ -36,6 +36,7 @@ class Placement:
     """What becomes of a tensor over one dimension of a mesh. Counterpart of `torch.distributed.tensor.Placement`."""
 
     __slots__ = ()
+    _long = _short = ""
 
     def is_shard(self, dim: int | None = None) -> bool:
         """Whether it is split; with `dim`, whether along that dimension."""
@@ -55,32 +56,28 @@ class Placement:
     def __hash__(self) -> int:
         return hash(repr(self))
 
+    def __repr__(self) -> str:
+        return self._long.format(self)
+
+    def __str__(self) -> str:
+        return self._short.format(self)
+
 
 class Shard(Placement):
     """Split along the tensor's dimension `dim`. Counterpart of `torch.distributed.tensor.Shard`."""
 
     __slots__ = ("dim",)
+    _long, _short = "Shard(dim={0.dim})", "S({0.dim})"
 
     def __init__(self, dim: int) -> None:
         self.dim = dim
-
-    def __repr__(self) -> str:
-        return f"Shard(dim={self.dim})"
-
-    def __str__(self) -> str:
-        return f"S({self.dim})"
 
 
 class Replicate(Placement):
     """A copy on each device. Counterpart of `torch.distributed.tensor.Replicate`."""
 
     __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "Replicate()"
-
-    def __str__(self) -> str:
-        return "R"
+    _long, _short = "Replicate()", "R"
 
 
 class Partial(Placement):
@@ -90,15 +87,10 @@ class Partial(Placement):
     """
 
     __slots__ = ("reduce_op",)
+    _long, _short = "Partial({0.reduce_op})", "P({0.reduce_op})"
 
     def __init__(self, reduce_op: str = "sum") -> None:
         self.reduce_op = reduce_op
-
-    def __repr__(self) -> str:
-        return f"Partial({self.reduce_op})"
-
-    def __str__(self) -> str:
-        return f"P({self.reduce_op})"
 
 
 class DeviceMesh:
@@ -351,9 +343,9 @@ def _laid_out(tensor: Tensor) -> NamedSharding:
     """How a tensor on a mesh is laid out; where XLA chose, it is computed first."""
     node: Any = tensor.__node__
     if node.device.spec is not None:
-        return node.device.sharding  # type: ignore[no-any-return]
+        return node.device.sharding
     evaluate([node])
-    return node.value.sharding  # type: ignore[no-any-return]
+    return node.value.sharding
 
 
 def mesh_of(self: Tensor) -> DeviceMesh:

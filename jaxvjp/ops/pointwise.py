@@ -47,7 +47,7 @@ def broadcast(input, other):
     return input, other
 
 
-def check_broadcast(a, b):
+def check_broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> None:
     """torch's RuntimeError if these shapes do not broadcast."""
     for dim in range(1, min(len(a), len(b)) + 1):
         if a[-dim] != b[-dim] and 1 not in (a[-dim], b[-dim]):
