@@ -241,19 +241,15 @@ def place_on(shape: Sequence[int], mesh: DeviceMesh, placements: Sequence[Placem
     for dim, names in enumerate(axes):
         count = reduce(mul, map(mesh._mesh.shape.__getitem__, names), 1)
         if shape[dim] % count:
+            fitting = [f"Shard({place})" for place, size in enumerate(shape) if size % count == 0 and size]
             raise ValueError(
                 f"Dimension {dim} of a tensor of shape {list(shape)} cannot be split over {count} devices: "
                 f"{shape[dim]} is not divisible by {count}\ntorch would give the last devices less; JAX's arrays have "
-                "equal shards. Pad the dimension, or split another: " + (_advice(shape, count) + ".")
+                f"equal shards. Pad the dimension, or split another: {' or '.join([*fitting, 'Replicate()'])}."
             )
     while axes and not axes[-1]:
         axes.pop()
     return on_mesh(mesh._mesh, SPEC(*[tuple(names) if len(names) > 1 else next(iter(names), None) for names in axes]))
-
-
-def _advice(shape: Sequence[int], count: int) -> str:
-    fitting = [f"Shard({dim})" for dim, size in enumerate(shape) if size % count == 0 and size]
-    return " or ".join([*fitting, "Replicate()"])
 
 
 def distribute(tensor: Tensor, place: OnMesh) -> Tensor:

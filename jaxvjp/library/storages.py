@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import partialmethod
 from itertools import count
 from typing import Any, Self
 
@@ -338,12 +339,8 @@ CONVERSIONS = {
 """Methods of a `TypedStorage`, and the dtype that they convert to."""
 
 
-def _conversion(own: Dtype) -> Any:
-    return lambda self: self._converted(own)
-
-
 for _name, _own in CONVERSIONS.items():
-    setattr(TypedStorage, _name, _conversion(_own))
+    setattr(TypedStorage, _name, partialmethod(TypedStorage._converted, _own))
 
 
 class storagetype(type):  # noqa: N801 - as `tensortype`

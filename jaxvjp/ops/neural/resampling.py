@@ -124,19 +124,15 @@ def _resized(input, axis, mode, count, factor, align_corners, antialias):
     return total
 
 
-def _weights(mode, length, count, factor, align_corners, antialias):
-    """The weight of each input entry in each output entry, in double precision."""
-    if antialias:
-        return _antialiased(mode, length, count, factor, align_corners, np.float64)
-    matrix = np.zeros((count, length))
-    for positions, weights in _taps(mode, length, count, factor, align_corners, np.float64):
-        np.add.at(matrix, (np.arange(count), positions), weights)
-    return matrix
-
-
-def _resized_bytes(input, axis, mode, count, *setting):
+def _resized_bytes(input, axis, mode, count, factor, align_corners, antialias):
     """As in torch's kernel for uint8 images: the weights are fixed-point numbers of 16 bits."""
-    weights = _weights(mode, input.shape[axis], count, *setting)
+    length = input.shape[axis]
+    if antialias:
+        weights = _antialiased(mode, length, count, factor, align_corners, np.float64)
+    else:
+        weights = np.zeros((count, length))
+        for positions, each in _taps(mode, length, count, factor, align_corners, np.float64):
+            np.add.at(weights, (np.arange(count), positions), each)
     bits = next(each for each in range(23) if each == 22 or int(0.5 + weights.max() * (2 << each)) >= 1 << 15)
     whole = np.trunc(weights * (1 << bits) + np.copysign(0.5, weights)).astype(np.int32)
     total = jnp.tensordot(input.astype("int32"), whole, ((axis,), (1,)))
