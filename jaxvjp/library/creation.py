@@ -15,17 +15,7 @@ import numpy as np
 
 from jaxvjp.core.record.record import node_of_value
 from jaxvjp.library.factories import UNDERNEATH as UNDERNEATH
-from jaxvjp.library.factories import (
-    factory,
-    laid,
-    like,
-    new_leaf,
-    new_method,
-    nothing,
-    number,
-    show_signature,
-    sizes,
-)
+from jaxvjp.library.factories import factory, laid, like, new_leaf, new_method, nothing, number, show_signature, sizes
 from jaxvjp.library.nested_data import nested_array
 from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.layouts import Layout, strides_in_order
@@ -35,15 +25,7 @@ from jaxvjp.tensor.storage import new_storage
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.tensor.view_steps import strided_step
 from jaxvjp.types.devices import META, Device, place, place_of
-from jaxvjp.types.dtypes import (
-    Dtype,
-    fitted,
-    get_default_dtype,
-    int64,
-    of_number,
-    taken,
-    typename,
-)
+from jaxvjp.types.dtypes import Dtype, fitted, get_default_dtype, int64, of_number, taken, typename
 from jaxvjp.types.dtypes import from_numpy as dtype_of
 from jaxvjp.types.meshes import OnMesh, on_automatic_axes
 from jaxvjp.types.settings import settings

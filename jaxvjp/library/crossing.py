@@ -366,7 +366,7 @@ def from_numpy(ndarray: Any) -> Tensor:
             "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means "
             "writing to this tensor will result in undefined behavior. You may want to copy the array to protect its "
             "data or make it writable before converting it to a tensor. This type of warning will be suppressed for "
-            "the rest of this program.",
+            "the rest of this program."
         )
     known = storage_of(ndarray)
     if known is not None:

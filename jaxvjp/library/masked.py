@@ -201,12 +201,7 @@ def mean(
 
 @public("masked")
 def median(
-    input: Tensor,
-    dim: int = -1,
-    *,
-    keepdim: bool = False,
-    dtype: Dtype | None = None,
-    mask: Tensor | None = None,
+    input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
     """The median of what is kept along `dim`, of two the lower one, NaN where nothing is.
 
@@ -286,13 +281,7 @@ _published(wraps(var)(lambda *arguments, **named: var(*arguments, **named).sqrt(
 
 @public("masked")
 def normalize(
-    input: Tensor,
-    ord: float,
-    dim: int,
-    *,
-    eps: float = 1e-12,
-    dtype: Dtype | None = None,
-    mask: Tensor | None = None,
+    input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: Dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
     """What is kept divided by its norm along `dim`, or by `eps` if that is more."""
     length = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)

@@ -203,7 +203,7 @@ def between(source: Generator, count: int, own: Dtype, low: int, high: int | Non
             warn_user(
                 f"{name} is out of bounds {range_}. Due to precision limitations {CTYPES[own.name]} can support "
                 "discrete uniform distribution only within this range. This warning will become an error in version "
-                "1.7 release, please fix the code in advance",
+                "1.7 release, please fix the code in advance"
             )
     if own.is_floating_point:
         inward = DIGITS[own.name] - 1

@@ -427,10 +427,7 @@ def redistribute(
 
 
 def from_local(
-    local_tensor: Tensor,
-    device_mesh: DeviceMesh | None = None,
-    placements: Sequence[Placement] | None = None,
-    **_: Any,
+    local_tensor: Tensor, device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None, **_: Any
 ) -> Tensor:
     """A tensor on a mesh, of which `local_tensor` is this process' part: with one process, all of it.
 

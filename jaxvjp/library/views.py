@@ -14,12 +14,7 @@ import numpy as np
 from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.arguments import wrap as wrap_dim
 from jaxvjp.ops.pointwise import check_broadcast
-from jaxvjp.ops.view import (
-    alias,
-    permute,
-    transpose,
-    unsqueeze,
-)
+from jaxvjp.ops.view import alias, permute, transpose, unsqueeze
 from jaxvjp.tensor.answers import define, publish, rows_of
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor, view

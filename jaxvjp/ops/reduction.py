@@ -148,7 +148,7 @@ def _variance(name, input, dim, correction, keepdim):
     if count <= correction:
         warn_user(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
-            "(input numel divided by output numel).",
+            "(input numel divided by output numel)."
         )
     total = jnp.sum(_squared(distance), reduced, keepdims=True)
     if count != correction:

@@ -29,9 +29,7 @@ def chosen_reduction(size_average: bool | None, reduce: bool | None, reduction: 
     """The reduction that torch's older flags mean, where one of them is given, and else `reduction`; ValueError."""
     if size_average is not None or reduce is not None:
         reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
-        warn_user(
-            f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
-        )
+        warn_user(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.")
     if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction\nIt is one of {', '.join(REDUCTIONS)}.")
     return reduction
@@ -84,7 +82,7 @@ def _same_size(input, target, kernel=""):
     if input.shape != target.shape:
         warn_user(
             f"Using a target size ({_size(target)}) that is different to the input size ({_size(input)}). This will "
-            "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+            "likely lead to incorrect results due to broadcasting. Please ensure they have the same size."
         )
     return broadcast(supported(kernel, input, ALL_BUT_FLOATS) if kernel else input, target)
 
@@ -166,7 +164,7 @@ def kl_div(
         warn_user(
             "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides "
             "only by the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the "
-            "same as 'batchmean' in the next major release.",
+            "same as 'batchmean' in the next major release."
         )
     reduction = chosen_reduction(size_average, reduce, "sum" if batchmean else reduction)
     if not jnp.issubdtype(input.dtype, jnp.floating):

@@ -352,7 +352,7 @@ def affine_grid(theta, size: Shape, align_corners: Flag | None = None):
     if align_corners and min(size[2:]) == 1:
         warn_user(
             "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. This "
-            "is not an intended use case of affine_grid. See the documentation of affine_grid for details.",
+            "is not an intended use case of affine_grid. See the documentation of affine_grid for details."
         )
     lines = [np.linspace(-1, 1, count) if count > 1 else np.zeros(1) for count in size[2:]]
     if not align_corners:
@@ -367,7 +367,7 @@ def _aligned(align_corners):
         warn_user(
             "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please "
             "specify align_corners=True if the old behavior is desired. See the documentation of grid_sample for "
-            "details.",
+            "details."
         )
     return bool(align_corners)
 
