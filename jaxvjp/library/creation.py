@@ -205,21 +205,16 @@ def eye(n: int, m: int | None = None, *, dtype: Dtype | None = None) -> tuple[An
     return np.eye(n, m, dtype=own.numpy), own
 
 
-def _refuse_negative(**counts: int) -> None:
-    for name, each in counts.items():
-        if each < 0:
-            raise RuntimeError(f"{name} must be non-negative, got{each}")
+def _triangle(name: str, places: Callable[..., Any], side: str) -> None:
+    def make(row: int, col: int, offset: int = 0, *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:
+        for word, each in (("row", row), ("col", col)):
+            if each < 0:
+                raise RuntimeError(f"{word} must be non-negative, got{each}")
+        return np.stack(places(row, offset, col)), dtype or int64
+
+    make.__name__, make.__doc__ = name, f"Rows and columns of the elements on and {side} a diagonal."
+    factory(make)
 
 
-@factory
-def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:
-    """Rows and columns of the elements on and below a diagonal."""
-    _refuse_negative(row=row, col=col)
-    return np.stack(np.tril_indices(row, offset, col)), dtype or int64
-
-
-@factory
-def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:
-    """Rows and columns of the elements on and above a diagonal."""
-    _refuse_negative(row=row, col=col)
-    return np.stack(np.triu_indices(row, offset, col)), dtype or int64
+_triangle("tril_indices", np.tril_indices, "below")
+_triangle("triu_indices", np.triu_indices, "above")

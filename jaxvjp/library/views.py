@@ -132,8 +132,7 @@ def _hermitian(self: Tensor) -> Tensor:
             f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor."
             + " For batches of matrices, consider using tensor.mH" * (self.ndim > 2)
         )
-    turned: Tensor = view(self, Step(transpose, (0, 1)))
-    return turned.conj() if self.dtype.is_complex else turned
+    return _turned("H", self, conjugate=True)
 
 
 PROPERTIES = """
