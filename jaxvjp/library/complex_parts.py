@@ -30,6 +30,13 @@ def conj(input: Tensor) -> Tensor:
     return view(input, Step(ops.conjugate, ())) if input.dtype.is_complex else input
 
 
-# Added, as methods are.
-setattr(Tensor, "real", property(real, lambda self, value: real(self).copy_(value)))  # noqa: B010
-setattr(Tensor, "imag", property(imag, lambda self, value: imag(self).copy_(value)))  # noqa: B010
+def _set_real(input: Tensor, value: Tensor) -> None:
+    real(input).copy_(value)
+
+
+def _set_imag(input: Tensor, value: Tensor) -> None:
+    imag(input).copy_(value)
+
+
+setattr(Tensor, "real", property(real, _set_real))  # noqa: B010 - added, as methods are
+setattr(Tensor, "imag", property(imag, _set_imag))  # noqa: B010

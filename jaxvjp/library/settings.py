@@ -46,7 +46,7 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     """
     if not isinstance(debug_mode, int | str):
         raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
-    number = MODES.get(debug_mode) if isinstance(debug_mode, str) else debug_mode
+    number = MODES.get(debug_mode, -1) if isinstance(debug_mode, str) else debug_mode
     if number not in MODES.values():
         expected = "one of `default`, `warn`, `error`" if isinstance(debug_mode, str) else "0, 1, or 2"
         raise RuntimeError(f"invalid value of debug_mode, expected {expected}, but got {debug_mode}")

@@ -141,7 +141,8 @@ def logaddexp(input, other):
 @op(promotion=ARITHMETIC, saves="input, other")
 def logaddexp2(input, other):
     """`log2(2 ** input + 2 ** other)`."""
-    return _logaddexp(*broadcast(supported("logaddexp2", input, ALL_BUT_FLOATS), other), base=2.0)
+    first, second = broadcast(supported("logaddexp2", input, ALL_BUT_FLOATS), other)
+    return _logaddexp(first, second, 2.0)
 
 
 TIMES = "`input * log({})`, 0 where `input` is."
