@@ -965,7 +965,7 @@ def nanmedian(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 @overload
 def nanmedian(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False, *, out: tuple[Tensor, ...] | None = None) -> return_types.nanmedian: ...
 def nanquantile(input: Tensor, q: Tensor | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
-    """The quantiles `q` of the elements that are not NaN, along `dim` or of all. Counterpart of `torch.nanquantile`."""
+    """The quantiles `q`, from 0 (the least element) to 1 (the largest), along `dim` or of all elements that are not NaN. Counterpart of `torch.nanquantile`."""
 def nansum(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The sum of the elements that are not NaN."""
 def narrow(input: Tensor, dim: builtins.int, start: builtins.int | Tensor, length: builtins.int) -> Tensor:

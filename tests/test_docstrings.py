@@ -9,6 +9,7 @@ import re
 import textwrap
 
 import jaxvjp
+from jaxvjp.tensor.docstrings import RAISING
 from jaxvjp.tools.scripts.names import torch_names
 
 PLACES = """
@@ -50,7 +51,9 @@ def raised(function):
     except (OSError, TypeError):  # of a compiled module
         return set()
     calls = [each.exc for each in ast.walk(tree) if isinstance(each, ast.Raise) and isinstance(each.exc, ast.Call)]
-    return {each.func.id for each in calls if isinstance(each.func, ast.Name) and each.func.id.endswith("Error")}
+    found = {each.func.id for each in calls if isinstance(each.func, ast.Name) and each.func.id.endswith("Error")}
+    names = {each.id for each in ast.walk(tree) if isinstance(each, ast.Name)}
+    return found | {RAISING[each] for each in names & {*RAISING}}
 
 
 def lacking(each):

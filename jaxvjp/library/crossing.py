@@ -29,9 +29,8 @@ from jaxvjp.tensor.storage import UNLESS_SET, Storage, new_storage, of_class
 from jaxvjp.tensor.tensor import Tensor, wrap, wrap_unlinked
 from jaxvjp.tensor.view_steps import strided_step
 from jaxvjp.types.devices import place_of
-from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
+from jaxvjp.types.dtypes import Dtype, taken
 from jaxvjp.types.dtypes import from_numpy as dtype_of
-from jaxvjp.types.dtypes import taken
 from jaxvjp.types.meshes import on_automatic_axes
 from jaxvjp.types.user_code import warn_user
 
@@ -367,7 +366,7 @@ def from_numpy(ndarray: Any) -> Tensor:
             "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means "
             "writing to this tensor will result in undefined behavior. You may want to copy the array to protect its "
             "data or make it writable before converting it to a tensor. This type of warning will be suppressed for "
-            "the rest of this program.",
+            "the rest of this program."
         )
     known = storage_of(ndarray)
     if known is not None:

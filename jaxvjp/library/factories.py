@@ -23,14 +23,7 @@ from jaxvjp.tensor.published import public
 from jaxvjp.tensor.signatures import fits_at
 from jaxvjp.tensor.tensor import NUMBERS, Tensor, wrap
 from jaxvjp.types.devices import META, Device, place, put
-from jaxvjp.types.dtypes import (
-    check_usable,
-    python_number,
-    taken,
-    typename,
-    within_64_bits,
-)
-from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
+from jaxvjp.types.dtypes import Dtype, check_usable, python_number, taken, typename, within_64_bits
 from jaxvjp.types.meshes import OnMesh
 
 UNDERNEATH = "a NumPy array that becomes a leaf; on another device than JAX's own, `jax.device_put`"

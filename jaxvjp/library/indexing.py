@@ -169,9 +169,7 @@ def index_put_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, 
         isinstance(each, Tensor) and (each is input or each.__shares_memory__(input)) for each in (*indices, values)
     ):
         raise RuntimeError(OVERLAP)
-    _put(
-        input, _parse(input.shape, tuple(slice(None) if each is None else each for each in indices)), values, accumulate
-    )
+    _put(input, _key_of(input, indices), values, accumulate)
     return input
 
 
@@ -180,9 +178,12 @@ def index_put_method(
     input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False
 ) -> Tensor:
     """A copy with `values` written, or added, at `indices`. Counterpart of `torch.index_put`."""
-    parsed = _parse(input.shape, tuple(slice(None) if each is None else each for each in indices))
-    operation, operands, static = _putting(input, parsed, values, accumulate)
+    operation, operands, static = _putting(input, _key_of(input, indices), values, accumulate)
     return apply(operation, (input, *operands), static)
+
+
+def _key_of(input: Tensor, indices: Sequence[Tensor | None]) -> Key:
+    return _parse(input.shape, tuple(slice(None) if each is None else each for each in indices))
 
 
 def _put(part: Tensor, key: Key, value: Any, accumulate: bool = False) -> None:

@@ -19,8 +19,7 @@ from jaxvjp.ops.reduction import linalg_vector_norm
 from jaxvjp.tensor.apply import apply
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
-from jaxvjp.types.dtypes import BOOL, FLOATING, INTEGRAL, float32, int64
-from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
+from jaxvjp.types.dtypes import BOOL, FLOATING, INTEGRAL, Dtype, float32, int64
 
 UNDERNEATH = "`jnp.where` by the mask, then the op without a mask, and `jax.vjp` of both"
 
@@ -202,12 +201,7 @@ def mean(
 
 @public("masked")
 def median(
-    input: Tensor,
-    dim: int = -1,
-    *,
-    keepdim: bool = False,
-    dtype: Dtype | None = None,
-    mask: Tensor | None = None,
+    input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
     """The median of what is kept along `dim`, of two the lower one, NaN where nothing is.
 
@@ -287,13 +281,7 @@ _published(wraps(var)(lambda *arguments, **named: var(*arguments, **named).sqrt(
 
 @public("masked")
 def normalize(
-    input: Tensor,
-    ord: float,
-    dim: int,
-    *,
-    eps: float = 1e-12,
-    dtype: Dtype | None = None,
-    mask: Tensor | None = None,
+    input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: Dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
     """What is kept divided by its norm along `dim`, or by `eps` if that is more."""
     length = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)

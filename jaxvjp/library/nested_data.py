@@ -17,12 +17,12 @@ from jaxvjp.types.dtypes import (
     INTEGRAL,
     LEAST,
     MOST,
+    Dtype,
     get_default_dtype,
     of_number,
     promote_types,
     typename,
 )
-from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.types.dtypes import from_numpy as dtype_of
 
 MOST_DIMS = 128

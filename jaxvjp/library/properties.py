@@ -25,6 +25,7 @@ from jaxvjp.types.dtypes import (
     BOOL,
     FLOATING,
     INTEGRAL,
+    Dtype,
     float64,
     get_default_dtype,
     int64,
@@ -32,7 +33,6 @@ from jaxvjp.types.dtypes import (
     taken,
     within_64_bits,
 )
-from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 
 UNDERNEATH = "no recorded op: what is known of the tensor, or its value, which is read; no gradient"
 

@@ -33,13 +33,13 @@ from jaxvjp.types.dtypes import (
     CTYPES,
     INTEGRAL,
     LARGEST,
+    Dtype,
     float32,
     float64,
     get_default_dtype,
     int64,
     taken,
 )
-from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.types.user_code import warn_user
 
 UNDERNEATH = "numbers drawn by NumPy's MT19937 on the host, a leaf; no `jax.random`"
@@ -203,7 +203,7 @@ def between(source: Generator, count: int, own: Dtype, low: int, high: int | Non
             warn_user(
                 f"{name} is out of bounds {range_}. Due to precision limitations {CTYPES[own.name]} can support "
                 "discrete uniform distribution only within this range. This warning will become an error in version "
-                "1.7 release, please fix the code in advance",
+                "1.7 release, please fix the code in advance"
             )
     if own.is_floating_point:
         inward = DIGITS[own.name] - 1

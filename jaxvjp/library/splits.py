@@ -19,13 +19,7 @@ from jaxvjp.core.record.user_lines import user_line
 from jaxvjp.ops.arguments import integers
 from jaxvjp.ops.arguments import wrap as wrap_dim
 from jaxvjp.ops.op import Op
-from jaxvjp.ops.view import (
-    select,
-    slice_,
-    split_one,
-    split_with_sizes_one,
-    unbind_one,
-)
+from jaxvjp.ops.view import select, slice_, split_one, split_with_sizes_one, unbind_one
 from jaxvjp.tensor.checked_calls import checked
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.storage import shown, view_by

@@ -14,12 +14,7 @@ import numpy as np
 from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.arguments import wrap as wrap_dim
 from jaxvjp.ops.pointwise import check_broadcast
-from jaxvjp.ops.view import (
-    alias,
-    permute,
-    transpose,
-    unsqueeze,
-)
+from jaxvjp.ops.view import alias, permute, transpose, unsqueeze
 from jaxvjp.tensor.answers import define, publish, rows_of
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor, view
@@ -137,8 +132,7 @@ def _hermitian(self: Tensor) -> Tensor:
             f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor."
             + " For batches of matrices, consider using tensor.mH" * (self.ndim > 2)
         )
-    turned: Tensor = view(self, Step(transpose, (0, 1)))
-    return turned.conj() if self.dtype.is_complex else turned
+    return _turned("H", self, conjugate=True)
 
 
 PROPERTIES = """

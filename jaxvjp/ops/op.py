@@ -152,6 +152,22 @@ class Op:
     `function` takes arrays and statics, and gives an array or a tuple of arrays; it is pure and traceable.
     """
 
+    slopes: str | Callable[..., str | None] | None = None
+    in_one_step: bool = False
+    arities: tuple[tuple[int, int], ...] | None = None
+    refuse_out: Callable[[dtype, dtype], None] | None = None
+    exact_out: bool = False
+    operator: str | None = None
+    inplace: bool = False
+    write: Callable[..., Any] | None = None
+    layout: Callable[..., Any] | None = None
+    one_of_several: bool = False
+    check_result: Callable[..., None] | None = None
+    check_values: tuple[str, Callable[..., None]] | None = None
+    rewrite: Callable[..., Any] | None = None
+    moves: bool = False
+    numbers: str = WRAPPED
+
     refuses_inputs_error = ""
     """The error of a backward pass through this op that asks for certain inputs (`backward(inputs=...)`, `grad`) and
     not for all leaves. "" for all ops but one: the reentrant checkpoint, which as in torch takes only the latter."""
@@ -176,30 +192,21 @@ class Op:
         public: str | None = None,
         promotion: str = KEEP,
         saves: str = "",
-        slopes: str | Callable[..., str | None] | None = None,
-        in_one_step: bool = False,
         grad_fn: str | Callable[..., str] | None = None,
-        arities: tuple[tuple[int, int], ...] | None = None,
         returns: tuple[str, ...] = (),
         out: bool | None = None,
-        refuse_out: Callable[[dtype, dtype], None] | None = None,
-        exact_out: bool = False,
-        operator: str | None = None,
-        inplace: bool = False,
-        write: Callable[..., Any] | None = None,
-        layout: Callable[..., Any] | None = None,
         keeps: str = "",
-        one_of_several: bool = False,
-        check_result: Callable[..., None] | None = None,
-        check_values: tuple[str, Callable[..., None]] | None = None,
-        rewrite: Callable[..., Any] | None = None,
         differentiable: bool = True,
         rounds_once: bool | None = None,
-        moves: bool = False,
-        numbers: str = WRAPPED,
+        **columns: Any,
     ) -> None:
+        unknown = columns.keys() - Op.__annotations__.keys()
+        if unknown:
+            raise TypeError(f"no columns: {', '.join(unknown)}")
+        vars(self).update(columns)
         self.function = function
-        function.__doc__ = doc or function.__doc__
+        if doc:
+            function.__doc__ = doc
         self.name = name or function.__name__.rstrip("_")
         self.aliases = tuple(aliases.split())
         if public is None:
@@ -207,29 +214,14 @@ class Op:
         self.public = frozenset(public.split())
         self.promotion = promotion
         self._saves = saves
-        self.slopes = slopes
-        self.in_one_step = in_one_step
         self._returns = returns
         self.grad_fn = grad_fn or backward_name(self.torch_name)
-        self.arities = arities
-        self.out = write is None if out is None else out
+        self.out = self.write is None if out is None else out
         self.out_everywhere = out is True
-        self.refuse_out = refuse_out
-        self.exact_out = exact_out
-        self.operator = operator
-        self.inplace = inplace
-        self.write = write
-        self.layout = layout
         self.keeps = keeps or LAYOUT_BY_MODULE.get(function.__module__.removeprefix("jaxvjp.ops."), "")
-        self.one_of_several = one_of_several
-        self.check_result = check_result
-        self.check_values = check_values
-        self.rewrite = rewrite
-        self.rewritten_by_call = rewrite is not None and not hasattr(rewrite, "by_setting")
+        self.rewritten_by_call = self.rewrite is not None and not hasattr(self.rewrite, "by_setting")
         self.differentiable = differentiable and promotion != COMPARE
         self.rounds_once = promotion in (ARITHMETIC, FLOAT) if rounds_once is None else rounds_once
-        self.moves = moves
-        self.numbers = numbers
 
     @cached_property
     def saves(self) -> tuple[Saved, ...]:

@@ -66,9 +66,7 @@ FAMILIES = {
         lambda k, x, current, last: ((2 * k + 1 - x) * current - k * last) / (k + 1),
     ),
     "legendre_polynomial_p": Family(
-        "Legendre polynomial",
-        lambda x: x,
-        lambda k, x, current, last: ((2 * k + 1) * x * current - k * last) / (k + 1),
+        "Legendre polynomial", lambda x: x, lambda k, x, current, last: ((2 * k + 1) * x * current - k * last) / (k + 1)
     ),
 }
 

@@ -22,11 +22,7 @@ from jaxvjp.ops.pointwise import assigned, broadcast, fitting_numbers
 from jaxvjp.types.dtypes import forget_calls
 from jaxvjp.types.user_code import warn_user
 
-PRECISIONS = {
-    "highest": jax.lax.Precision.HIGHEST,
-    "high": jax.lax.Precision.HIGH,
-    "medium": jax.lax.Precision.DEFAULT,
-}
+PRECISIONS = {"highest": jax.lax.Precision.HIGHEST, "high": jax.lax.Precision.HIGH, "medium": jax.lax.Precision.DEFAULT}
 """JAX's precision for each word of torch: float32 itself; TensorFloat32 or three passes of bfloat16; the device's
 fastest."""
 
@@ -44,7 +40,7 @@ def set_float32_matmul_precision(precision: str) -> None:
     if precision not in PRECISIONS:
         warn_user(
             f"{precision} is not one of 'highest', 'high', or 'medium'; the current setFloat32MatmulPrecision call has "
-            "no effect.",
+            "no effect."
         )
         return
     _setting = sys.intern(precision)

@@ -31,6 +31,7 @@ PROMOTED = {
 ARGS = re.compile(r"^Args:\n(?:    .+\n?)+", re.MULTILINE)
 UNKNOWN = "as said above"
 RAISING = {"refuse_type": "NotImplementedError"}
+"""What a function raises by calling another one that only raises."""
 IN_PLACE = "a leaf that requires a gradient; a result of another shape, or of a dtype that cannot be cast to this one"
 
 

@@ -950,7 +950,7 @@ class Methods(Stored):
     @overload
     def nanmedian(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.nanmedian: ...
     def nanquantile(self, q: Tensor | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = 'linear') -> Tensor:
-        """The quantiles `q` of the elements that are not NaN, along `dim` or of all. Counterpart of `torch.nanquantile`."""
+        """The quantiles `q`, from 0 (the least element) to 1 (the largest), along `dim` or of all elements that are not NaN. Counterpart of `torch.nanquantile`."""
     def nansum(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: dtype | None = None) -> Tensor:
         """The sum of the elements that are not NaN."""
     def narrow(self, dim: builtins.int, start: builtins.int | Tensor, length: builtins.int) -> Tensor:

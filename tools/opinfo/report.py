@@ -26,7 +26,6 @@ from typing import Any, NamedTuple
 import jax
 
 from jaxvjp.explain import terminal
-from jaxvjp.library import creation
 from jaxvjp.tensor.bindings import overloads
 from jaxvjp.tensor.published import PUBLISHED
 from jaxvjp.tensor.tensor import Tensor
@@ -249,8 +248,6 @@ def places() -> dict[str, list[str]]:
     for name in vars(Tensor):
         if name.endswith("_") and not name.startswith("_"):
             found.setdefault("Tensor, in place", set()).add(name)
-    for name in creation.__all__:
-        found["torch"].add(name)
     return {place: sorted(each for each in names if each[0] != "_") for place, names in sorted(found.items())}
 
 

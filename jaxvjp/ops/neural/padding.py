@@ -210,12 +210,7 @@ def unfold(input, kernel_size: Sizes, dilation: Sizes = (1,), padding: Sizes = (
 
 @op(public="nn.functional", grad_fn="Col2ImBackward0")
 def fold(
-    input,
-    output_size: Sizes,
-    kernel_size: Sizes,
-    dilation: Sizes = (1,),
-    padding: Sizes = (0,),
-    stride: Sizes = (1,),
+    input, output_size: Sizes, kernel_size: Sizes, dilation: Sizes = (1,), padding: Sizes = (0,), stride: Sizes = (1,)
 ):
     """Columns of windows summed into an image: the transpose of `unfold`."""
     output_size, kernel_size, dilation, padding, stride = (

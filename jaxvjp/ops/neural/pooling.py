@@ -436,10 +436,12 @@ def _adaptive_pools(dims):
         mean = "MeanBackward1" if all(each == 1 for each in static[0]) else f"AdaptiveAvgPool{dims}DBackward0"
         return "SqueezeBackward1" if dims == 1 else mean
 
-    columns = {"slopes": lambda static, avals: None if all(each == 1 for each in static[0]) else "input"}
-    columns |= {"public": PLACES[dims], "grad_fn": grad_fn, "saves": "input", "out": False, "rounds_once": True}
+    def slopes(static, avals):
+        return None if all(each == 1 for each in static[0]) else "input"
 
-    @op(name=f"adaptive_avg_pool{dims}d", doc=f"The mean of each of {spread}", **columns)
+    columns: dict[str, Any] = {"slopes": slopes, "grad_fn": grad_fn, "public": PLACES[dims], "rounds_once": True}
+
+    @op(name=f"adaptive_avg_pool{dims}d", doc=f"The mean of each of {spread}", saves="input", out=False, **columns)
     def mean(input, output_size: OutputSize):
         return adaptive_mean(f"adaptive_avg_pool{dims}d", input, output_size)
 
