@@ -348,8 +348,8 @@ def register_multi_grad_hook(
         tensors = [each for each in tensors if each.requires_grad]
     elif not all(each.requires_grad and not each.__node__.lost for each in tensors):
         raise AssertionError(
-            "Expected gradient function to be set\nOne of the tensors requires no gradient, or is a view that was taken "
-            "under `no_grad`."
+            "Expected gradient function to be set\nOne of the tensors requires no gradient, or is a view taken under "
+            "`no_grad`."
         )
     # A leaf may be written before the backward, so its node is looked up then.
     nodes = [ref(each) if each.is_leaf else each.__gradient_node__ for each in tensors]
