@@ -13,7 +13,7 @@ from typing import Any
 from jaxvjp.core.derive.engine import WalkResult, walk_back
 from jaxvjp.core.derive.remembered_walks import BackwardRequest, places_with, request_of
 from jaxvjp.core.derive.saved import check_unchanged
-from jaxvjp.core.record.graph import Node, Number, new_node, reachable
+from jaxvjp.core.record.graph import Node, Number, reachable
 from jaxvjp.core.record.lifetime import NodesMet
 from jaxvjp.core.record.modes import grad_mode, staging
 from jaxvjp.core.record.observers import observers
@@ -96,10 +96,9 @@ def _recreated(request: BackwardRequest) -> WalkResult | None:
     check_unchanged(walked)
     table: list[Any] = [*nodes, *[each.again() for each in created.constants]]
     where = user_line()
-    recipe: Recipe
     for recipe in created.recipes:
         inputs = tuple([table[each] for each in recipe.inputs])
-        node = new_node(recipe.operation, recipe.static, inputs, recipe.aval, recipe.tracked, where)
+        node = Node(recipe.operation, recipe.static, inputs, recipe.aval, recipe.tracked, None, where)
         if recipe.edges is not None:
             node.edges = tuple([table[each] for each in recipe.edges])
         table.append(node)

@@ -1,2 +1,0 @@
-# What C knows of steps that are taken alone: see graph.pxd.
-from jaxvjp.core.record.graph cimport Node, Number
