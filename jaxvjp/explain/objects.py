@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxvjp.core.record.graph import ends_here, reachable
+from jaxvjp.core.record.graph import reachable
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain.explained import Explained
 from jaxvjp.explain.literals import shortest
@@ -129,7 +129,7 @@ def _of_graph(explanation: Explained) -> Watch:
             if name is None:
                 continue
             values.pop(name, None)
-            leaf = ends_here(node)
+            leaf = node.is_leaf
             grad_fn = "" if leaf else node.gradient_name
             seen = (tuple(node.aval.shape), node.aval.dtype.name, node.requires_grad, leaf, grad_fn)
             alias = Alias((name,), *seen, None, places_of(own), False)

@@ -174,8 +174,7 @@ def key_of(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...]) ->
     key: list[Any] = [operation, static]
     for each in operands:
         if type(each) is Node:
-            node: Node = each
-            key.append(node.aval)
+            key.append(each.aval)
         elif each is None:
             key.append(None)
         elif type(each) is tuple:

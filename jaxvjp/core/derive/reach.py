@@ -11,7 +11,6 @@ from jaxvjp.core.derive.saved import check_unchanged, freed_error
 from jaxvjp.core.record.graph import (
     LeafIdentity,
     Node,
-    ends_here,
     gradient_edges,
     hooks_of,
     reachable,
@@ -88,10 +87,10 @@ def reachable_from(roots: Iterable[Node]) -> tuple[list[Node], dict[Node, Node]]
     current_of: dict[Node, Node] = {}
     last: dict[LeafIdentity, Node] = {}
     for node in reached:
-        if node.leaf is not None and ends_here(node):
+        if node.leaf is not None and node.is_leaf:
             last[node.leaf] = node
     for node in reached:
-        if node.stale and node.leaf is not None and ends_here(node):
+        if node.stale and node.leaf is not None and node.is_leaf:
             with tracking(False):  # also of a view that may not be read where gradients are recorded
                 current = None if node.tensor is None else node.tensor.__gradient_node__
             if current is None or current.leaf is not node.leaf:

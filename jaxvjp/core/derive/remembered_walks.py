@@ -12,7 +12,7 @@ from typing import Any
 
 from jaxvjp.core.derive.engine import WalkResult
 from jaxvjp.core.derive.saved import check_unchanged
-from jaxvjp.core.record.graph import Node, Number, new_node, reachable
+from jaxvjp.core.record.graph import Node, Number, reachable
 from jaxvjp.core.record.lifetime import NodesMet, drop_inputs_if_done
 from jaxvjp.core.record.record import node_of_value
 from jaxvjp.core.record.user_lines import user_line
@@ -165,7 +165,7 @@ class RecordedWalk:
         recipe: Recipe
         for recipe in self.recipes:
             inputs = tuple([table[each] for each in recipe.inputs])
-            node = new_node(recipe.operation, recipe.static, inputs, recipe.aval, recipe.tracked, where)
+            node = Node(recipe.operation, recipe.static, inputs, recipe.aval, recipe.tracked, None, where)
             if recipe.edges is not None:
                 node.edges = tuple([table[each] for each in recipe.edges])
             table.append(node)

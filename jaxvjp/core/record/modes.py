@@ -63,6 +63,8 @@ class GradMode(Counted):
         autocast: for each type of device with an `autocast` block, its name and the dtype that is cast to.
     """
 
+    NAMES = ("enabled", "inference", "mutation", "saving", "refusing", "autocast")
+
     def __init__(self) -> None:
         self.enabled = True
         self.inference = False
@@ -87,6 +89,8 @@ class Transforming(Counted):
         pure: how many pure functions are being recorded (`pure.recording`): their arguments have no values.
         level: the `duals.Duals` that the user entered with `forward_ad.dual_level`; None outside of it.
     """
+
+    NAMES = ("depth", "forward", "batches", "guards", "variables", "cuts", "pure", "level")
 
     def __init__(self) -> None:
         self.depth = 0
@@ -125,18 +129,16 @@ class ThreadModes:
         self.transforming = Transforming()
         self.staging = Staging()
 
-    def noted(self) -> list[dict[str, Any]]:
-        """What is in them now, but for the step that is staged; for `put_back`. Not in the compiled form."""
-        return [
-            {name: list(value) if type(value) is list else value for name, value in vars(mode).items()}
-            for mode in (self.grad_mode, self.transforming)
-        ]
+    def noted(self) -> list[tuple[Any, str, Any]]:
+        """What is in them now, but for the step that is staged; for `put_back`."""
+        modes: tuple[Any, ...] = (self.grad_mode, self.transforming)
+        found = [(mode, name, getattr(mode, name)) for mode in modes for name in mode.NAMES]
+        return [(mode, name, list(value) if type(value) is list else value) for mode, name, value in found]
 
-    def put_back(self, noted: list[dict[str, Any]]) -> None:
+    def put_back(self, noted: list[tuple[Any, str, Any]]) -> None:
         """Has them be as they were `noted`."""
-        for mode, before in zip((self.grad_mode, self.transforming), noted, strict=True):
-            vars(mode).update(before)
-        count_change()
+        for mode, name, value in noted:
+            setattr(mode, name, value)
 
 
 class _Threads(threading.local):

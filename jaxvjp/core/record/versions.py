@@ -59,8 +59,7 @@ class Versions:
         """Counts a write by the user's line `where`."""
         self.where = where
         self.count += 1
-        of_all: Latest = latest
-        of_all.write = self.last = next_serial()
+        latest.write = self.last = next_serial()
         for storage in self.spread_over or ():
             storage.version += 1  # in torch the tensors that share a count count each other's writes
 

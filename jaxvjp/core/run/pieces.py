@@ -44,7 +44,6 @@ def in_pieces(
     most = most or PIECE
     result: list[list[Node]] = []
     total, ended = 0, True
-    node: Node
     for node in nodes:
         weight = weight_of(node)
         if not result or (weight and (ended or total + weight > most)):
@@ -88,7 +87,6 @@ def _stretches(nodes: Iterable[Node], ends: Collection[Node]) -> list[list[Node]
         return [list(nodes)]
     result: list[list[Node]] = []
     ended = True
-    node: Node
     for node in nodes:
         if not result or (ended and weight_of(node)):
             result.append([])
@@ -122,7 +120,6 @@ def _short_pieces(nodes: list[Node]) -> list[list[Node]]:
     most = SHORT_PIECE if Compiling.waits() else 2 * SHORT_PIECE
     labels: dict[Any, int] = {}
     parts = []
-    node: Node
     for at, node in enumerate(nodes):
         where = node.where
         # Not `where` itself: Python's hash of a code object reads all of the code.

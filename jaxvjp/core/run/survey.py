@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from jaxvjp.core.record.graph import Node, Number, is_held, step_hooks_of
+from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.core.run.program import called, results_of
 from jaxvjp.ops.identity import variable
 
@@ -126,10 +126,10 @@ def survey(
             if node.special:
                 key_is_complete = key_is_complete and (operation is variable or not node.hooks) and _tells_all(node)
                 key.append(None if node.edges is None else tuple([place_of.get(each) for each in node.edges]))
-            if node.value is None and (is_held(node) or node in sought):
+            if node.value is None and (node.held or node in sought):
                 kept.append(place)
                 key.append(KEPT_AND_TRACKED if tracked else KEPT)
-            elif create_graph and is_held(node):
+            elif create_graph and node.held:
                 key.append(HELD)  # the pullback is cut there
             else:
                 key.append(tracked if node.value is None else COMPUTED)
@@ -182,7 +182,7 @@ def _note_leaf(
 def _tells_all(node: Node) -> bool:
     """Whether a key says all that matters of a special node: it only has hooks, or `edges` among its inputs."""
     # Attributes and not properties, which are calls of Python: the survey of a step with a hook asks this twice.
-    if node._python or node._packed or step_hooks_of(node) or node._retains or node.freed or node.original:
+    if node._python or node._packed or node.step_hooks or node._retains or node.freed or node.original:
         return False
     if node._mutation is not None:
         return False
