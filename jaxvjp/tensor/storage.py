@@ -650,8 +650,7 @@ def view(source: Stored, steps: Steps, kind: type[Stored]) -> Any:
 
     ValueError where torch cannot make it without a copy.
     """
-    strided = source.__view_path__ or source.__shown__.aval.strides
-    if strided and any(step.operation in WHERE_STRIDES_ALLOW for step in steps):
+    if (source.__view_path__ or source.__shown__.aval.strides) and _where_strides_allow(steps):
         tensor: Any = source
         asked = steps[0].static[0] if steps[0].operation is view_dtype else tensor.dtype
         if asked is not tensor.dtype and tensor.__conjugated__():
@@ -670,6 +669,11 @@ def view(source: Stored, steps: Steps, kind: type[Stored]) -> Any:
         if not layout.contiguous or layout.offset:
             laid_out(layout, steps)
     return view_by(read(shown(source, steps), steps), source, steps, kind)
+
+
+def _where_strides_allow(steps: Steps) -> bool:  # apart, as Cython has no generator in what C calls
+    """Whether torch can take such a view only of tensors with certain strides, as with `view`."""
+    return any(step.operation in WHERE_STRIDES_ALLOW for step in steps)
 
 
 def view_by(node: Node, source: Stored, steps: Steps, kind: type[Stored]) -> Any:
