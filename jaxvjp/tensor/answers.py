@@ -3,7 +3,7 @@
     device_count() -> int = 0  # How many there are: none.
 
 is a function with torch's parameters: what it gives, an expression or `raise` and an error, and what it does. That may
-stand on a line of its own, further in; a line that ends with a comma goes on in the next. A row without parentheses is
+stand on lines of its own, further in; a line that ends with a comma goes on in the next. A row without parentheses is
 a value: a setting, or another name of a function. `from jaxvjp.library.random_state import seed, fork_rng` has those
 names of another module.
 """
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from jaxvjp.tensor.published import public
 from jaxvjp.types.user_code import PACKAGE
 
-ROW = re.compile(r"(\w+)(\(.*\) -> .*?|: .*?|) = (.*?)(?:(?:  # |\n +)(.*))?")
+ROW = re.compile(r"(\w+)(\(.*\) -> .*?|: .*?|) = (.*?)(?:(?:  # |\n +)((?:.|\n)*))?")
 
 
 class Row(NamedTuple):
