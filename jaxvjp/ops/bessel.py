@@ -5,8 +5,6 @@ as these are. Far from 0, where the functions oscillate, they are computed by an
 double precision, because of cancellation. As in torch, none of them has a gradient.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

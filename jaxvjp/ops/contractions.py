@@ -1,7 +1,5 @@
 """Products of more than two operands or dimensions: `einsum`, `tensordot`, `cross`."""
 
-from __future__ import annotations
-
 import string
 from collections.abc import Sequence
 from itertools import pairwise

@@ -4,8 +4,6 @@ They ask for a matrix (`matrices`), a square one (`square`), floating or complex
 (`same_type`). `transposed` and `adjoint` take transposes of whole batches, `singular_values` those of each matrix.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import jax.numpy as jnp

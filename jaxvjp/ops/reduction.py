@@ -1,7 +1,5 @@
 """Reductions: sums, means, products, variances, norms."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Norms of vectors and the distances between them."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 
