@@ -6,8 +6,6 @@ True means kept; None keeps everything. If nothing is kept, the result is the ne
 as for a mean.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from functools import partial, wraps
