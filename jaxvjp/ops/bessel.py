@@ -25,7 +25,7 @@ SINES = np.sin(np.pi * (np.arange(ANGLES // 2) + 0.5) / ANGLES)
 
 
 ORDERS = np.arange(1, ANGLES // 2)
-WEIGHTS = 4 / np.pi * np.cos(2 * np.arcsin(SINES)[:, None] * ORDERS) @ ((-1.0) ** (ORDERS + 1) / ORDERS)
+WEIGHTS = 4 / np.pi * np.sum((-1.0) ** (ORDERS + 1) * np.cos(2 * ORDERS * np.arcsin(SINES)[:, None]) / ORDERS, -1)
 """The terms of the angles in Y: Neumann's series, summed over the orders first."""
 
 

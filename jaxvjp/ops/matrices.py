@@ -30,14 +30,19 @@ def ctype(array):
     return CTYPES.get(array.dtype.name, array.dtype.name)
 
 
-def floating(array, name):
-    """`array` unchanged; RuntimeError unless its dtype is floating or complex, and not of 16 bits."""
+def inexact(array, name):
+    """`array` unchanged; RuntimeError unless its dtype is floating or complex."""
     if not jnp.issubdtype(array.dtype, jnp.inexact):
         raise RuntimeError(
             f"{name}: Expected a floating point or complex tensor as input. Got {legacy(array)}\n"
             "Convert it first: `x.float()`."
         )
-    if array.dtype.itemsize == 2:
+    return array
+
+
+def floating(array, name):
+    """`array` unchanged; RuntimeError unless its dtype is floating or complex, and not of 16 bits."""
+    if inexact(array, name).dtype.itemsize == 2:
         raise RuntimeError(
             f"{name}: Low precision dtypes not supported. Got {legacy(array)}\nConvert it first: `x.float()`."
         )
