@@ -215,7 +215,15 @@ def between(source: Generator, count: int, own: Dtype, low: int, high: int | Non
 
 @public("function")
 def randperm(
-    n: int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: Dtype | None = None, **named: Any
+    n: int,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: Dtype | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    layout: Any = None,
+    pin_memory: bool = False,
 ) -> Tensor:
     """The integers below `n`, shuffled. Counterpart of `torch.randperm`."""
     refuse_out(out)
@@ -230,11 +238,13 @@ def randperm(
         raise RuntimeError(f"n cannot be greater than {told} for {own.legacy} type.")
     if own.category == INTEGRAL and n > np.iinfo(own.numpy).max + 1:
         raise RuntimeError(f"value cannot be converted to type {own.name}_t without overflow")
-    draw = lambda source, count: np.array([source.__permutation__(n) for _ in range(count // max(n, 1))])  # noqa: E731
-    return drawn_leaf(draw, (n,), own, generator=generator, out=out, **named)
 
+    def made(shape: tuple[int, ...]) -> Tensor:
+        source = generator or default_generator
+        shuffled = [source.__permutation__(n) for _ in range(math.prod(shape[:-1]))]
+        return new_leaf(np.array(shuffled, np.int64).reshape(shape), own, requires_grad, device)
 
-show_signature(randperm, randperm, drawn_leaf, "draw", "shape", "own", "strides", "memory_format")
+    return _drawn((n,), made, out)
 
 
 @public("function")
