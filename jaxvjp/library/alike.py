@@ -5,8 +5,6 @@ Of each such tensor the node that it shows is noted, with an object that stands 
 node once it is written.
 """
 
-from __future__ import annotations
-
 from typing import Any
 from weakref import WeakKeyDictionary
 

@@ -3,8 +3,6 @@
 Each returns a leaf. `requires_grad=True` makes it one that `backward` accumulates into.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -3,8 +3,6 @@
 A value is converted without its graph, and without a copy where the device and the memory layout allow.
 """
 
-from __future__ import annotations
-
 import importlib
 from contextlib import suppress
 from copy import deepcopy

@@ -3,8 +3,6 @@
 Each returns a leaf.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, get_overloads

@@ -3,8 +3,6 @@
 `typename` and others say what torch calls something.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from jaxvjp.library.storages import Memory  # noqa: F401 - of the rows

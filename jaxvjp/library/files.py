@@ -1,7 +1,5 @@
 """Tensors on the memory of a mapped file: `torch.from_file`."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

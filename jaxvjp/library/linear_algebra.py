@@ -1,7 +1,5 @@
 """torch's linear algebra that is more than one row: `einsum`'s forms of call, `lstsq`, `stft`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any

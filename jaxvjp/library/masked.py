@@ -6,8 +6,6 @@ True means kept; None keeps everything. If nothing is kept, the result is the ne
 as for a mean.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from functools import partial, wraps
@@ -15,6 +13,7 @@ from math import inf, nan
 from typing import Any
 
 from jaxvjp.library.properties import iinfo
+from jaxvjp.ops.arguments import wrap
 from jaxvjp.ops.reduction import linalg_vector_norm
 from jaxvjp.tensor.apply import apply
 from jaxvjp.tensor.published import public
@@ -81,16 +80,11 @@ def _dims(dim: Dims, ndim: int) -> tuple[int, ...]:
     """The dimensions that `dim` means, sorted; all of them for None and ()."""
     if dim is None or dim == ():
         return tuple(range(ndim))
-    bound = max(ndim, 1)
     found: list[int] = []
     for each in (dim,) if isinstance(dim, int) else dim:
         if each in found:
             raise RuntimeError(f"dim={each} appears multiple times in the list of dims")
-        if not -bound <= each < bound:
-            raise IndexError(
-                f"Dimension out of range (expected to be in range of [{-bound}, {bound - 1}], but got {each})"
-            )
-        found.append(each % bound)
+        found.append(wrap(each, ndim))
     return tuple(sorted(found))
 
 

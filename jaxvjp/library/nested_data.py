@@ -1,7 +1,5 @@
 """Nested sequences of numbers as an array: what `tensor([[1, 2.5], [3, 4]])` is made of."""
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Mapping, Sequence

@@ -3,8 +3,6 @@
 A function that reads values computes them first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, overload
 

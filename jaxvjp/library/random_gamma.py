@@ -4,8 +4,6 @@ They are drawn one by one, as torch draws them. Gradients of gamma numbers are i
 `jax.lax.random_gamma_grad`; torch approximates them to about three digits.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Tensors filled with random numbers in place (`uniform_`, `normal_`): torch's numbers for the same seed."""
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The state of the default generator of random numbers: seeded, read, and gone back to."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

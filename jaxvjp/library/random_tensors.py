@@ -4,8 +4,6 @@ Numbers are drawn on the host and put on the device. Inside of `vmap` each examp
 `randomness="different"` says so.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from functools import partial

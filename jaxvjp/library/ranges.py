@@ -1,7 +1,5 @@
 """Numbers in order: `arange`, `linspace`, `logspace`."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, overload
 

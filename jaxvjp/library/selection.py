@@ -5,8 +5,6 @@ They find elements (`nonzero`, `masked_select`, `quantile`), distinguish them (`
 elements.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, overload
 

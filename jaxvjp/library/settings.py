@@ -4,8 +4,6 @@ What JAX computes on one device is the same each time, and its threads are its o
 was asked for, so that a program that sets and asks them runs as it stands.
 """
 
-from __future__ import annotations
-
 import os  # noqa: F401 - of the rows
 from typing import Any
 

@@ -3,8 +3,6 @@
 They return views; their copying forms, copies.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from itertools import pairwise

@@ -3,8 +3,6 @@
 They are `as_strided` and its like, and `t_`, `squeeze_`, `resize_`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from copy import copy

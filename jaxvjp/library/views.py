@@ -3,8 +3,6 @@
 Each is a chain of view ops of `ops.view`, made by `tensor.view`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -5,8 +5,6 @@
 `fft.rfftfreq` are the frequencies of a discrete transform's bins.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps

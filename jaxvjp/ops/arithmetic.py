@@ -3,8 +3,6 @@
 Operands arrive promoted to one dtype.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

@@ -5,8 +5,6 @@ as these are. Far from 0, where the functions oscillate, they are computed by an
 double precision, because of cancellation. As in torch, none of them has a gradient.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any
@@ -27,7 +25,7 @@ SINES = np.sin(np.pi * (np.arange(ANGLES // 2) + 0.5) / ANGLES)
 
 
 ORDERS = np.arange(1, ANGLES // 2)
-WEIGHTS = 4 / np.pi * np.cos(2 * np.arcsin(SINES)[:, None] * ORDERS) @ ((-1.0) ** (ORDERS + 1) / ORDERS)
+WEIGHTS = 4 / np.pi * np.sum((-1.0) ** (ORDERS + 1) * np.cos(2 * ORDERS * np.arcsin(SINES)[:, None]) / ORDERS, -1)
 """The terms of the angles in Y: Neumann's series, summed over the orders first."""
 
 

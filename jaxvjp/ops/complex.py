@@ -3,8 +3,6 @@
 The parts of a complex tensor are views of it, as in torch: a write to `x.real` changes x.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import jax

@@ -1,7 +1,5 @@
 """Products of more than two operands or dimensions: `einsum`, `tensordot`, `cross`."""
 
-from __future__ import annotations
-
 import string
 from collections.abc import Sequence
 from itertools import pairwise
@@ -10,7 +8,7 @@ from typing import Annotated, Any
 import jax.numpy as jnp
 
 from jaxvjp.ops.arguments import Index, Kind, Spread, Tensors, Text, index, integers, wrap
-from jaxvjp.ops.matrices import ctype, legacy, one_scalar_type, one_type_of_products, same_type
+from jaxvjp.ops.matrices import ctype, inexact, one_scalar_type, one_type_of_products, same_type
 from jaxvjp.ops.op import op
 from jaxvjp.ops.pointwise import broadcast
 from jaxvjp.ops.products import at_setting, numeric, precision, vdot
@@ -258,9 +256,7 @@ def cross(input, other, dim: Index | None = None):
 @op(saves="x for y, y for x")
 def linalg_vecdot(x, y, *, dim: Index = -1):
     """The inner products along `dim` of two stacks of vectors, the first of them conjugated."""
-    if not jnp.issubdtype(x.dtype, jnp.inexact):
-        raise RuntimeError(f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {legacy(x)}")
-    same_type(x, y, "linalg.vecdot", "x and y")
+    same_type(inexact(x, "linalg.vecdot"), y, "linalg.vecdot", "x and y")
     if x.ndim == y.ndim == 1:
         return vdot.function(x, y)
     x, y = jnp.broadcast_arrays(*broadcast(x, y))

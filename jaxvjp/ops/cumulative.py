@@ -1,7 +1,5 @@
 """Running sums, products and differences along a dimension; softmax."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

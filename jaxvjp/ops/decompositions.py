@@ -3,8 +3,6 @@
 As in torch, some read only one triangle of a Hermitian matrix, and yet have the gradient of the whole matrix.
 """
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,7 +1,5 @@
 """Rounded division and its remainder; of integers both are integers."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -3,8 +3,6 @@
 Each is one line of the table below. Integers are first converted to the default floating dtype.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any, NamedTuple
 

@@ -4,8 +4,6 @@ A transform over several dimensions is one over each. A real one begins with the
 inverse ends with it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Ops that make one array of several."""
 
-from __future__ import annotations
-
 from itertools import combinations as combinations_of
 from itertools import combinations_with_replacement
 

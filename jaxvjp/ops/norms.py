@@ -1,7 +1,5 @@
 """Norms of matrices, and what follows from their singular values: condition and rank."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Annotated, Any

@@ -3,8 +3,6 @@
 Operands arrive promoted to one dtype; here it is checked whether their shapes broadcast.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

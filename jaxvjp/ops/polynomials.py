@@ -4,8 +4,6 @@ The order may be a tensor: the recurrence runs up to the largest order, and each
 in torch, they have no gradient.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

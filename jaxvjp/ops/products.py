@@ -4,8 +4,6 @@ float32 products keep float32's precision on every device, as torch's do by defa
 allows less.
 """
 
-from __future__ import annotations
-
 import copy
 import sys
 from contextvars import ContextVar

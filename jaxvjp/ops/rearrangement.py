@@ -3,8 +3,6 @@
 Unlike those of views (`view`), their results have a storage of their own.
 """
 
-from __future__ import annotations
-
 import jax.numpy as jnp
 from jax import lax
 

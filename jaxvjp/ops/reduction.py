@@ -1,7 +1,5 @@
 """Reductions: sums, means, products, variances, norms."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +10,7 @@ import jax.scipy.special as scipy
 
 from jaxvjp.ops.arguments import Dims, Fixed, Flag, Index, Shape, Type, axes, wrap
 from jaxvjp.ops.identity import rebind
-from jaxvjp.ops.matrices import legacy
+from jaxvjp.ops.matrices import inexact, legacy
 from jaxvjp.ops.op import ARITHMETIC, FLOAT, op
 from jaxvjp.ops.pointwise import abs_, broadcast
 from jaxvjp.types.dtypes import BOOL, INTEGRAL, bool_, from_numpy, int64, promote_types, uint8
@@ -301,12 +299,7 @@ def shared(input, extreme, reduced, keepdims=False, of_nan=EVERYWHERE):
 
 def of_type(name, array, dtype):
     """The numbers of a norm in the type that it is asked for; RuntimeError where they do not fit it."""
-    own = from_numpy(array.dtype)
-    if not jnp.issubdtype(array.dtype, jnp.inexact):
-        raise RuntimeError(
-            f"{name}: Expected a floating point or complex tensor as input. Got {own.legacy}\n"
-            "Convert it first: `x.float()`."
-        )
+    own = from_numpy(inexact(array, name).dtype)
     if dtype is None:
         return array
     if not (dtype.is_floating_point or dtype.is_complex):

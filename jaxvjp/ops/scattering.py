@@ -3,8 +3,6 @@
 If several values go to one position and are not added up, one of them is kept, and has the gradient.
 """
 
-from __future__ import annotations
-
 import math
 
 import jax

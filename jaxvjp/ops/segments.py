@@ -1,7 +1,5 @@
 """Reductions over segments of a dimension, and histograms of points."""
 
-from __future__ import annotations
-
 import math
 
 import jax.numpy as jnp

@@ -4,8 +4,6 @@ Ops that need a regular matrix read its values and raise before they return; tho
 to.
 """
 
-from __future__ import annotations
-
 import math
 
 import jax

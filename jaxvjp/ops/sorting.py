@@ -4,8 +4,6 @@ All of them first find positions, through which no gradient flows, and then gath
 where it came from, as in torch. NaN counts as the largest number.
 """
 
-from __future__ import annotations
-
 import jax.numpy as jnp
 from jax import lax
 

@@ -1,7 +1,5 @@
 """Covariances, histograms, slopes of sampled functions."""
 
-from __future__ import annotations
-
 import math
 
 import jax

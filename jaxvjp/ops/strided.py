@@ -3,8 +3,6 @@
 At its end are the copying forms of all views.
 """
 
-from __future__ import annotations
-
 import math
 
 import jax.numpy as jnp

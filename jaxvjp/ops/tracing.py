@@ -4,8 +4,6 @@
 error. `laid_out` adds the strides of torch's result. `jaxpr_of` gives the jaxpr, which NumPy runs before XLA compiles.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container, Sequence
 from contextlib import suppress
 from functools import lru_cache

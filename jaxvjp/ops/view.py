@@ -5,8 +5,6 @@ and how to write it back (`write`: the base with the shown part replaced); `tens
 same view of a `Layout`, which tells torch's strides, and where torch can make the view at all.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

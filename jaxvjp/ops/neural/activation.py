@@ -3,8 +3,6 @@
 At a kink, the comparison in the code (`>` or `>=`) says which side's derivative counts.
 """
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 

@@ -1,7 +1,5 @@
 """Attention: averages of values, weighted by the products of their keys with a query."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any

@@ -3,8 +3,6 @@
 Class numbers arrive checked, so indexing needs no bounds here.
 """
 
-from __future__ import annotations
-
 import math
 
 import jax

@@ -3,8 +3,6 @@
 Each ends in `reduction`: "none", "mean" or "sum". `size_average` and `reduce` are torch's two older flags for the same.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 float16 and bfloat16 are summed up in float32, as in torch.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Padding, and rearrangements of pixels, channels and windows."""
 
-from __future__ import annotations
-
 import math
 from itertools import product
 

@@ -5,8 +5,6 @@ k², and of equal entries the first in reading order is still chosen. Each step 
 which XLA fuses; so is its derivative, where that of `reduce_window` would be a slow scatter on a CPU.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Iterator, Sequence

@@ -4,8 +4,6 @@ Interpolation takes one dimension after the other: each output entry is a weight
 weights that depend only on the sizes and are constants of the program.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from functools import partial
