@@ -136,14 +136,13 @@ def bmm(input, mat2):
     """The matrix products of b n×k and b k×m matrices."""
     for each, name in ((input, "batch1"), (mat2, "batch2")):
         if each.ndim != 3:
-            raise RuntimeError(f": {name} must be a 3D tensor\nIts shape is {list(each.shape)}; `a @ b` takes any.")
+            raise RuntimeError(f"{name} must be a 3D tensor\nIts shape is {list(each.shape)}; `a @ b` takes any.")
     if input.dtype != mat2.dtype:
         raise RuntimeError(f"expected scalar type {legacy(input)} but found {legacy(mat2)}")
     wanted = [input.shape[0], input.shape[2]]
     if list(mat2.shape[:2]) != wanted:
         raise RuntimeError(
-            f": Expected size for first two dimensions of batch2 tensor to be: {wanted} but got: "
-            f"{list(mat2.shape[:2])}."
+            f"Expected size for first two dimensions of batch2 tensor to be: {wanted} but got: {list(mat2.shape[:2])}."
         )
     numeric(input, "bmm")
     return product(input, mat2)

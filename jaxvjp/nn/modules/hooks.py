@@ -340,6 +340,8 @@ class _Sides:
             self.arrived = None
         return tuple([arrived[place] for place in self.outputs])
 
+    _passed.__name__ = _arrives.__name__ = "hook"  # in torch's errors
+
 
 def _among(places: Sequence[int], values: Sequence[Any], count: int) -> tuple[Any, ...]:
     """`values` at their places among `count`, None elsewhere."""
