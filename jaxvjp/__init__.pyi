@@ -1191,7 +1191,7 @@ def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = None, 
 def select(input: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
     """One index of dimension `dim`, which goes away: a view. Counterpart of `torch.select`."""
 def select_copy(input: Tensor, dim: builtins.int, index: builtins.int, *, out: Tensor | None = None) -> Tensor:
-    """As `select_method`, each with a storage of its own. Counterpart of `torch.select_copy`."""
+    """As `select`, each with a storage of its own. Counterpart of `torch.select_copy`."""
 def select_scatter(input: Tensor, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
     """`input` with one index of one dimension replaced by `src`."""
 def selu(input: Tensor) -> Tensor:

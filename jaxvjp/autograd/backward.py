@@ -244,4 +244,5 @@ def _method(
         backward(self, gradient, retain_graph, create_graph, inputs=inputs, broadcast=broadcast)
 
 
+_method.__name__ = "backward"
 Tensor.backward = _method  # type: ignore[method-assign, assignment]

@@ -332,6 +332,7 @@ def attach_methods() -> None:
         "__copy__": _copied,
         "__deepcopy__": _deeply_copied,
     }.items():
+        method.__name__ = name
         setattr(Tensor, name, method)
 
 

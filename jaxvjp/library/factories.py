@@ -79,6 +79,8 @@ def sizes(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
                 else f"{name}(): argument 'size' failed to unpack the object at pos {position} with error "
                 f'"type must be tuple of ints,but got {typename(each)}"'
             )
+        if each < 0 and name == "zeros":
+            raise RuntimeError(f"zeros: Dimension size must be non-negative.\nThe sizes are {list(size)}.")
         if each < 0:
             raise RuntimeError(f"Trying to create tensor with negative dimension {each}: {list(size)}")
     return tuple(int(each) for each in size)

@@ -401,4 +401,5 @@ def attach_methods() -> None:
     methods = {"__getitem__": getitem, "__setitem__": setitem, "__iter__": iterate, "__reversed__": turned}
     methods["__delitem__"] = _kept
     for name, method in methods.items():
+        method.__name__ = name
         setattr(Tensor, name, method)

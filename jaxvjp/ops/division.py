@@ -8,7 +8,7 @@ from jaxvjp.ops.arguments import Either, Text
 from jaxvjp.ops.identity import rebind, refused
 from jaxvjp.ops.op import ARITHMETIC, OPMATH, by_number, op
 from jaxvjp.ops.pointwise import OTHER_TENSOR_OR_NUMBER, broadcast, div, supported
-from jaxvjp.types.dtypes import BOOL, INTEGRAL, from_numpy
+from jaxvjp.types.dtypes import BOOL, INTEGRAL, from_numpy, within_64_bits
 
 
 def integral(array):
@@ -65,7 +65,9 @@ def _refuse_zero(row, operands, static):
     if not isinstance(divisor, int):
         return INSPECTING[row], operands, static
     (own,) = tensors
-    _refuse_zeros(divisor % (1 << 8 * (8 if own.category == BOOL else own.itemsize)), [dividend.aval.shape])
+    _refuse_zeros(
+        within_64_bits(divisor) % (1 << 8 * (8 if own.category == BOOL else own.itemsize)), [dividend.aval.shape]
+    )
     return row, operands, static
 
 

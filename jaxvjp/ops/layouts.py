@@ -181,6 +181,9 @@ class layout:  # noqa: N801 - torch's name
     def __init__(self, name: str) -> None:
         self.name = name
 
+    def __reduce__(self) -> str:
+        return self.name  # a copy is the same
+
     def __repr__(self) -> str:
         return f"torch.{self.name}"
 
@@ -188,6 +191,7 @@ class layout:  # noqa: N801 - torch's name
 strided = layout("strided")
 SPARSE = {name: layout(name) for name in ("sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")}
 """Layouts that are only names here: every tensor is strided."""
+globals().update(SPARSE)
 
 
 class memory_format:  # noqa: N801 - torch's name
@@ -200,6 +204,8 @@ class memory_format:  # noqa: N801 - torch's name
     def __init__(self, name: str, order: Numbers | None = None) -> None:
         self.name = name
         self.order = order
+
+    __reduce__ = layout.__reduce__
 
     def strides(self, layout: Layout) -> Numbers:
         """Those that a tensor gets which is made like one laid out so."""

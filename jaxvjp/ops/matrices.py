@@ -12,12 +12,15 @@ import numpy as np
 from jaxvjp.types.dtypes import CTYPES, from_numpy
 
 
-class LinAlgError(RuntimeError):
+class _LinAlgError(RuntimeError):  # torch's name, which a traceback shows
     """The values of a matrix allow no result: it is singular, say, or not positive definite.
 
     Counterpart of `torch.linalg.LinAlgError`. Underneath: JAX raises nothing and gives NaN; a check of the values
     raises.
     """
+
+
+LinAlgError = _LinAlgError
 
 
 def legacy(array):

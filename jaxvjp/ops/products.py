@@ -118,14 +118,13 @@ def mm(input, mat2):
 @op(saves="mat2 for input, input for mat2", arities=((2, 3), (3, 4)), rewrite=at_setting)
 def bmm(input, mat2):
     """The matrix products of b n×k and b k×m matrices."""
-    told = ": {name} must be a 3D tensor\nIts shape is {shape}; `a @ b` takes any."
+    told = "{name} must be a 3D tensor\nIts shape is {shape}; `a @ b` takes any."
     of_dims(3, told, batch1=input, batch2=mat2)
     one_scalar_type(input, mat2)
     wanted = [input.shape[0], input.shape[2]]
     if list(mat2.shape[:2]) != wanted:
         raise RuntimeError(
-            f": Expected size for first two dimensions of batch2 tensor to be: {wanted} but got: "
-            f"{list(mat2.shape[:2])}."
+            f"Expected size for first two dimensions of batch2 tensor to be: {wanted} but got: {list(mat2.shape[:2])}."
         )
     numeric(input, "bmm")
     return product(input, mat2)

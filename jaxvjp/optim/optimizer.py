@@ -74,13 +74,12 @@ class Optimizer:
 
     def __init_subclass__(cls, **named: Any) -> None:
         super().__init_subclass__(**named)
-        if "step" in cls.__dict__:
-            cls.step = cls.profile_hook_step(cls.__dict__["step"])  # type: ignore[method-assign]
         if "__settings__" in cls.__dict__:
             _add_constructor(cls, cls.__dict__["__settings__"])
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
+        _hook_step(type(self))
         for each in HOOKS:
             setattr(self, each, OrderedDict())
         if isinstance(params, Tensor):
@@ -103,6 +102,7 @@ class Optimizer:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        _hook_step(type(self))
         for each in HOOKS:
             self.__dict__.setdefault(each, OrderedDict())
         self.defaults.setdefault("differentiable", False)
@@ -277,6 +277,12 @@ class Optimizer:
         if not known.isdisjoint(param_group["params"]):
             raise ValueError("some parameters appear in more than one parameter group")
         self.param_groups.append(param_group)
+
+
+def _hook_step(kind: Any) -> None:
+    """Has the hooks called around the steps of a class: once one is begun, for others have no hooks."""
+    if not hasattr(kind.step, "hooked"):
+        kind.step = kind.profile_hook_step(kind.step)
 
 
 def _add_constructor(kind: Any, settings: str) -> None:

@@ -326,6 +326,8 @@ class _Sides:
             self.arrived = None
         return tuple([arrived[place] for place in self.outputs])
 
+    _passed.__name__ = _arrives.__name__ = "hook"  # in torch's errors
+
 
 def _or_as_many(returned: Any, before: Any, who: str, what: str) -> Any:
     """What a hook returned in the place of gradients, which are as many; those before where that is None."""

@@ -112,7 +112,7 @@ class RNNBase(Layer):
         data, sizes, order, back = input if packed else (input, None, None, None)
         alone = not packed and data.dim() == 2
         if not packed and data.dim() not in (2, 3):
-            tail = " instead" if lstm else " tensor instead"
+            tail = " tensor instead" if self.mode.startswith("RNN") else " instead"
             name = "RNN" if self.mode.startswith("RNN") else self.mode
             raise ValueError(f"{name}: Expected input to be 2D or 3D, got {data.dim()}D{tail}")
         if alone:
