@@ -20,7 +20,7 @@ from jaxvjp.core.record.collector import leave_uncollected, let_collector_visit,
 from jaxvjp.core.record.modes import count_change, grad_mode
 from jaxvjp.core.record.steps import Hook, Packed, PythonBackward, StepHooks
 from jaxvjp.core.record.user_lines import Location, UserLine, located, user_line
-from jaxvjp.core.record.versions import Versions, next_serial
+from jaxvjp.core.record.versions import Versions, serials
 from jaxvjp.ops.identity import rebind, tuple_item, variable
 from jaxvjp.ops.op import Aval, Op, number_aval
 from jaxvjp.ops.view import unbind_one
@@ -194,7 +194,7 @@ class Node:
         self.aval = aval
         self.requires_grad = requires_grad
         self.value = value
-        self.serial = next_serial()
+        self.serial = next(serials)
         self.where = user_line() if where is None else where
         mode = grad_mode()
         if mode.inference:

@@ -8,7 +8,8 @@ from weakref import WeakSet
 
 from jaxvjp.core.record.user_lines import UserLine
 
-next_serial = count().__next__
+serials = count()
+next_serial = serials.__next__
 """The next number in the order of recording: 0 for the first node, 1 for the second."""
 
 
