@@ -147,12 +147,12 @@ class Backward:
             return None
         start = [*self.roots]
         asked: list[Any] = [self.create_graph, self.batch, len(start)]
-        for each in self.cotangents:
-            asked.append(each is None)
-            if each is not None:
-                start.append(each)
+        for cotangent in self.cotangents:
+            asked.append(cotangent is None)
+            if cotangent is not None:
+                start.append(cotangent)
         if self.targets is not None:
-            sums = [] if grad_node_of is None else [grad_node_of(each) for each in self.targets]
+            sums = [] if grad_node_of is None else [grad_node_of(target) for target in self.targets]
             start += [*self.targets, *[each for each in sums if isinstance(each, Node)]]
             asked += [len(self.targets), *["node" if isinstance(each, Node) else each for each in sums]]
             grad_node_of = None
@@ -298,14 +298,14 @@ class Backward:
         """`gradients` with a `batch`, for a walk that calls Python: under `vmap`, so that the Python sees one
         cotangent."""
         size = math.prod(self.batch)
-        rows = [_resized(each, len(self.batch), (size,)) for each in self.cotangents if each is not None]
+        rows = [_resized(cotangent, len(self.batch), (size,)) for cotangent in self.cotangents if cotangent is not None]
         with Batch(size, "error", None, of_function=False) as level:
-            examples = [level.example(wrap(each), 0).__node__ for each in rows]
+            examples = [level.example(wrap(row), 0).__node__ for row in rows]
             self.walk = walk = walk_back(self.roots, examples, self.targets, self.create_graph)
             with tracking(self.create_graph):
                 gradients = level.batches(list(walk.gradients.values()), [0] * len(walk.gradients))
         with tracking(self.create_graph):
-            gradients = [_resized(each, 1, self.batch) for each in gradients]
+            gradients = [_resized(gradient, 1, self.batch) for gradient in gradients]
         if not (self.create_graph or self.modes.staging.journal is not None):
             evaluate(gradients)
         return dict(zip(walk.gradients, gradients, strict=True))

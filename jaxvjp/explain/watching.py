@@ -240,7 +240,7 @@ def _near(value: Any) -> bool:
     if isinstance(value, np.ndarray):
         return True
     return bool(value.is_fully_addressable) and (
-        value.size <= QUICK or all(each.platform == "cpu" for each in value.devices())
+        value.size <= QUICK or all(device.platform == "cpu" for device in value.devices())
     )
 
 

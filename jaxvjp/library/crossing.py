@@ -344,13 +344,13 @@ def from_numpy(ndarray: Any) -> Tensor:
     """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
-    if any(each < 0 for each in ndarray.strides):
+    if any(stride < 0 for stride in ndarray.strides):
         raise ValueError(
             "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
             "currently supported. (You can probably work around this by making a copy of your array  with "
             "array.copy().) "
         )
-    if any(each % ndarray.itemsize for each in ndarray.strides):
+    if any(stride % ndarray.itemsize for stride in ndarray.strides):
         raise ValueError(
             "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the "
             "memory."
@@ -371,7 +371,7 @@ def from_numpy(ndarray: Any) -> Tensor:
     if known is not None:
         return _shown(ndarray, *known)
     made = tensor_of(ndarray)
-    layout = Layout(ndarray.shape, tuple([each // ndarray.itemsize for each in ndarray.strides]))
+    layout = Layout(ndarray.shape, tuple([stride // ndarray.itemsize for stride in ndarray.strides]))
     if layout.dense:
         laid(made, layout.strides)
     else:
@@ -388,7 +388,7 @@ def from_numpy(ndarray: Any) -> Tensor:
 def _shown(array: Any, memory: Storage, begins: int) -> Tensor:
     """A tensor on a storage that shares the array's memory, where `array` is in it."""
     made: Tensor = tensor_of(np.empty(0, array.dtype))
-    strides = tuple([each // array.itemsize for each in array.strides])
+    strides = tuple([stride // array.itemsize for stride in array.strides])
     made.__move__(memory, (strided_step(memory.contents, array.shape, strides, begins),))
     return made
 

@@ -76,7 +76,7 @@ class Key(NamedTuple):
         except ValueError:
             raise IndexError(
                 "shape mismatch: indexing tensors could not be broadcast together with shapes "
-                + ", ".join(str(list(each)) for each in shapes)
+                + ", ".join(str(list(shape)) for shape in shapes)
             ) from None
         return tuple(found.values()), tuple(dim in found for dim in range(ndim))
 
@@ -291,7 +291,7 @@ FIRST = (0,)
 @lru_cache(maxsize=1024)
 def _steps(shape: tuple[int, ...], marks: tuple[Any, ...]) -> tuple[Step, ...]:
     """The view steps of such a key, cached."""
-    return tuple(_parse(shape, tuple([slice(*each) if type(each) is tuple else each for each in marks])).steps)
+    return tuple(_parse(shape, tuple([slice(*mark) if type(mark) is tuple else mark for mark in marks])).steps)
 
 
 def _as_index(part: Any) -> Any:

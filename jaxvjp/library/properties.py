@@ -226,7 +226,7 @@ def gradient(
     ]
     coordinates = tuple(each for each in given if isinstance(each, Tensor))
     numbers = [each for each in given if not isinstance(each, Tensor)]
-    exact = tuple(each if isinstance(each, complex) else float(each) for each in numbers)
+    exact = tuple(number if isinstance(number, complex) else float(number) for number in numbers)
     return apply(
         slopes_at if coordinates else slopes,
         (input, coordinates),

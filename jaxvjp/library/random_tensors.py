@@ -273,7 +273,7 @@ def normal(
         own = taken("normal", dtype) or get_default_dtype()
         draw = lambda source, n: source.__normal__(n, own, mean, std)  # noqa: E731
         return drawn_leaf(draw, sizes("normal", (size,)), own, **options)
-    shapes = [tuple(each.shape) for each in tensors.values()]
+    shapes = [tuple(tensor.shape) for tensor in tensors.values()]
     check_broadcast(shapes[0], shapes[-1])
     own = next(iter(tensors.values())).dtype
     refuse_type("normal_kernel_cpu", own, own.category <= INTEGRAL)
@@ -287,14 +287,14 @@ def normal(
         return numbers * by_name.get("std", std) + by_name.get("mean", mean)
 
     shape = np.broadcast_shapes(*shapes)
-    found = drawn_from(drawn, *[each.expand(shape) for each in tensors.values()]).detach()
+    found = drawn_from(drawn, *[tensor.expand(shape) for tensor in tensors.values()]).detach()
     result = constant(found, [*tensors.values()], "normal")
     return result if out is None else write_out(out, result)
 
 
 def constant(drawn: Tensor, parameters: Sequence[Tensor], name: str) -> Tensor:
     """Drawn numbers as a function of `parameters`, with gradients of zeros."""
-    nodes = tuple([each.__node__ for each in parameters])
+    nodes = tuple([parameter.__node__ for parameter in parameters])
     return wrap(record(unaffected, (drawn.__node__, *nodes), (name, 0)))
 
 

@@ -112,7 +112,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where `mask` is true, in one dimension. Counterpart of `torch.masked_select`."""
     if mask.dtype is not bool_:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
-    check_broadcast(mask.shape, input.shape)  # type: ignore[no-untyped-call]
+    check_broadcast(mask.shape, input.shape)
     shape = np.broadcast_shapes(input.shape, mask.shape)
     unreadable(
         mask.__node__,

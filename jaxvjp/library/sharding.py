@@ -166,7 +166,7 @@ class DeviceMesh:
             raise KeyError(f"Invalid mesh_dim_names {names} specified. {told}")
         part = object.__new__(DeviceMesh)
         part.device_type, part._mesh, part.mesh_dim_names, part._axes = self.device_type, self._mesh, names, names
-        kept = [self._axes.index(each) for each in names]
+        kept = [self._axes.index(name) for name in names]
         rest = [at for at in range(self.ndim) if at not in kept]
         part._numbers = np.transpose(self._numbers, [*rest, *kept]).reshape(-1, *part.shape)[0]
         return part
@@ -400,7 +400,7 @@ def to_local(self: Tensor, *, grad_placements: Any = None) -> Tensor:
         raise RuntimeError("to_local() of several processes passes no gradient here\nWrite `x.detach().to_local()`.")
     evaluate([self.__node__])
     value: Any = self.__node__.value
-    pieces = {tuple([at.start or 0 for at in each.index]): each.data for each in value.addressable_shards}
+    pieces = {tuple([at.start or 0 for at in shard.index]): shard.data for shard in value.addressable_shards}
     low = np.min(list(pieces), axis=0)
     high = np.max([np.add(start, piece.shape) for start, piece in pieces.items()], axis=0)
     local = np.empty(high - low, value.dtype)

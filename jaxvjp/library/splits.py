@@ -218,7 +218,7 @@ def tensor_split(input: Tensor, indices_or_sections: Tensor | int | Sequence[int
     else:
         bounds = [0, *indices_or_sections, size]
     spans = [range(size)[start:stop] for start, stop in pairwise(bounds)]
-    return tuple(cut(input, slice_, dim, min(each.start, size), len(each)) for each in spans)
+    return tuple(cut(input, slice_, dim, min(span.start, size), len(span)) for span in spans)
 
 
 def _splitting(name: str, least: int, dim: Callable[[int], int]) -> None:

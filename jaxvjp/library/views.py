@@ -169,9 +169,9 @@ _raised("atleast_3d", 3, lambda ndim: ((0, 0, 0), (0, 2), (2,))[ndim])
 def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that tensors of these shapes broadcast to; RuntimeError where there is none. As in torch."""
     sizes = [size_argument(each) for each in shapes]
-    for each in sizes:
-        if min(each, default=0) < 0:
-            raise RuntimeError(f"Trying to create tensor with negative dimension ({min(each)}): ({min(each)})")
+    for size in sizes:
+        if min(size, default=0) < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension ({min(size)}): ({min(size)})")
     common = [1] * max(map(len, sizes), default=0)
     for number, shape in enumerate(sizes):
         for dim in range(-1, -len(shape) - 1, -1):
@@ -224,7 +224,7 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -
         return second, first, *others
     shape = [each.numel() for each in given]
     rows = [each.view(*(-1 if place == own else 1 for place in range(len(given)))) for own, each in enumerate(given)]
-    return tuple(each.expand(shape) for each in rows)
+    return tuple(row.expand(shape) for row in rows)
 
 
 def attach_methods() -> None:

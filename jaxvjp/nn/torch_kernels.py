@@ -59,7 +59,7 @@ def _as_parameters(
 ) -> tuple[Tensor, Tensor]:
     """The statistics in the dtype of the parameters, which may be wider than the input's; without parameters in its
     own."""
-    own = next((each.dtype for each in parameters if each is not None), input.dtype)
+    own = next((parameter.dtype for parameter in parameters if parameter is not None), input.dtype)
     return mean.to(own), scale.to(own)
 
 

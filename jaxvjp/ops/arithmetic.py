@@ -112,7 +112,7 @@ def copysign(input, other: Either):
 
 
 def _by_bits(row, operands, static):
-    input, other = (each.aval.dtype.category for each in operands)
+    input, other = (operand.aval.dtype.category for operand in operands)
     return (ldexp_whole if input == FLOATING and other <= INTEGRAL else row), operands, static
 
 

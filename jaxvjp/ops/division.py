@@ -59,7 +59,7 @@ def _refuse_zero(row, operands, static):
     """RuntimeError for integers divided by the number 0. For a tensor of integers as divisor, the row that checks its
     values."""
     dividend, divisor = operands
-    tensors = [each.aval.dtype for each in operands if not isinstance(each, int | float | complex)]
+    tensors = [operand.aval.dtype for operand in operands if not isinstance(operand, int | float | complex)]
     if isinstance(dividend, float) or isinstance(divisor, float) or max(each.category for each in tensors) > INTEGRAL:
         return row, operands, static
     if not isinstance(divisor, int):
@@ -73,7 +73,7 @@ def _refuse_zero(row, operands, static):
 
 def _refuse_zeros(divisors, shapes, **static):
     """RuntimeError if a divisor is 0, unless the result is empty."""
-    if not np.all(divisors) and not any(0 in each for each in shapes):
+    if not np.all(divisors) and not any(0 in shape for shape in shapes):
         raise RuntimeError("ZeroDivisionError\nThe divisor is 0, and the tensor one of integers.")
 
 

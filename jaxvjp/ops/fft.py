@@ -93,7 +93,7 @@ def _places(input, s, dim):
     sizes = (s,) if isinstance(s, int) else s
     if len(sizes) != len(dims):
         raise RuntimeError("When given, dim and shape arguments must have the same length")
-    return tuple(None if each == -1 else each for each in sizes), dims
+    return tuple(None if size == -1 else size for size in sizes), dims
 
 
 def _several(name: str, default: tuple[int, ...] | None) -> Callable[..., Any]:

@@ -250,7 +250,7 @@ class Op:
 
     @cached_property
     def _taking(self) -> list[Parameter]:
-        return [each for each in self.parameters if each.role]
+        return [parameter for parameter in self.parameters if parameter.role]
 
     @cached_property
     def operands(self) -> tuple[str, ...]:
@@ -265,7 +265,7 @@ class Op:
     @cached_property
     def statics(self) -> tuple[Parameter, ...]:
         """The static parameters; their values, in this order, are a node's `static`."""
-        return tuple(each for each in self.parameters if not each.role)
+        return tuple(parameter for parameter in self.parameters if not parameter.role)
 
     @cached_property
     def static_names(self) -> tuple[str, ...]:
@@ -283,7 +283,7 @@ class Op:
     @cached_property
     def by_name(self) -> bool:
         """Whether `call` has to pass operands by name, too, as they are not the first parameters."""
-        leading = [each for each in self.parameters[: len(self._taking)] if each.positional]
+        leading = [parameter for parameter in self.parameters[: len(self._taking)] if parameter.positional]
         return self.structured or leading != self._taking
 
     @cached_property
@@ -315,7 +315,7 @@ class Op:
     def call(self, static: tuple[Any, ...], operands: Any) -> Any:
         """The function on arrays (or tracers), with `static` in the order of `statics`."""
         static = tuple([-0.0 if each is NEGATIVE_ZERO else each for each in static])
-        if self.rounds_once and any(each.dtype in SHORT for each in operands):
+        if self.rounds_once and any(operand.dtype in SHORT for operand in operands):
             numbers = Op.numbers_among(self, static, len(operands))
             return rounded_once(lambda *wide: Op._call(self, static, wide), operands, numbers)
         return Op._call(self, static, operands)  # not `self._call`: `self` may be a stand-in for a row
@@ -337,14 +337,14 @@ class Op:
         """The operands of a structured op, flattened and without the missing ones; and their form."""
         flat: list[Any] = []
         form: list[Any] = []
-        for each in operands:
-            if type(each) is tuple:
-                flat += each
-                form.append(len(each))
-            elif each is None:
+        for operand in operands:
+            if type(operand) is tuple:
+                flat += operand
+                form.append(len(operand))
+            elif operand is None:
                 form.append(None)
             else:
-                flat.append(each)
+                flat.append(operand)
                 form.append(())
         return tuple(flat), tuple(form)
 
@@ -374,7 +374,7 @@ class Op:
     def read_in_one_step(self, static: tuple[Any, ...], count: int) -> list[int]:
         """By `in_one_step`: the positions of the operands that the step of all gradients reads."""
         names = [each.name for each in self.saves if self.in_one_step]
-        return sorted({at for each in names for at in self.positions(each, static, count)})
+        return sorted({at for name in names for at in self.positions(name, static, count)})
 
     def roles_of(self, static: tuple[Any, ...], count: int) -> list[str]:
         """What each of the `count` inputs of a node may be."""
@@ -403,13 +403,13 @@ def rounded_once(function: Callable[..., Any], operands: Sequence[Any], numbers:
     types = counted_as(operands, numbers or [False] * len(operands))
     structs = [jax.ShapeDtypeStruct(each.shape, own) for each, own in zip(operands, types, strict=True)]
     own = jax.eval_shape(function, *structs)  # first, as its errors name the dtypes
-    results = function(*[each.astype("float32") if each.dtype in SHORT else each for each in operands])
+    results = function(*[operand.astype("float32") if operand.dtype in SHORT else operand for operand in operands])
     return jax.tree.map(lambda each, like: each.astype(like.dtype), results, own)
 
 
 def counted_as(operands: Sequence[Any], numbers: Sequence[bool]) -> list[Any]:
     """The operands' dtypes as they count in promotion: beside 16-bit ones, `numbers` count as those."""
-    short = next((each.dtype for each in operands if each.dtype in SHORT), None)
+    short = next((operand.dtype for operand in operands if operand.dtype in SHORT), None)
     wide = [short and number and not each.shape for each, number in zip(operands, numbers, strict=True)]
     return [short if number else each.dtype for each, number in zip(operands, wide, strict=True)]
 
@@ -418,7 +418,7 @@ def _parameter(parameter: inspect.Parameter) -> Parameter:
     """What a parameter of an op's function is, by its annotation: `Annotated[type, Kind]`, or that `| None`."""
     annotations = (parameter.annotation, *typing.get_args(parameter.annotation))
     marks = [each for annotation in annotations for each in getattr(annotation, "__metadata__", ())]
-    kind = next((each for each in marks if isinstance(each, Kind)), None)
+    kind = next((mark for mark in marks if isinstance(mark, Kind)), None)
     keyword_only = parameter.kind is parameter.KEYWORD_ONLY
     role = kind.role if kind is not None else "" if keyword_only else TENSOR
     name = "*" + parameter.name if parameter.kind is parameter.VAR_POSITIONAL else parameter.name

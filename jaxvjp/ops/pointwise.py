@@ -307,7 +307,7 @@ CLAMPING = {
     "promotion": ARITHMETIC,
     "inplace": True,
     "numbers": CHECKED,
-    "grad_fn": lambda static, avals: f"ClampBackward{1 if all(each.number for each in avals[1:]) else 0}",
+    "grad_fn": lambda static, avals: f"ClampBackward{1 if all(aval.number for aval in avals[1:]) else 0}",
 }
 TOLD = "`input`, or `{}` where that is {}; at the bound the gradient goes to `input`, at a NaN to neither."
 

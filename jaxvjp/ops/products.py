@@ -176,8 +176,8 @@ def mv(input, vec):
 
 
 def _matmul_name(static, avals):
-    vector = [len(each.shape) == 1 for each in avals]
-    if max(len(each.shape) for each in avals) <= 2:
+    vector = [len(aval.shape) == 1 for aval in avals]
+    if max(len(aval.shape) for aval in avals) <= 2:
         return {(True, True): "DotBackward0", (False, True): "MvBackward0", (True, False): "SqueezeBackward4"}.get(
             (vector[0], vector[1]), "MmBackward0"
         )
@@ -186,7 +186,7 @@ def _matmul_name(static, avals):
 
 def _of_vectors(row, operands, static):
     """`dot` or `mv` where the right operand is a vector: torch saves their operands in another order."""
-    input, other = (len(each.aval.shape) for each in operands)
+    input, other = (len(operand.aval.shape) for operand in operands)
     if other == 1 and input in (1, 2):
         row = dot if input == 1 else mv
     return at_setting(row, operands, static)

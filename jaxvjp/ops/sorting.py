@@ -121,7 +121,7 @@ def _kept(results, dim, keepdim):
     """Results that have one index along `dim`: without that dimension, or with it."""
     if keepdim or not results[0].ndim:
         return results
-    return tuple(jnp.squeeze(each, dim) for each in results)
+    return tuple(jnp.squeeze(result, dim) for result in results)
 
 
 def _ranked(input, rank, dim, keepdim):

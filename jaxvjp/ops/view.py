@@ -298,7 +298,7 @@ def linalg_diagonal(A, *, offset: Index = 0, dim1: Index = -2, dim2: Index = -1)
 
 
 def _put_permuted(base, new, *, dims):
-    order = [wrap(each, base.ndim) for each in dims]
+    order = [wrap(dim, base.ndim) for dim in dims]
     return jnp.transpose(new, [order.index(each) for each in range(base.ndim)])
 
 
@@ -310,7 +310,7 @@ def permute(input, dims: Shape):
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
             f"ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(dims)}"
         )
-    order = [wrap(each, input.ndim) for each in dims]
+    order = [wrap(dim, input.ndim) for dim in dims]
     if len(set(order)) < len(order):
         raise RuntimeError("permute(): duplicate dims are not allowed.")
     return jnp.transpose(input, order)

@@ -74,7 +74,7 @@ class Body:
         """
         self.tree: Any
         self.name = getattr(function, "__name__", type(function).__name__)
-        avals = [each for each in leaves if isinstance(each, Aval)]
+        avals = [leaf for leaf in leaves if isinstance(leaf, Aval)]
         known = arrays or [None] * len(avals)
         with recording() as guard:
             self.arguments = [argument_node(each, array) for each, array in zip(avals, known, strict=True)]
@@ -82,7 +82,7 @@ class Body:
             tensors = [wrap(each) for each in shown]
             guard.arguments += tensors
             rest = iter(tensors)
-            given, named = jax.tree.unflatten(tree, [next(rest) if isinstance(each, Aval) else each for each in leaves])
+            given, named = jax.tree.unflatten(tree, [next(rest) if isinstance(leaf, Aval) else leaf for leaf in leaves])
             found, self.tree = jax.tree.flatten(function(*given, **named), is_leaf=is_tensor)
             self._check_writes(shown, tensors, found)
             self.outputs = [self._output(each) for each in found]
@@ -137,14 +137,14 @@ def functional(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def pure(*args: Any, **kwargs: Any) -> Any:
         leaves, tree = jax.tree.flatten((args, kwargs))
-        arrays = [each for each in leaves if is_array(each)]
-        body = Body(function, [aval_of(each) if is_array(each) else each for each in leaves], tree, arrays)
+        arrays = [leaf for leaf in leaves if is_array(leaf)]
+        body = Body(function, [aval_of(leaf) if is_array(leaf) else leaf for leaf in leaves], tree, arrays)
         if grad_mode().enabled:
             refuse_lost(body.outputs, READ)
         if not any(isinstance(each, jax.core.Tracer) for each in arrays):
             for node, array in zip(body.arguments, arrays, strict=True):  # a graph like any other, which is remembered
                 node.operation, node.inputs, node.value = None, (), node_of(array).value
         results = arrays_of(body.outputs)
-        return jax.tree.unflatten(body.tree, results if wide_types() else [narrow(each) for each in results])
+        return jax.tree.unflatten(body.tree, results if wide_types() else [narrow(result) for result in results])
 
     return pure

@@ -176,7 +176,7 @@ def _steps_beyond(first: Steps, steps: Steps) -> Steps | None:
 
 
 def values_of(step: Step) -> list[Any]:
-    return [each.value for each in step.operands]
+    return [operand.value for operand in step.operands]
 
 
 def unfinished(output: Node, walked: Container[Node] = ()) -> bool:
@@ -187,7 +187,7 @@ def unfinished(output: Node, walked: Container[Node] = ()) -> bool:
     """
     if not output.requires_grad or output.is_leaf:
         return False
-    behind = [each for each in reachable([output], gradient_edges) if not each.is_leaf]
+    behind = [node for node in reachable([output], gradient_edges) if not node.is_leaf]
     if any(each.freed for each in behind):
         return False
     return output not in walked or any(each.operation is not None and saves_something(each) for each in behind)

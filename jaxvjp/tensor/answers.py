@@ -60,8 +60,8 @@ def rows_of(text: str) -> list[Row]:
 
 def define(rows: Sequence[Row], space: dict[str, Any]) -> dict[str, Any]:
     """What rows stand for, by name; their code reads the names of a module, whose namespace is `space`."""
-    lines = "\n".join(["from __future__ import annotations", *[each.source() for each in rows]]).splitlines(True)
-    file = f"{PACKAGE}rows of {space['__name__']} {''.join(each.name for each in rows[:1])}"
+    lines = "\n".join(["from __future__ import annotations", *[row.source() for row in rows]]).splitlines(True)
+    file = f"{PACKAGE}rows of {space['__name__']} {''.join(row.name for row in rows[:1])}"
     linecache.cache[file] = (0, None, lines, file)  # for tracebacks, and who asks for the source
     made: dict[str, Any] = {}
     exec(compile("".join(lines), file, "exec"), space, made)

@@ -144,7 +144,7 @@ def _with_inplace(signatures: list[Signature]) -> Callable[..., Any]:
     def function(*arguments: Any, inplace: bool = False, **named: Any) -> Any:
         if found := saying(arguments, named):
             return handle_torch_function(function, found, *arguments, inplace=inplace, **named)
-        last = max(each.positional for each in signatures)
+        last = max(signature.positional for signature in signatures)
         if len(arguments) > last:
             arguments, inplace = arguments[:last], arguments[last]
         row, (operands, static) = chosen(signatures, arguments, named)

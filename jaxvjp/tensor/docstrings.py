@@ -49,8 +49,8 @@ def of_rows(rows: Sequence[Op], name: str, place: str, forms: Sequence[inspect.S
     if in_place:
         told[0] = f"In place: {told[0]}"
     row = rows[0]
-    parameters = [each for form in forms for each in form.parameters.values() if each.name != "self"]
-    types = {each.name: inspect.formatannotation(each.annotation) for each in parameters}
+    parameters = [parameter for form in forms for parameter in form.parameters.values() if parameter.name != "self"]
+    types = {parameter.name: inspect.formatannotation(parameter.annotation) for parameter in parameters}
     keys = [place, row.function.__module__.rpartition(".")[2], name[-2:], row.torch_name]
     ops = " or ".join(f"the op `{each.name}` of `{each.function.__module__}`" for each in rows)
     slope = "`jax.vjp` of it" if any(each.differentiable for each in rows) else "no gradient"
@@ -163,7 +163,7 @@ def _with_others(block: str, lines: Sequence[str]) -> str:
     """A handwritten section Args, completed by `lines` for the arguments that it leaves out."""
     own = re.findall(r"^    ([\w, ]+?)(?: \(.*\))?: ", block, re.MULTILINE)
     known = {name for each in own for name in each.split(", ")}
-    return "\n    ".join([block.rstrip("\n"), *[each for each in lines if each.split(" ")[0] not in known]]) + "\n"
+    return "\n    ".join([block.rstrip("\n"), *[line for line in lines if line.split(" ")[0] not in known]]) + "\n"
 
 
 def _word(name: str, type: str, keys: Sequence[str]) -> str:

@@ -81,17 +81,17 @@ def _says(value: Any) -> bool:
     if kind in SILENT or getattr(kind, "__torch_function__", disabled) is disabled:
         return False
     # A tensor of real torch says something of torch's functions, not of these.
-    return issubclass(kind, Tensor) or not any(each.__module__.startswith("torch.") for each in kind.__mro__)
+    return issubclass(kind, Tensor) or not any(base.__module__.startswith("torch.") for base in kind.__mro__)
 
 
 def _saying(values: Iterable[Any]) -> list[Any]:
     """Those whose classes say something, also in lists among them."""
     found = []
-    for each in values:
-        if not isinstance(each, SEVERAL):
-            found += [each] * _says(each)
-        elif not SILENT.issuperset(map(type, each)):
-            found += [one for one in each if _says(one)]
+    for value in values:
+        if not isinstance(value, SEVERAL):
+            found += [value] * _says(value)
+        elif not SILENT.issuperset(map(type, value)):
+            found += [one for one in value if _says(one)]
     return found
 
 

@@ -232,7 +232,7 @@ class Stored(Holder):
         """Whether it is a view that torch does not compute again after a write: it was taken under `no_grad`, by a
         custom Function, or by a function that returns several views, such as `unbind`."""
         kinds = [step.operation for step in self.__steps__]
-        return self.__unrecorded__ is not None or any(each.one_of_several or each is function_view for each in kinds)
+        return self.__unrecorded__ is not None or any(kind.one_of_several or kind is function_view for kind in kinds)
 
     def __check_current__(self) -> None:
         """RuntimeError, in torch's words, for a `_marked` view whose base was written since."""
@@ -387,7 +387,7 @@ class Stored(Holder):
                 new.requires_grad and self.__watched__()
             ):  # in torch the write takes the view anew, without what watches it
                 anew = _unwatched(old, len(self.__steps__))
-                new.inputs = tuple([anew if each is old else each for each in new.inputs])
+                new.inputs = tuple([anew if operand is old else operand for operand in new.inputs])
             if self.__follows_base__:
                 whole = put_back(base.__node__, self.__steps__, new)
             else:

@@ -273,7 +273,7 @@ class Walk:
         if len(nodes) > PIECE and not self.short_pieces:
             # The programs that the segments become will also have the operations without a gradient that have no value
             # yet: `plan_of` cuts by the number of all, so that is counted here, too.
-            nodes = reachable(nodes, lambda node: [each for each in node.inputs if not _is_there(each)])
+            nodes = reachable(nodes, lambda node: [operand for operand in node.inputs if not _is_there(operand)])
         segments: list[list[Node]] = []
         steps: dict[PythonBackward, list[Node]] = {}
         several: dict[Node, list[Node]] = {}
@@ -346,7 +346,7 @@ class Walk:
             segment = sorted(inside | cut_off, key=recording_order)
         if self.stopped:
             inside = set(segment)
-            segment = reachable(outputs, lambda node: [each for each in node.inputs if each in inside])
+            segment = reachable(outputs, lambda node: [operand for operand in node.inputs if operand in inside])
         return segment
 
 
@@ -396,7 +396,7 @@ def _take_step(walk: Walk, segment: list[Node]) -> None:
     """Takes the backward step of a single node, calls its hooks and, in anomaly mode, checks the result for NaN."""
     node, step, hooks = segment[0], segment[0].python, segment[0].step_hooks
     outputs = _outputs_of(segment)
-    given: list[Node | None] = [each and walk.arrived.get(each) for each in outputs]
+    given: list[Node | None] = [output and walk.arrived.get(output) for output in outputs]
     arrived = given
     if hooks is not None:
         given = list(arrived)

@@ -58,7 +58,7 @@ def passed_through(nodes: list[Node], targets: Sequence[Node] | None, accumulati
     def goes_on(node: Node) -> bool:
         behind = node.freed and node.passed is not None and node.passed.leads(node, ends - {node})
         called = accumulating and whole(node).step_hooks is not None
-        return behind or called or any(each in inside for each in gradient_edges(node))
+        return behind or called or any(edge in inside for edge in gradient_edges(node))
 
     return [node for node in nodes if not node.is_leaf and (node not in ends or goes_on(node))]
 
@@ -79,7 +79,7 @@ def reachable_from(roots: Iterable[Node]) -> tuple[list[Node], dict[Node, Node]]
     """
 
     def onward(node: Node) -> list[Node]:
-        if any(type(each) is Node and each.original is not None for each in node.inputs):
+        if any(type(operand) is Node and operand.original is not None for operand in node.inputs):
             node.inputs = tuple([original_of(each) if isinstance(each, Node) else each for each in node.inputs])
         return gradient_edges(node)
 
@@ -110,7 +110,7 @@ def needed(nodes: list[Node], targets: Sequence[Node] | None, current_of: Mappin
     for node in nodes:
         if node not in on_the_way and (
             current_of.get(node) in on_the_way
-            or any(each in on_the_way for each in gradient_edges(node))
+            or any(edge in on_the_way for edge in gradient_edges(node))
             or (node.passed is not None and node.freed and node.passed.leads(node, targets))
         ):
             on_the_way.add(node)

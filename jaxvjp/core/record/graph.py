@@ -248,7 +248,7 @@ class Node:
 
     def avals_read(self) -> tuple[Aval, ...]:
         """The avals of the inputs, also after those were dropped (`lifetime`); `gradient_name` needs them."""
-        return tuple([each.aval for each in self.inputs]) if self.input_avals is None else self.input_avals
+        return tuple([operand.aval for operand in self.inputs]) if self.input_avals is None else self.input_avals
 
     @property
     def device(self) -> Any:

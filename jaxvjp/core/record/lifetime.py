@@ -123,4 +123,4 @@ class TensorsBehind:
         """Whether the gradient of `node` may lead to one of `targets`."""
         # By identity: == of weak references compares the tensors.
         known = {id(each) for each in self.behind(node.serial)}
-        return any(id(each.holder) in known and (each.is_leaf or each.serial < node.serial) for each in targets)
+        return any(id(target.holder) in known and (target.is_leaf or target.serial < node.serial) for target in targets)

@@ -177,7 +177,7 @@ def transforming() -> Transforming:
 
 def tangents_stop(first: int = 0) -> bool:
     """Whether no tangents go on now, for a level of forward mode that began at `first` in the order of recording."""
-    return bool([each for each in transforming().cuts if first < each.block and each.end == math.inf])
+    return bool([cut for cut in transforming().cuts if first < cut.block and cut.end == math.inf])
 
 
 def staging() -> Staging:

@@ -70,22 +70,22 @@ class Signature:
 @lru_cache(maxsize=SIGNATURES)
 def signature_of(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) -> Signature:
     """The signature of such calls. RuntimeError or TypeError, as torch has them, where shapes or dtypes do not fit."""
-    plain = tuple([each.plain for each in avals])  # shapes and dtypes do not depend on strides
+    plain = tuple([aval.plain for aval in avals])  # shapes and dtypes do not depend on strides
     result = abstract(operation, static, avals) if plain == avals else signature_of(operation, static, plain).aval
     return Signature(operation, laid_out(operation, static, avals, result))
 
 
 def avals_of(inputs: tuple[Node | Number, ...]) -> tuple[Any, ...]:
     """The aval of each operand."""
-    return tuple([each.aval for each in inputs])
+    return tuple([operand.aval for operand in inputs])
 
 
 def tracks(inputs: tuple[Node | Number, ...]) -> bool:
     """Whether one of the operands of a node requires a gradient. RuntimeError, torch's, where that is `outdated`."""
     found = False
-    for each in inputs:
-        if type(each) is Node:
-            node = each
+    for operand in inputs:
+        if type(operand) is Node:
+            node = operand
             if node.requires_grad:
                 found = True
                 if node.outdated and node.tensor is not None:
@@ -119,8 +119,8 @@ def leave_recorded_uncollected(node: Node) -> None:
             if code is not None:
                 let_collector_visit(node, node.inputs)
                 return
-    for each in node.inputs:
-        if PyObject_GC_IsTracked(each):  # type: ignore[name-defined]  # noqa: F821
+    for operand in node.inputs:
+        if PyObject_GC_IsTracked(operand):  # type: ignore[name-defined]  # noqa: F821
             let_collector_visit(node, node.inputs)
             return
     leave_uncollected(node.inputs)

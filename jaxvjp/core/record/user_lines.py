@@ -84,5 +84,5 @@ def loop_around(inside: UserLine, outside: UserLine) -> int | None:
     except SyntaxError:  # a cell of a notebook with magic in it, say
         return None
     loops = [each for each in ast.walk(tree) if isinstance(each, ast.For | ast.While)]
-    spans = [range(each.lineno, (each.end_lineno or each.lineno) + 1) for each in loops]
+    spans = [range(loop.lineno, (loop.end_lineno or loop.lineno) + 1) for loop in loops]
     return min((span.start for span in spans if here.number in span and there.number not in span), default=None)

@@ -267,7 +267,7 @@ class Trial:
     def choose(self, operands: tuple[Any, ...]) -> None:
         """Times every way on `operands`, then the fastest way with each setting, and takes the fastest of all."""
         # A program that reads nothing but numbers has only NumPy's arrays as operands.
-        array = next((each for each in operands if isinstance(each, jax.Array)), None)
+        array = next((operand for operand in operands if isinstance(operand, jax.Array)), None)
         platform = jax.default_backend() if array is None else next(iter(array.devices())).platform
         way, compiled, seconds = self._best_way(operands, platform)
         compiled, settings, further = self._best_settings(way, compiled, operands, platform)
@@ -276,7 +276,7 @@ class Trial:
     def _best_way(self, operands: tuple[Any, ...], platform: str) -> tuple[Way, Compiled, dict[str, float]]:
         """The fastest way, the program compiled in that way, and the seconds that each way took."""
         groups = self.of.output_groups()
-        unfused_bytes = self.of.program.weight * max([each.nbytes for each in operands], default=0)
+        unfused_bytes = self.of.program.weight * max([operand.nbytes for operand in operands], default=0)
         known: dict[str, Compiled] = {together.__name__: self.usual}
         ways: dict[str, Way] = {together.__name__: together}
         for way in WAYS.get(platform, ()):
@@ -304,7 +304,7 @@ class Trial:
         Each setting is added to those before it. All are timed in turns, as the time of a short program on several
         cores differs more from one minute to the next than from one setting to the next.
         """
-        groups, size = self.of.output_groups(), sum(each.nbytes for each in operands)
+        groups, size = self.of.output_groups(), sum(operand.nbytes for operand in operands)
         compiler, settings = cast(Compiler, jax.jit), tuple[str, ...]()
         candidates, on_one_core = {settings: compiled}, [settings]
         for setting in (each for each in SETTINGS.get(platform, ()) if size <= each.most):
@@ -347,9 +347,9 @@ def _seconds(known: dict[Name, Compiled], operands: tuple[Any, ...]) -> dict[Nam
 
 def _finished(arrays: Sequence[Any]) -> Sequence[Any]:
     """`arrays`, after waiting until they are computed."""
-    for each in arrays:
-        if isinstance(each, jax.Array):
-            each.block_until_ready()
+    for array in arrays:
+        if isinstance(array, jax.Array):
+            array.block_until_ready()
     return arrays
 
 

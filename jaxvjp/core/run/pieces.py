@@ -128,7 +128,7 @@ def _short_pieces(nodes: list[Node]) -> list[list[Node]]:
         parts.append(Part(at, at + 1, weight_of(node), labels.setdefault(line, len(labels)), alone))
     for _ in range(2):  # rounds, and then rounds of the loop around them
         parts = _in_twos(_rounds(parts, most, labels), most, labels)
-    return [nodes[each.start : each.end] for each in parts]
+    return [nodes[part.start : part.end] for part in parts]
 
 
 def _joined(parts: list[Part], labels: dict[Any, int]) -> Part:
@@ -203,8 +203,8 @@ def read_across(cut: list[list[Node]]) -> set[Node]:
         return set()
     piece_of = {node: at for at, piece in enumerate(cut) for node in piece}
     return {
-        each
+        operand
         for node, at in piece_of.items()
-        for each in node.inputs
-        if type(each) is Node and piece_of.get(each, at) != at
+        for operand in node.inputs
+        if type(operand) is Node and piece_of.get(operand, at) != at
     }

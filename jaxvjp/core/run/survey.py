@@ -57,12 +57,12 @@ class Survey:
         """`later`, which looked over nodes that were recorded on this graph since, in places that go on from this
         survey's. None if it reads values that are not of this graph."""
         nodes, place_of = [*self.nodes], dict(self.place_of)
-        for each in later.nodes:
-            if each not in place_of:
-                if type(each) is Node and (each.value is not None or each.operation is None):
+        for node in later.nodes:
+            if node not in place_of:
+                if type(node) is Node and (node.value is not None or node.operation is None):
                     return None
-                place_of[each] = len(nodes)
-                nodes.append(each)
+                place_of[node] = len(nodes)
+                nodes.append(node)
         kept = [place_of[later.nodes[each]] for each in later.kept]
         return Survey(nodes, place_of, later.operations, kept, later.key, later.key_is_complete)
 
@@ -117,15 +117,15 @@ def survey(
                 calls.append(node)
             key.append(operation)
             key.append(node.static)
-            for each in node.inputs:
-                read = place_of.get(each)
+            for operand in node.inputs:
+                read = place_of.get(operand)
                 if read is None:
-                    read = place_of[each] = len(nodes)
-                    nodes.append(each)
+                    read = place_of[operand] = len(nodes)
+                    nodes.append(operand)
                 key.append(read)
             if node.special:
                 key_is_complete = key_is_complete and (operation is variable or not node.hooks) and _tells_all(node)
-                key.append(None if node.edges is None else tuple([place_of.get(each) for each in node.edges]))
+                key.append(None if node.edges is None else tuple([place_of.get(edge) for edge in node.edges]))
             if node.value is None and (node.held or node in sought):
                 kept.append(place)
                 key.append(KEPT_AND_TRACKED if tracked else KEPT)
@@ -191,4 +191,4 @@ def _tells_all(node: Node) -> bool:
 
 def _read_for_a_gradient(operations: list[Node], stale: set[Node]) -> bool:
     """Whether one of `operations` passes a gradient to one of `stale`."""
-    return any(each in stale for node in operations if node.requires_grad for each in node.inputs)
+    return any(operand in stale for node in operations if node.requires_grad for operand in node.inputs)

@@ -318,7 +318,7 @@ def _counts(input, dims, size, scale_factor, recompute):
         )
     scale = scale_factor * dims if len(scale_factor) == 1 else scale_factor
     counts = tuple(math.floor(length * each) for length, each in zip(input.shape[2:], scale, strict=True))
-    if any(abs(each) > sys.maxsize for each in counts):
+    if any(abs(count) > sys.maxsize for count in counts):
         raise RuntimeError("value cannot be converted to type int64_t without overflow")
     return counts, (None,) * dims if recompute else scale
 

@@ -139,7 +139,7 @@ class Outcome:
         elif self.jaxvjp.status != FINISHED:
             parts.append(f"both raise {self.jaxvjp.comparable}" if self.jaxvjp.error else f"both {self.jaxvjp.ending}")
         parts += [self.unanswered] * (self.verdict == "NO ANSWER")
-        return f"{self.name}: {self.verdict}" + "".join(f", {each}" for each in parts)
+        return f"{self.name}: {self.verdict}" + "".join(f", {part}" for part in parts)
 
     def as_dict(self) -> dict[str, Any]:
         """The report for JSON, without the gradients' numbers; infinity and NaN are strings."""
@@ -150,9 +150,9 @@ class Outcome:
                 each.module: {name: getattr(each, name) for name in OF_A_SIDE} | {"stderr": each.errors}
                 for each in sides
             },
-            "lines": [_plain(each) for each in self.lines],
-            "calls": [{**_plain(each), "leaves": [_plain(leaf) for leaf in each.leaves]} for each in self.calls],
-            "results": [_plain(each) for each in self.results],
+            "lines": [_plain(line) for line in self.lines],
+            "calls": [{**_plain(call), "leaves": [_plain(leaf) for leaf in call.leaves]} for call in self.calls],
+            "results": [_plain(result) for result in self.results],
         }
 
 

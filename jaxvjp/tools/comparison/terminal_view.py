@@ -42,7 +42,7 @@ def show(report: Outcome) -> None:
         _show_calls(report.calls)
     if report.results:
         print()
-        _show_leaves("result", [("", each) for each in report.results])
+        _show_leaves("result", [("", result) for result in report.results])
     for side in sides:
         _show_errors(side, report.endings_agree and not report.unanswered)
 

@@ -46,8 +46,8 @@ def compare_line(torch: str, jaxvjp: str, tolerance: float) -> Line:
     if left == right:
         return Line(torch, jaxvjp, SAME)
     numbers = list(zip(NUMBER.findall(left), NUMBER.findall(right), strict=False))
-    difference = max([_difference(*each) for each in numbers], default=0.0)
-    if _text(left) != _text(right) or not all(_close(*each, tolerance) for each in numbers):
+    difference = max([_difference(*number) for number in numbers], default=0.0)
+    if _text(left) != _text(right) or not all(_close(*number, tolerance) for number in numbers):
         return Line(torch, jaxvjp, DIFFERENT, difference)
     return Line(torch, jaxvjp, CLOSE, difference)
 
