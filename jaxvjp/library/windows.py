@@ -1,8 +1,8 @@
 """What goes with Fourier transforms: window functions, by which a frame of a signal is multiplied, and frequencies.
 
 `hann_window` and its like are `periodic` unless told otherwise. Those of torch's `signal.windows` are symmetric with
-`sym`; without it, each is one period of a periodic function, as a Fourier transform assumes. `fft.fftfreq` and
-`fft.rfftfreq` are the frequencies of a discrete transform's bins.
+`sym`; without it, each is one period of a periodic function, as a Fourier transform assumes. `fftfreq` and
+`rfftfreq` are the frequencies of a discrete transform's bins.
 """
 
 import inspect
