@@ -30,7 +30,7 @@ from jaxvjp.ops.scattering import index_put, masked_put
 from jaxvjp.ops.view import alias, select, slice_, unsqueeze
 from jaxvjp.tensor.apply import apply, apply_in_place, inspect
 from jaxvjp.tensor.published import public
-from jaxvjp.tensor.refusals import unreadable
+from jaxvjp.tensor.refusals import differs, unreadable
 from jaxvjp.tensor.storage import OVERLAP, shown
 from jaxvjp.tensor.storage import view as view_of
 from jaxvjp.tensor.tensor import NUMBERS, Tensor, view, wrap, wrap_unlinked
@@ -300,7 +300,7 @@ def _as_index(part: Any) -> Any:
         return part
     if isinstance(part, Tensor):
         if part.ndim == 0 and part.dtype.category == int64.category and not _is_mask(part):
-            return part.item()
+            return part.long() if differs(part.__node__) else part.item()
         if _is_mask(part) or part.dtype in (int64, int32):
             return part
         raise IndexError(
