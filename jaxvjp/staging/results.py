@@ -15,6 +15,7 @@ from jaxvjp.core.record.modes import count_change, tracking
 from jaxvjp.core.record.record import node_of_value
 from jaxvjp.core.record.saves import saves_something
 from jaxvjp.core.record.user_lines import UserLine
+from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.ops.op import Aval, Op
 from jaxvjp.tensor.tensor import Tensor, view, wrap
 from jaxvjp.tensor.view_steps import Step, Steps
@@ -44,6 +45,8 @@ class Finished(NamedTuple):
     def made(self, tensor: Tensor) -> Tensor:
         """`tensor`, with this as its `grad_fn`."""
         node = tensor.__shown__
+        evaluate([node])  # which is left to be done where other results can be differentiated
+        node.inputs = ()
         node.operation, node.static, node.input_avals = self
         node.requires_grad = node.freed = node.special = True
         node.passed = NOTHING_PASSED

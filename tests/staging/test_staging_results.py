@@ -136,6 +136,24 @@ def a_loss_returned_with_its_graph_gone(torch):
     return results, [(each.requires_grad, each.is_leaf, each.grad_fn.name()) for each in results], w, w._version
 
 
+def a_graph_that_is_gone_beside_one_that_is_there(torch):
+    def step(x):
+        total = x.sum()
+        kept = torch.relu(total)
+        (kept * 0.5 * kept).sum().backward()
+        return total, total + kept
+
+    results = []
+    compiled = staged(torch, step)
+    for number in range(4):
+        x = torch.tensor([1.0, float(number)], requires_grad=True)
+        total, gone = compiled(x)
+        results += [total.detach(), gone.detach(), total.requires_grad, gone.requires_grad, type(gone.grad_fn).__name__]
+        total.backward()
+        results.append(x.grad)
+    return results
+
+
 def a_graph_on_a_parameter_that_the_step_overwrites(torch):
     w = torch.tensor([1.0, 2.0], requires_grad=True)
 
