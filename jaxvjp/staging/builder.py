@@ -6,7 +6,7 @@ from collections.abc import Container
 from typing import Any
 from weakref import ref
 
-from jaxvjp.core.record.graph import Node, Number, reachable
+from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
 from jaxvjp.core.record.lifetime import drop_inputs_if_done
 from jaxvjp.core.record.modes import tracking
 from jaxvjp.core.record.record import record
@@ -249,6 +249,16 @@ class Builder:
                 "one of the two outside",
                 next((output.where for output in outputs if unfinished(output)), None),
             )
+        leaves = {node for node in self.ends.values() if node.requires_grad and node.is_leaf}
+        for output in outputs:
+            if unfinished(output) and any(
+                node in leaves and not self.journal.older(node) for node in reachable([output], gradient_edges)
+            ):
+                self.journal.refuse(
+                    "gives a leaf that it makes and a tensor whose gradient leads to it: make the leaf outside, or "
+                    "return one of the two",
+                    output.where,
+                )
         for node in self.inside:
             if not self.journal.older(node) and (node.stands_alone or node.hooks or node.retains):
                 self.journal.refuse("gives a tensor whose gradient would call Python", node.where)
@@ -389,6 +399,9 @@ class Builder:
                 what = "returns an alias of a tensor outside, of which it shows another part"
                 self.journal.refuse(what, leaf_.__node__.where)
         node = self._node(leaf_)
+        if leaf_._grad is not None:
+            what = "gives a tensor that it makes and whose `grad` it has set: make it outside, or return that `grad`"
+            self.journal.refuse(what, node.where)
         output = self.outputs.get(self.recorded.place_of[node])
         shown = self.ends[leaf_]
         tracked = shown.requires_grad and shown.is_leaf
