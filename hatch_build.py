@@ -40,8 +40,7 @@ file beside a module declares the attributes of its classes and the types of fun
 but where a module's first line says otherwise: what it annotates as a tuple may be a `Size`, or a number of any kind is
 a `complex`, or a class has descriptors."""
 FLAGS = ["-O1", "-finline-small-functions", "-fcaller-saves", "-g0", "-w"] if os.name == "posix" else []
-"""With -O2 and -g, as Python's own flags have it, compiling takes two and a half times as long, and a step runs a
-fiftieth fewer instructions."""
+"""With -O2 and -g, as Python's own flags have it, compiling takes two and a half times as long."""
 
 
 class CompiledModules(BuildHookInterface):  # type: ignore[type-arg]

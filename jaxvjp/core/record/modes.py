@@ -63,8 +63,6 @@ class GradMode(Counted):
         autocast: for each type of device with an `autocast` block, its name and the dtype that is cast to.
     """
 
-    NAMES = ("enabled", "inference", "mutation", "saving", "refusing", "autocast")
-
     def __init__(self) -> None:
         self.enabled = True
         self.inference = False
@@ -89,8 +87,6 @@ class Transforming(Counted):
         pure: how many pure functions are being recorded (`pure.recording`): their arguments have no values.
         level: the `duals.Duals` that the user entered with `forward_ad.dual_level`; None outside of it.
     """
-
-    NAMES = ("depth", "forward", "batches", "guards", "variables", "cuts", "pure", "level")
 
     def __init__(self) -> None:
         self.depth = 0
@@ -129,16 +125,22 @@ class ThreadModes:
         self.transforming = Transforming()
         self.staging = Staging()
 
-    def noted(self) -> list[tuple[Any, str, Any]]:
+    def noted(self) -> tuple[Any, ...]:
         """What is in them now, but for the step that is staged; for `put_back`."""
-        modes: tuple[Any, ...] = (self.grad_mode, self.transforming)
-        found = [(mode, name, getattr(mode, name)) for mode in modes for name in mode.NAMES]
-        return [(mode, name, list(value) if type(value) is list else value) for mode, name, value in found]
+        grad, under_way = self.grad_mode, self.transforming
+        return (
+            *(grad.enabled, grad.inference, grad.mutation, grad.saving, grad.refusing, grad.autocast),
+            *(under_way.depth, under_way.forward, under_way.pure, under_way.level),
+            *(list(under_way.batches), list(under_way.guards), list(under_way.variables), list(under_way.cuts)),
+        )
 
-    def put_back(self, noted: list[tuple[Any, str, Any]]) -> None:
+    def put_back(self, noted: tuple[Any, ...]) -> None:
         """Has them be as they were `noted`."""
-        for mode, name, value in noted:
-            setattr(mode, name, value)
+        grad, under_way = self.grad_mode, self.transforming
+        grad.enabled, grad.inference, grad.mutation, grad.saving, grad.refusing, grad.autocast = noted[:6]
+        under_way.depth, under_way.forward, under_way.pure, under_way.level = noted[6:10]
+        under_way.batches, under_way.guards, under_way.variables, under_way.cuts = noted[10:]
+        count_change()
 
 
 class _Threads(threading.local):
