@@ -657,7 +657,7 @@ def get_num_interop_threads() -> builtins.int:
 def get_num_threads() -> builtins.int:
     """As many as were set, or else as there are cores."""
 def get_rng_state() -> Tensor:
-    """The state of the default generator, as bytes."""
+    """The state of the default generator, as bytes; counterpart of `torch.get_rng_state`."""
 def gradient(input: Tensor, *, spacing: Any = None, dim: builtins.int | Sequence[builtins.int] | None = None, edge_order: builtins.int = 1) -> tuple[Tensor, ...]:
     """The slopes along `dim` (each, by default) of a function sampled at distances of `spacing`, or at coordinates."""
 def greater(input: Tensor, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
@@ -1211,7 +1211,7 @@ def set_num_interop_threads(int: Any) -> None:
 def set_num_threads(int: Any) -> None:
     """Accepted and told by `get_num_threads`: JAX's threads are its own."""
 def set_rng_state(new_state: Tensor) -> None:
-    """Goes back to a state of the generator."""
+    """Goes back to a state of the generator; counterpart of `torch.set_rng_state`."""
 def set_warn_always(b: builtins.bool) -> None:
     """Accepted and told by `is_warn_always_enabled`. Counterpart of `torch.set_warn_always`."""
 def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:

@@ -95,17 +95,6 @@ def test_what_is_kept_may_be_spoilt_in_the_middle_of_a_run(run, tmp_path):
         assert run(SPOIL=f"no {how} no {how} {how} no").stdout == whole
 
 
-def test_ways_of_compiling_are_tried_until_processes_agree(run, tmp_path):
-    (tmp_path / "script.py").write_text(HOT)
-    assert "µs" in run(JAXVJP_CHOOSE="1").stdout
-    assert list((tmp_path / "kept").glob("*.choice"))
-    for _ in range(2):  # the second agrees with the first, or the third decides
-        run(JAXVJP_CHOOSE="1")
-    told = run(JAXVJP_CHOOSE="1").stdout
-    assert "compiled" in told
-    assert "µs" not in told
-
-
 def test_nothing_is_kept_where_that_is_off_or_there_is_no_room(run, tmp_path):
     first = run(JAXVJP_CACHE="0").stdout
     assert not kept(tmp_path)
