@@ -37,20 +37,6 @@ for step, spoil in enumerate(os.environ["SPOIL"].split()):
         path.write_bytes(b"rubbish" if spoil == "rubbish" else path.read_bytes()[: path.stat().st_size // 2])
 """
 
-HOT = """
-import torch
-
-import jaxvjp
-
-w = torch.linspace(-1.0, 1.0, 20_000).requires_grad_()
-for _ in range(12):
-    z = w
-    for _ in range(10):
-        z = torch.sin(z) * 1.1 + torch.exp(-z)
-    z.sum().backward()
-print(jaxvjp.explain_program())
-"""
-
 
 @pytest.fixture
 def run(tmp_path):
