@@ -95,7 +95,8 @@ def walk_back(
     with tracking(create_graph):
         given = [constant(1, root.aval) if each is None else each for root, each in zip(roots, cotangents, strict=True)]
         walk = Walk(nodes, operations, targets, current_of, create_graph, batch, short_pieces, leaf_hooks)
-        return walk.back_from(roots, given)._replace(met=NodesMet(reached))
+        result = walk.back_from(roots, given)
+    return result._replace(met=NodesMet(reached))
 
 
 class FinishedWalk:
