@@ -250,10 +250,9 @@ class Builder:
                 next((output.where for output in outputs if unfinished(output)), None),
             )
         leaves = {node for node in self.ends.values() if node.requires_grad and node.is_leaf}
-        for output in outputs:
-            if unfinished(output) and any(
-                node in leaves and not self.journal.older(node) for node in reachable([output], gradient_edges)
-            ):
+        made = {node for node in leaves if not self.journal.older(node)}
+        for output in outputs if made else ():
+            if unfinished(output) and not made.isdisjoint(reachable([output], gradient_edges)):
                 self.journal.refuse(
                     "gives a leaf that it makes and a tensor whose gradient leads to it: make the leaf outside, or "
                     "return one of the two",

@@ -97,7 +97,7 @@ def hook_of_level(node: Node, hook: Callable[..., Any]) -> Callable[..., Any]:
 
     `func.grad(func.grad(f))` walks twice through what f records. A hook inside f is called for the inner gradient.
     """
-    level = next((variable for variable in reversed(transforming().variables) if node.serial >= variable.first), None)
+    level = next((level for level in reversed(transforming().variables) if node.serial >= level.first), None)
     if level is None:
         return hook
 
