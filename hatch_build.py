@@ -17,71 +17,30 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 MODULES = (
-    "types/compiled.py",
-    "core/record/modes.py",
-    "core/record/blocks.py",
-    "core/record/user_lines.py",
-    "core/record/versions.py",
-    "core/record/collector.py",
-    "core/record/graph.py",
-    "core/record/saves.py",
-    "core/record/lifetime.py",
-    "core/record/record.py",
-    "core/run/program.py",
-    "core/run/pieces.py",
-    "core/run/compilation.py",
-    "core/run/survey.py",
-    "core/run/plan.py",
-    "core/run/values.py",
-    "core/run/evaluation.py",
-    "core/derive/saved.py",
-    "core/derive/reach.py",
-    "core/derive/engine.py",
-    "core/derive/remembered_walks.py",
-    "core/derive/between.py",
-    "core/derive/transforms.py",
-    "tensor/levels.py",
-    "tensor/duals.py",
-    "tensor/batches.py",
-    "tensor/trees.py",
-    "tensor/jacobians.py",
-    "func/arguments.py",
-    "func/reverse.py",
-    "func/batching.py",
-    "tensor/view_steps.py",
     "tensor/storage.py",
     "tensor/remembered_calls.py",
-    "tensor/apply.py",
-    "library/indexing.py",
     "autograd/backward_pass.py",
-    "autograd/roots.py",
-    "staging/updates.py",
+    "core/record/graph.py",
+    "core/record/modes.py",
+    "core/derive/remembered_walks.py",
+    "core/run/plan.py",
+    "core/record/lifetime.py",
+    "core/record/record.py",
+    "core/record/saves.py",
+    "core/run/survey.py",
+    "core/record/user_lines.py",
+    "core/derive/saved.py",
+    "core/run/evaluation.py",
+    "core/run/values.py",
+    "core/record/collector.py",
+    "types/compiled.py",
 )
-"""What is compiled. A `.pxd` file beside a module declares the attributes of its classes and the types of functions."""
-UNTYPED = frozenset(
-    [
-        *(
-            "core/record/collector.py",
-            "core/record/graph.py",
-            "core/record/saves.py",
-            "core/record/lifetime.py",
-            "core/record/record.py",
-            "core/run/compilation.py",
-        ),
-        *(
-            "tensor/levels.py",
-            "tensor/duals.py",
-            "tensor/batches.py",
-            "tensor/trees.py",
-            "tensor/jacobians.py",
-            "tensor/apply.py",
-            "library/indexing.py",
-        ),
-        *("func/arguments.py", "func/reverse.py", "func/batching.py", "staging/updates.py"),
-    ]
-)
-"""Modules whose annotations Cython must not take for C types: what they annotate as a tuple may be a `Size`, or a class
-has descriptors. In the others it does."""
+"""What is compiled: where a warm step spends its time; the longest first, as several are compiled at a time. A `.pxd`
+file beside a module declares the attributes of its classes and the types of functions. Annotations are C types, too,
+but where a module's first line says otherwise: what it annotates as a tuple may be a `Size`, or a number of any kind is
+a `complex`, or a class has descriptors."""
+FLAGS = ["-O1", "-finline-small-functions", "-fcaller-saves", "-g0", "-w"] if os.name == "posix" else []
+"""With -O2 and -g, as Python's own flags have it, compiling takes two and a half times as long."""
 
 
 class CompiledModules(BuildHookInterface):  # type: ignore[type-arg]
@@ -110,21 +69,20 @@ class CompiledModules(BuildHookInterface):  # type: ignore[type-arg]
 def compile_modules(root: Path, into: Path) -> list[Path]:
     """Compiles `MODULES` of the project at `root`; the modules that were built, as they lie below `into`."""
     from Cython.Build import cythonize
-    from setuptools import Distribution, Extension
+    from setuptools import Distribution
 
     os.chdir(root)
-    extensions: list[Extension] = []
     with tempfile.TemporaryDirectory() as scratch:
-        for module in MODULES:
-            source = f"jaxvjp/{module}"
-            name = source.removesuffix(".py").replace("/", ".")
-            extensions += cythonize(
-                [Extension(name, [source], extra_compile_args=["-O2", "-w"] if os.name == "posix" else [])],
-                build_dir=scratch,
-                force=True,
-                quiet=True,
-                compiler_directives={"language_level": 3, "annotation_typing": module not in UNTYPED},
-            )
+        extensions = cythonize(
+            [f"jaxvjp/{each}" for each in MODULES],
+            build_dir=scratch,
+            force=True,
+            quiet=True,
+            nthreads=os.cpu_count() or 1,
+            compiler_directives={"language_level": 3},
+        )
+        for each in extensions:
+            each.extra_compile_args = FLAGS
         command = Distribution({"name": "jaxvjp", "ext_modules": extensions}).get_command_obj("build_ext")
         command.build_lib, command.build_temp, command.parallel = str(into), scratch, True
         command.ensure_finalized()

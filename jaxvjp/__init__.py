@@ -94,7 +94,7 @@ finally:
         gc.enable()
 
 newaxis = None
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 ROOMS = {
     "jaxvjp": ("amp distributed distributions multiprocessing optim quasirandom return_types serialization"),

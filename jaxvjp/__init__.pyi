@@ -188,7 +188,7 @@ def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: builtins.complex = 
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor:
     """`beta * input + alpha * outer(vec1, vec2)`."""
 def adjoint(input: Tensor) -> Tensor:
-    """The last two dimensions exchanged, and of complex numbers the conjugates. Counterpart of `torch.adjoint`."""
+    """The last two dimensions exchanged, and of complex numbers the conjugates."""
 def affine_grid_generator(theta: Tensor, size: Sequence[builtins.int], align_corners: builtins.bool) -> Tensor:
     """`affine_grid`. Counterpart of `torch.affine_grid_generator`."""
 def alias_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -965,7 +965,7 @@ def nanmedian(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 @overload
 def nanmedian(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False, *, out: tuple[Tensor, ...] | None = None) -> return_types.nanmedian: ...
 def nanquantile(input: Tensor, q: Tensor | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
-    """The quantiles `q` of the elements that are not NaN, along `dim` or of all. Counterpart of `torch.nanquantile`."""
+    """The quantiles `q`, from 0 (the least element) to 1 (the largest), along `dim` or of all elements that are not NaN. Counterpart of `torch.nanquantile`."""
 def nansum(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The sum of the elements that are not NaN."""
 def narrow(input: Tensor, dim: builtins.int, start: builtins.int | Tensor, length: builtins.int) -> Tensor:
@@ -1097,7 +1097,7 @@ def randperm(n: builtins.int, *, generator: Generator | None = None, out: Tensor
 def range(start: builtins.float, end: builtins.float, step: builtins.float = 1, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """The numbers from `start` to `end`, which is one of them, by `step`; floats, with a warning: see `arange`."""
 def ravel(input: Tensor) -> Tensor:
-    """The elements in one dimension: a view where torch has one. Counterpart of `torch.ravel`."""
+    """The elements in one dimension: a view where torch has one."""
 def real(input: Tensor) -> Tensor:
     """The real part: a view of a complex tensor, a real tensor itself. Counterpart of `torch.real`."""
 def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1118,7 +1118,7 @@ def repeat_interleave(input: Tensor, repeats: Tensor | builtins.int, dim: builti
 @overload
 def repeat_interleave(repeats: Tensor, *, output_size: builtins.int | None = None) -> Tensor: ...
 def reshape(input: Tensor, shape: Sequence[builtins.int]) -> Tensor:
-    """The same elements in another shape, a view where torch has one. Counterpart of `torch.reshape`."""
+    """The same elements in another shape, a view where torch has one."""
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: memory_format | None = None) -> Tensor:
     """In place: the shape of another tensor, as `resize_`. Counterpart of `torch.Tensor.resize_as_`."""
 def resolve_conj(input: Tensor) -> Tensor:
@@ -1191,7 +1191,7 @@ def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = None, 
 def select(input: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
     """One index of dimension `dim`, which goes away: a view. Counterpart of `torch.select`."""
 def select_copy(input: Tensor, dim: builtins.int, index: builtins.int, *, out: Tensor | None = None) -> Tensor:
-    """As `select_method`, each with a storage of its own. Counterpart of `torch.select_copy`."""
+    """As `select`, each with a storage of its own. Counterpart of `torch.select_copy`."""
 def select_scatter(input: Tensor, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
     """`input` with one index of one dimension replaced by `src`."""
 def selu(input: Tensor) -> Tensor:
@@ -1309,7 +1309,7 @@ def svd(input: Tensor, some: builtins.bool = True, compute_uv: builtins.bool = T
 def svd_lowrank(A: Tensor, q: builtins.int | None = 6, niter: builtins.int | None = 2, M: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """U, S, V with `U @ diag(S) @ V.mH` close to A, or to `A - M`: the `q` largest singular values, nearly."""
 def swapaxes(input: Tensor, axis0: builtins.int, axis1: builtins.int) -> Tensor:
-    """Two dimensions exchanged: a view. Counterpart of `torch.swapaxes`."""
+    """Two dimensions exchanged: a view."""
 def swapdims(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
     """Two dimensions exchanged."""
 def symeig(*arguments: Any, **named: Any) -> Tensor:

@@ -69,7 +69,7 @@ class ProcessContext:
 
     def pids(self) -> list[int]:
         """The numbers of the processes for the system."""
-        return [int(each.pid or 0) for each in self.processes]
+        return [int(process.pid or 0) for process in self.processes]
 
     def join(self, timeout: float | None = None) -> bool:
         """Waits until all have ended, for at most `timeout` seconds, and says whether they have.
@@ -77,8 +77,8 @@ class ProcessContext:
         Where one failed the others are ended, and a ProcessRaisedException or ProcessExitedException is raised.
         """
         until = None if timeout is None else time.monotonic() + timeout
-        while running := [each for each in self.processes if each.exitcode is None]:
-            if any(each.exitcode for each in self.processes):
+        while running := [process for process in self.processes if process.exitcode is None]:
+            if any(process.exitcode for process in self.processes):
                 break
             left = None if until is None else until - time.monotonic()
             if left is not None and left <= 0:

@@ -9,6 +9,7 @@ import re
 import textwrap
 
 import jaxvjp
+from jaxvjp.tensor.docstrings import RAISING
 from jaxvjp.tools.scripts.names import torch_names
 
 PLACES = """
@@ -50,7 +51,9 @@ def raised(function):
     except (OSError, TypeError):  # of a compiled module
         return set()
     calls = [each.exc for each in ast.walk(tree) if isinstance(each, ast.Raise) and isinstance(each.exc, ast.Call)]
-    return {each.func.id for each in calls if isinstance(each.func, ast.Name) and each.func.id.endswith("Error")}
+    found = {each.func.id for each in calls if isinstance(each.func, ast.Name) and each.func.id.endswith("Error")}
+    names = {each.id for each in ast.walk(tree) if isinstance(each, ast.Name)}
+    return found | {RAISING[each] for each in names & {*RAISING}}
 
 
 def lacking(each):
@@ -84,7 +87,7 @@ def test_every_public_name_has_every_section():
     found = {name: lacking(each) for name, each in public_names()}
     assert len(found) > 1000
     wrong = [f"{name}: {', '.join(missing)}" for name, missing in sorted(found.items()) if missing]
-    assert not wrong, "say it in the docstring, or of an argument in jaxvjp/tensor/argument_words.py\n" + "\n".join(
+    assert not wrong, "say it in the docstring, or of an argument in jaxvjp/tensor/argument_words.txt\n" + "\n".join(
         wrong
     )
 

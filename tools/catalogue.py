@@ -68,7 +68,7 @@ NO_OPTAX = {
 def arguments(kind: Any, *without: str) -> str:
     """The parameters of a constructor, without annotations."""
     parameters = [each for each in inspect.signature(kind).parameters.values() if each.name not in without]
-    text = str(inspect.Signature([each.replace(annotation=each.empty) for each in parameters]))[1:-1]
+    text = str(inspect.Signature([parameter.replace(annotation=parameter.empty) for parameter in parameters]))[1:-1]
     return re.sub(r"<(?:cy)?function (\w+) at \w+>", r"\1", text)
 
 
@@ -80,7 +80,7 @@ def sentence(kind: Any) -> str:
 
 def table(*rows: tuple[str, ...]) -> str:
     """A table in Markdown; the first row is its head."""
-    lines = [f"| {' | '.join(each)} |" for each in rows]
+    lines = [f"| {' | '.join(row)} |" for row in rows]
     return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]])
 
 

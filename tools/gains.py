@@ -16,16 +16,12 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 from jaxvjp.types.accelerators import ACCELERATORS  # noqa: E402 - of this checkout
-
-CACHED = frozenset(["kept choices"])
-"""What is measured with a folder in which JAX keeps compiled programs."""
 
 PREPARED = """
 import time
@@ -101,11 +97,10 @@ def step():
 """For each name the Python that defines a step, and how many steps a process has."""
 
 
-def measured(workload: str, without: str, cache: str) -> tuple[float, float]:
+def measured(workload: str, without: str) -> tuple[float, float]:
     """The seconds of a whole process after its import, and those of a warm step."""
     source, steps = WORKLOADS[workload]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "JAXVJP_WITHOUT": without}
-    environment |= {"JAX_COMPILATION_CACHE_DIR": cache} if cache else {}
     program = PREPARED + source + MEASURED.replace("STEPS", str(steps))
     run = subprocess.run([sys.executable, "-c", program], env=environment, check=True, capture_output=True, text=True)
     whole, warm = json.loads(run.stdout.splitlines()[-1])
@@ -114,16 +109,12 @@ def measured(workload: str, without: str, cache: str) -> tuple[float, float]:
 
 def gains(workload: str, accelerators: Sequence[str], rounds: int) -> list[tuple[float, float]]:
     """For each accelerator how many times the time without it is that with it: of the process and of a warm step."""
-    with tempfile.TemporaryDirectory() as folder:
-        pairs = {each: (("", cache), (each, cache)) for each in accelerators for cache in [folder * (each in CACHED)]}
-        for _ in range(3 if CACHED.intersection(accelerators) else 0):  # then a choice is taken
-            measured(workload, "", folder)
-        runs: dict[tuple[str, str], list[tuple[float, float]]] = {each: [] for pair in pairs.values() for each in pair}
-        for number in range(rounds):
-            for each in [*runs][:: 1 if number % 2 else -1]:
-                runs[each].append(measured(workload, *each))
-    fastest = {each: [min(times) for times in zip(*taken, strict=True)] for each, taken in runs.items()}
-    return [(fastest[off][0] / fastest[on][0], fastest[off][1] / fastest[on][1]) for on, off in pairs.values()]
+    runs: dict[str, list[tuple[float, float]]] = {each: [] for each in ("", *accelerators)}
+    for number in range(rounds):
+        for without in [*runs][:: 1 if number % 2 else -1]:
+            runs[without].append(measured(workload, without))
+    fastest = {without: [min(times) for times in zip(*taken, strict=True)] for without, taken in runs.items()}
+    return [(fastest[off][0] / fastest[""][0], fastest[off][1] / fastest[""][1]) for off in accelerators]
 
 
 def main(given: Sequence[str] | None = None) -> None:

@@ -67,7 +67,7 @@ def stubs() -> dict[tuple[str, str], list[Signature]]:
 
 def older(node: ast.FunctionDef) -> bool:
     """Whether it is a form that torch deprecates, with its tensor as `self`: `torch.addmm(2, x, y, z)`."""
-    return any(each.arg == "self" for each in node.args.args)
+    return any(argument.arg == "self" for argument in node.args.args)
 
 
 def by_names(node: ast.FunctionDef) -> bool:
@@ -111,8 +111,8 @@ def of_schemas(name: str) -> Iterator[Signature]:
     out = Parameter("out", Parameter.KEYWORD_ONLY, default=Default(None))
     found = []
     for schema in torch._C._jit_get_schemas_for_operator(f"aten::{name}"):
-        if any("Tensor" in str(each.type) for each in schema.arguments):
-            known = [each for each in schema.arguments if not each.is_out]
+        if any("Tensor" in str(argument.type) for argument in schema.arguments):
+            known = [argument for argument in schema.arguments if not argument.is_out]
             form = [
                 Parameter(
                     "input" if each.name == "self" else each.name,
@@ -141,15 +141,15 @@ def inspected(value: Any) -> list[Signature]:
         found = inspect.signature(value)
     except (ValueError, TypeError):
         return []
-    kinds = [each.kind for each in found.parameters.values()]
+    kinds = [parameter.kind for parameter in found.parameters.values()]
     if kinds == [Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD]:
         return []
     shown = [
-        each.replace(
+        parameter.replace(
             annotation=Parameter.empty,
-            default=each.default if each.default is Parameter.empty else Default(each.default),
+            default=parameter.default if parameter.default is Parameter.empty else Default(parameter.default),
         )
-        for each in found.parameters.values()
+        for parameter in found.parameters.values()
     ]
     return [Signature(shown)]
 

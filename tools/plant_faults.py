@@ -63,7 +63,7 @@ def faults() -> list[Fault]:
     found = []
     for block in (ROOT / "tools" / "faults.txt").read_text().split("\n\n")[1:]:
         file, *lines = block.strip().splitlines()
-        before, after, why = ("\n".join(each[2:] for each in lines if each[0] == sign) for sign in "-+=")
+        before, after, why = ("\n".join(line[2:] for line in lines if line[0] == sign) for sign in "-+=")
         found.append(Fault(file, before.replace("$", "\n"), after.replace("$", "\n"), why))
     return found
 

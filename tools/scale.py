@@ -80,8 +80,8 @@ def program_of(count: int, sharded: bool) -> Executable:
 def compiled(own: Executable) -> Any:
     """XLA's executable of such a program."""
     struct: Any = jax.ShapeDtypeStruct
-    avals = [own.program.arguments[each] for each in own.arrays]
-    operands = [struct(each.shape, each.dtype.numpy, sharding=each.device and each.device.sharding) for each in avals]
+    avals = [own.program.arguments[array] for array in own.arrays]
+    operands = [struct(aval.shape, aval.dtype.numpy, sharding=aval.device and aval.device.sharding) for aval in avals]
     operands += [struct((len(each),), dtype.numpy) for dtype, each in own.packs.items()]
     with jax.enable_x64(True):
         return jax.jit(own.replayed).lower(*operands).compile()
@@ -129,7 +129,7 @@ def beside_jax(sharded: bool, count: int = 8, rounds: int = 40) -> float:
     Both take turns; it is the median of their ratios.
     """
     step, model, x = staged_step(count, sharded, 512, 3, 1024)
-    given = [each.detach().clone().jax() for each in model.parameters()]
+    given = [parameter.detach().clone().jax() for parameter in model.parameters()]
     batch = x.jax()
 
     def by_hand(weights: Any, x: Any) -> Any:

@@ -164,7 +164,7 @@ def custom_fwd(
         context._autocast = _within(context._autocast, device(device_type).type, None)
         with autocast(device_type, enabled=False):
             cast = {name: _cast(each, device_type, cast_inputs) for name, each in named.items()}
-            return fwd(context, *[_cast(each, device_type, cast_inputs) for each in arguments], **cast)
+            return fwd(context, *[_cast(argument, device_type, cast_inputs) for argument in arguments], **cast)
 
     return within
 

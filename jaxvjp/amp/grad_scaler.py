@@ -40,8 +40,8 @@ def _gradients(optimizer: Any) -> list[Tensor]:
 def _infinite(gradients: list[Tensor]) -> Tensor | None:
     """Whether one of them has an infinite element, or NaN; None if there are none."""
     found = None
-    for each in gradients:
-        finite = each.isfinite().all()
+    for gradient in gradients:
+        finite = gradient.isfinite().all()
         found = ~finite if found is None else found | ~finite
     return found
 
@@ -100,7 +100,7 @@ class GradScaler:
                 self._scale = full((), self._init_scale, dtype=float32, device=outputs.device)
             return outputs * self._scale.to(device=outputs.device)
         if isinstance(outputs, list | tuple):
-            scaled = [self.scale(each) for each in outputs]
+            scaled = [self.scale(output) for output in outputs]
             return type(outputs)(*scaled) if hasattr(outputs, "_fields") else type(outputs)(scaled)
         if hasattr(outputs, "__iter__"):
             return map(self.scale, outputs)
@@ -121,11 +121,11 @@ class GradScaler:
             raise RuntimeError("unscale_() is being called after step().")
         inverse = scale.double().reciprocal().float()
         gradients = _gradients(optimizer)
-        if any(each.dtype is float16 for each in gradients):
+        if any(gradient.dtype is float16 for gradient in gradients):
             raise ValueError("Attempting to unscale FP16 gradients.")
         state["found_inf"] = _infinite(gradients)
-        for each in gradients:
-            each.mul_(inverse.to(device=each.device))
+        for gradient in gradients:
+            gradient.mul_(inverse.to(device=gradient.device))
         state["stage"] = OptState.UNSCALED
 
     def step(self, optimizer: Any, *arguments: Any, **named: Any) -> Any:

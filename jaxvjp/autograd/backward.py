@@ -214,7 +214,7 @@ def rows(root: Node, targets: list[Node], create_graph: bool) -> list[Node | Non
     backward_pass = Backward([root], [one_hots], targets, create_graph, aval.shape)
     found = backward_pass.gradients()
     backward_pass.end(retain_graph=True)
-    return [found.get(each) for each in targets]
+    return [found.get(target) for target in targets]
 
 
 def filled(blocks: Iterable[Node | None], output: Aval, inputs: Iterable[Node]) -> list[Node]:
@@ -244,4 +244,5 @@ def _method(
         backward(self, gradient, retain_graph, create_graph, inputs=inputs, broadcast=broadcast)
 
 
+_method.__name__ = "backward"
 Tensor.backward = _method  # type: ignore[method-assign, assignment]

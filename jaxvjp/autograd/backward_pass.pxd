@@ -2,7 +2,7 @@
 from jaxvjp.core.record.modes cimport GradMode, Staging, ThreadModes, Transforming, grad_mode, thread_modes, transforming
 from jaxvjp.core.derive.remembered_walks cimport ComputedWalk, RecordedWalk, known_walk
 from jaxvjp.core.derive.saved cimport release
-from jaxvjp.core.record.graph cimport Node, Number, ends_here, hooks_of, step_hooks_of
+from jaxvjp.core.record.graph cimport Node, Number, hooks_of
 from jaxvjp.core.run.survey cimport Survey, survey
 from jaxvjp.tensor.storage cimport Stored, holding, shown
 

@@ -24,7 +24,7 @@ from jaxvjp.core.derive.reach import calls_python
 from jaxvjp.core.derive.remembered_walks import ComputedWalk, RecordedWalk, known_walk
 from jaxvjp.core.derive.saved import release
 from jaxvjp.core.record.blocks import restored
-from jaxvjp.core.record.graph import Node, ends_here, hooks_of, recording_order, step_hooks_of
+from jaxvjp.core.record.graph import Node, hooks_of, recording_order
 from jaxvjp.core.record.modes import ThreadModes, grad_mode, thread_modes, tracking, transforming
 from jaxvjp.core.record.observers import Walked, observers, tell
 from jaxvjp.core.record.record import record, separate
@@ -147,12 +147,12 @@ class Backward:
             return None
         start = [*self.roots]
         asked: list[Any] = [self.create_graph, self.batch, len(start)]
-        for each in self.cotangents:
-            asked.append(each is None)
-            if each is not None:
-                start.append(each)
+        for cotangent in self.cotangents:
+            asked.append(cotangent is None)
+            if cotangent is not None:
+                start.append(cotangent)
         if self.targets is not None:
-            sums = [] if grad_node_of is None else [grad_node_of(each) for each in self.targets]
+            sums = [] if grad_node_of is None else [grad_node_of(target) for target in self.targets]
             start += [*self.targets, *[each for each in sums if isinstance(each, Node)]]
             asked += [len(self.targets), *["node" if isinstance(each, Node) else each for each in sums]]
             grad_node_of = None
@@ -298,14 +298,14 @@ class Backward:
         """`gradients` with a `batch`, for a walk that calls Python: under `vmap`, so that the Python sees one
         cotangent."""
         size = math.prod(self.batch)
-        rows = [_resized(each, len(self.batch), (size,)) for each in self.cotangents if each is not None]
+        rows = [_resized(cotangent, len(self.batch), (size,)) for cotangent in self.cotangents if cotangent is not None]
         with Batch(size, "error", None, of_function=False) as level:
-            examples = [level.example(wrap(each), 0).__node__ for each in rows]
+            examples = [level.example(wrap(row), 0).__node__ for row in rows]
             self.walk = walk = walk_back(self.roots, examples, self.targets, self.create_graph)
             with tracking(self.create_graph):
                 gradients = level.batches(list(walk.gradients.values()), [0] * len(walk.gradients))
         with tracking(self.create_graph):
-            gradients = [_resized(each, 1, self.batch) for each in gradients]
+            gradients = [_resized(gradient, 1, self.batch) for gradient in gradients]
         if not (self.create_graph or self.modes.staging.journal is not None):
             evaluate(gradients)
         return dict(zip(walk.gradients, gradients, strict=True))
@@ -361,13 +361,13 @@ def _apart(gradient: Node) -> Node:
         return gradient
     if not grad_mode().enabled:
         return separate(gradient)
-    return record(clone, (gradient,)) if ends_here(gradient) else gradient
+    return record(clone, (gradient,)) if gradient.is_leaf else gradient
 
 
 def _check_shape(node: Node, into: Node, sum_: Node) -> None:
     """RuntimeError, torch's, where a leaf's `grad` has another shape than the sum: to the `grad` of a leaf torch adds
     in place, unless the sum is to be differentiable."""
-    if ends_here(node) and not grad_mode().enabled:
+    if node.is_leaf and not grad_mode().enabled:
         raise RuntimeError(
             f"output with shape {list(into.aval.shape)} doesn't match the broadcast shape {list(sum_.aval.shape)}\n"
             "The tensor has other `data` by now; set its `grad` to None first."
@@ -391,7 +391,7 @@ def _receive_all(received: list[tuple[Tensor, Node]], create_graph: bool) -> Non
 def _receive(receiver: Stored, new_grad: Node, create_graph: bool) -> None:
     """Makes `new_grad`, to which an earlier `grad` was added already, the `grad` of `receiver`: a new tensor, or, for a
     leaf that has a `grad`, new contents of that one, as torch adds in place."""
-    if receiver._grad is None or create_graph or not ends_here(receiver.__shown__):
+    if receiver._grad is None or create_graph or not receiver.__shown__.is_leaf:
         # The `grad` of a tensor that is no leaf (`retain_grad`) is a new tensor each time.
         if new_grad.aval.strides != receiver.__shown__.aval.strides and new_grad.holder is None:
             new_grad.aval = receiver.__shown__.aval  # torch lays a new `grad` out as its tensor
@@ -419,7 +419,7 @@ def _before_accumulation(gradients: dict[Node, Node]) -> dict[Node, Node]:
 def _after_accumulation(receiver: Stored, gradient: Node, create_graph: bool) -> None:
     """Calls the hooks of a tensor that has its `grad`, and those of its `AccumulateGrad` step."""
     node = shown(receiver)
-    hooks = step_hooks_of(node) if node.special and ends_here(node) else None
+    hooks = node.step_hooks if node.special and node.is_leaf else None
     if receiver.__after_accumulation__ or hooks is not None:
         with tracking(create_graph):
             _call_after_accumulation(receiver, gradient, hooks)

@@ -134,8 +134,8 @@ class FunctionCtx:
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
         """Keeps tensors for `jvp`; AssertionError for what is no tensor."""
-        for each in tensors:
-            if each is not None and not isinstance(each, Tensor):
+        for tensor in tensors:
+            if tensor is not None and not isinstance(tensor, Tensor):
                 raise AssertionError(
                     "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes "
                     "on ctx."

@@ -70,13 +70,13 @@ def differences(
     def moved(step: Array) -> list[Array]:
         leaf.data.__write__(like(start + step, leaf).__node__)
         outputs = [each for each in listed(func(*arguments)) if isinstance(each, Tensor)]
-        for what, own in (("shape", [each.shape for each in outputs]), ("dtype", [each.dtype for each in outputs])):
+        for what, own in (("shape", [output.shape for output in outputs]), ("dtype", [each.dtype for each in outputs])):
             if (first := seen.setdefault(what, own)) != own:
                 raise AssertionError(
                     f"Expected `func` to return outputs with the same {what} when inputs are perturbed by {eps}, but "
                     f"got: {what}s {first} and {own}."
                 )
-        return [flat(each) for each in outputs]
+        return [flat(output) for output in outputs]
 
     seen: dict[str, list[Any]] = {}
     try:

@@ -59,13 +59,13 @@ class Call:
         self.name, self.create_graph, self.strict = name, create_graph, strict
         several, arguments = as_tuple(inputs, "inputs", name)
         self.single_input = not several
-        self.inputs = [self._fresh(each) for each in arguments]
+        self.inputs = [self._fresh(argument) for argument in arguments]
         self.func = func
 
     def run(self) -> None:
         several, self.outputs = as_tuple(self.func(*self.inputs), "outputs of the user-provided function", self.name)
         self.single_output = not several
-        self.roots, self.leaves = [each.__node__ for each in self.outputs], [each.__node__ for each in self.inputs]
+        self.roots, self.leaves = [output.__node__ for output in self.outputs], [each.__node__ for each in self.inputs]
         if self.strict:
             check_differentiable(self.outputs)
 
@@ -112,7 +112,7 @@ class Call:
 
     def pulled(self, roots: Sequence[Node], cotangents: Sequence[Node | None], create_graph: bool) -> list[Node | None]:
         found = Backward(roots, cotangents, self.leaves, create_graph).gradients()
-        return [found.get(each) for each in self.leaves]
+        return [found.get(leaf) for leaf in self.leaves]
 
     def gradients(self) -> list[Node | None]:
         """The gradient of the scalar output, to be differentiated in turn; RuntimeError in strict mode."""
@@ -142,7 +142,7 @@ class Call:
         return [constant(0, one.__node__.aval) if each is None else each for each, one in zip(found, like, strict=True)]
 
     def returned(self, nodes: Sequence[Node], single: bool) -> Any:
-        shown = tuple([wrap(each if self.create_graph else detached(each)) for each in nodes])
+        shown = tuple([wrap(node if self.create_graph else detached(node)) for node in nodes])
         return shown[0] if single else shown
 
     def with_value(self, nodes: Sequence[Node], single: bool) -> tuple[Any, Any]:

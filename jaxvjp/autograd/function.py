@@ -207,7 +207,7 @@ class Function(metaclass=FunctionMeta):
                 returned = cls.forward(ctx, *arguments, **named)
             outputs = _Outputs(step, arguments, separate).of(returned)
         if transforming().level is not None:  # as in torch, a wrong `jvp` is an error here, not where a tangent is read
-            transforming().level.tangents_of([each for each in step.outputs if each is not None])
+            transforming().level.tangents_of([output for output in step.outputs if output is not None])
         return outputs
 
     @classmethod
@@ -253,7 +253,7 @@ def _generated_vmap(function: Any, info: VmapInfo, in_dims: tuple[int | None, ..
     outputs = batched.apply(*arguments)  # type: ignore[attr-defined]
     if not isinstance(outputs, tuple):
         return outputs, 0
-    return outputs, tuple([0 if isinstance(each, Tensor) else None for each in outputs])
+    return outputs, tuple([0 if isinstance(output, Tensor) else None for output in outputs])
 
 
 class InplaceFunction(Function):
@@ -269,8 +269,8 @@ class _Outputs:
         self.recorded = step.tracked or transforming().forward  # forward mode needs this step even without a gradient
         self.separate = separate
         self.given = arguments
-        self.arguments = [each for each in arguments if isinstance(each, Tensor)]
-        self.inputs = {id(each) for each in self.arguments}
+        self.arguments = [argument for argument in arguments if isinstance(argument, Tensor)]
+        self.inputs = {id(argument) for argument in self.arguments}
         self.dirty = _identities(step.ctx.dirty_tensors, "mark_dirty can only accept variables, but argument")
 
     def of(self, returned: Any) -> Any:
@@ -401,7 +401,7 @@ class _Outputs:
         if tensor.__base_tensor__ is not None:
             self._mark(tensor, several)
             tensor.__counted__ = tensor.__base_tensor__.__versions__.count
-            source = next((each for each in self.arguments if each is tensor.__base_tensor__), None)
+            source = next((argument for argument in self.arguments if argument is tensor.__base_tensor__), None)
             if source is None:
                 of_base = [each for each in self.arguments if each.__base_tensor__ is tensor.__base_tensor__]
                 source = of_base[0] if of_base else None
@@ -441,7 +441,7 @@ class _Outputs:
 
 
 def _identities(tensors: tuple[Any, ...], refusal: str) -> set[int]:
-    for each in tensors:
-        if not isinstance(each, Tensor):
-            raise RuntimeError(f"{refusal} \nIt was given a {type_name(each)}.")
-    return {id(each) for each in tensors}
+    for tensor in tensors:
+        if not isinstance(tensor, Tensor):
+            raise RuntimeError(f"{refusal} \nIt was given a {type_name(tensor)}.")
+    return {id(tensor) for tensor in tensors}

@@ -37,13 +37,13 @@ def batch_of(arguments: Sequence[Any]) -> Batch | None:
         return None
     nodes = [each.__node__ for each in flattened(arguments)[0] if isinstance(each, Tensor)]
     batches = [each for each in transforming().batches if each.of_function]
-    return next((batch for batch in reversed(batches) if any(batch.holds(each) for each in nodes)), None)
+    return next((batch for batch in reversed(batches) if any(batch.holds(node) for node in nodes)), None)
 
 
 def differentiated_inside(batch: Batch, arguments: Sequence[Any]) -> bool:
     """Whether the function inside of the `vmap` differentiates through this call: `arguments` depend on a leaf that was
     made since the `vmap` began. In forward mode that cannot be told, and the answer is yes."""
-    reached = reachable([each.__node__ for each in arguments if isinstance(each, Tensor)], gradient_edges)
+    reached = reachable([argument.__node__ for argument in arguments if isinstance(argument, Tensor)], gradient_edges)
     inside = any(each.is_leaf and each.requires_grad and each.serial > batch.first for each in reached)
     return inside or bool(transforming().forward)
 

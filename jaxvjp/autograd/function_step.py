@@ -32,7 +32,7 @@ class PythonStep:
         self.name = name
         self.tracked = tracked
         self.edges = tuple(edges)
-        self.inputs: Sequence[Node] = [each for each in edges if each.requires_grad]
+        self.inputs: Sequence[Node] = [edge for edge in edges if edge.requires_grad]
         self.operands: list[Node | None] = []
         self.output_avals: list[Aval | None] = []
         self._values: dict[int, Node] = {}
@@ -94,22 +94,22 @@ class FunctionStep(PythonStep):
     """
 
     def __init__(self, ctx: BackwardCFunction, arguments: Sequence[Any], lifted: bool = False) -> None:
-        nodes = [each.__node__ if isinstance(each, Tensor) else None for each in arguments]
-        tensors = [each for each in nodes if each is not None]
-        edges = [each if each.requires_grad else NO_GRADIENT for each in tensors]
+        nodes = [argument.__node__ if isinstance(argument, Tensor) else None for argument in arguments]
+        tensors = [node for node in nodes if node is not None]
+        edges = [tensor if tensor.requires_grad else NO_GRADIENT for tensor in tensors]
         tracked = grad_mode().enabled and tracks(tuple(tensors))
         super().__init__(ctx.name(), edges, tracked)
         self.ctx = ctx
         self.lifted = lifted
         if transforming().forward:
             self.operands = nodes
-        self.input_avals: list[Aval | None] = [None if each is None else each.aval for each in nodes]
+        self.input_avals: list[Aval | None] = [None if node is None else node.aval for node in nodes]
         self.aliased: dict[int, tuple[int, bool] | None] = {}
         self.written: dict[int, int] = {}
         self.unfilled: set[int] = set()
         self.unused: dict[int, Node] = {}
         self.views: dict[int, Tensor] = {}
-        ctx.needs_input_grad = tuple(each is not None and each.requires_grad for each in nodes)
+        ctx.needs_input_grad = tuple(node is not None and node.requires_grad for node in nodes)
         ctx.__step__ = ref(self)
 
     def __call__(self, cotangents: list[Node | None], create_graph: bool) -> list[Node | None]:
@@ -193,7 +193,7 @@ class FunctionStep(PythonStep):
                 "backward returns a tuple of one gradient, or None, for each argument of forward after ctx."
             )
         results: list[Node | None] = []
-        hooked = any(each is not None and each.step_hooks is not None for each in self.outputs)
+        hooked = any(output is not None and output.step_hooks is not None for output in self.outputs)
         place = 0
         for position, (aval, gradient) in enumerate(zip(self.input_avals, gradients, strict=False)):
             if aval is None:
@@ -274,7 +274,7 @@ class OnceStep(PythonStep):
     def __init__(self, given: Sequence[Any], returned: Sequence[Any]) -> None:
         tensors = [isinstance(each, Tensor) for each in returned]
         super().__init__(
-            "Error", [node_of_value(None, Aval((), float32), True) if each else NO_GRADIENT for each in tensors]
+            "Error", [node_of_value(None, Aval((), float32), True) if tensor else NO_GRADIENT for tensor in tensors]
         )
         self.operands = [each.__node__ for each in given if isinstance(each, Tensor)]
 

@@ -107,14 +107,14 @@ def _pushed(call: Call, nodes: Sequence[Node], tangents: Sequence[Node]) -> list
         return push(dict(zip(call.leaves, tangents, strict=True)))
     cotangents = [variable_of(constant(0, node.aval)) for node in nodes]
     pulled = walk_back(nodes, cotangents, call.leaves, create_graph=True).gradients
-    roots = [each for each in call.leaves if each in pulled]
+    roots = [leaf for leaf in call.leaves if leaf in pulled]
     given = [tangent for each, tangent in zip(call.leaves, tangents, strict=True) if each in pulled]
-    found = walk_back([pulled[each] for each in roots], given, cotangents, call.create_graph).gradients
-    return [found.get(each) for each in cotangents]
+    found = walk_back([pulled[root] for root in roots], given, cotangents, call.create_graph).gradients
+    return [found.get(cotangent) for cotangent in cotangents]
 
 
 def _has_python_steps(nodes: Sequence[Node], leaves: Sequence[Node]) -> bool:
-    steps = {each for each in reachable(nodes, gradient_edges) if each.special and each.python is not None}
+    steps = {node for node in reachable(nodes, gradient_edges) if node.special and node.python is not None}
     return bool(steps) and not steps.isdisjoint(between(nodes, leaves, gradient_edges))
 
 
@@ -188,10 +188,10 @@ def _blocks(call: Call, found: list[list[Node | None]]) -> Any:
 def _rows(call: Call) -> list[list[Node | None]]:
     """For each output its Jacobian with respect to each input, None where it does not depend on it."""
     if _has_python_steps(call.roots, call.leaves):
-        return [[_row_by_row(output, each, call.create_graph) for each in call.inputs] for output in call.outputs]
+        return [[_row_by_row(output, operand, call.create_graph) for operand in call.inputs] for output in call.outputs]
     del call.outputs  # their values are never read
     nothing: list[Node | None] = [None] * len(call.leaves)
-    return [rows(each, call.leaves, call.create_graph) if each.requires_grad else nothing for each in call.roots]
+    return [rows(root, call.leaves, call.create_graph) if root.requires_grad else nothing for root in call.roots]
 
 
 def _row_by_row(output: Tensor, argument: Tensor, create_graph: bool) -> Node | None:
@@ -235,7 +235,7 @@ def _jacobian_by_columns(func: Differentiable, inputs: Any, create_graph: bool, 
 
     found = columns(run, arguments)
     per_output = [
-        tuple([wrap(each) for each in filled(row, output.__node__.aval, [each.__node__ for each in arguments])])
+        tuple([wrap(each) for each in filled(row, output.__node__.aval, [argument.__node__ for argument in arguments])])
         for row, output in zip(found, outputs, strict=True)
     ]
     by_output = tuple([row if several_inputs else row[0] for row in per_output])
@@ -316,10 +316,10 @@ def hvp(
     Arguments, results and errors are those of `vhp`. Underneath: `jax.jvp` of `jax.grad`, forward over reverse.
     """
     call, tangents, gradients = _gradient_of_scalar("hvp", func, inputs, v, create_graph, strict)
-    known_ones = [each for each in gradients if each is not None]
+    known_ones = [gradient for gradient in gradients if gradient is not None]
     with tracking(create_graph):
         pushed = iter(_pushed(call, known_ones, tangents))
-    found = [None if each is None else next(pushed) for each in gradients]
+    found = [None if gradient is None else next(pushed) for gradient in gradients]
     absent = (
         "The hessian of the user-provided function is independent of entry {} in the grad_jacobian. This is not "
         "allowed in strict mode as it prevents from using the double backward trick to replace forward mode AD."

@@ -167,7 +167,7 @@ def gradgradcheck(
     arguments = listed(inputs)
     if grad_outputs is None:
         outputs = _differentiable(func(*arguments))
-        cotangents = [some_rows(each)[0].requires_grad_() for each in outputs]
+        cotangents = [some_rows(output)[0].requires_grad_() for output in outputs]
     else:
         cotangents = listed(grad_outputs)
 
@@ -237,7 +237,7 @@ def _compare(
     nondet_tol: float,
 ) -> None:
     """GradcheckError unless, for each output and each input, both sides of VᵀJU agree."""
-    us = [direction(flat(each).size) for each in leaves]
+    us = [direction(flat(leaf).size) for leaf in leaves]
     slopes = [differences(func, arguments, each, u, eps) for each, u in zip(leaves, us, strict=True)]
     returned = listed(func(*arguments))
     if not any(output.requires_grad for output in returned):
@@ -300,7 +300,7 @@ def _check_batched_forward(func: Callable[..., Tensors], arguments: Sequence[Ten
     """GradcheckError unless a batch of tangents gives what each of them gives alone."""
     for leaf in leaves:
         tangents = some_rows(leaf)[:2]  # as many as torch takes
-        alone = [pushed_forward(func, arguments, {leaf: each}) for each in tangents]
+        alone = [pushed_forward(func, arguments, {leaf: tangent}) for tangent in tangents]
         try:
             with Batch(len(tangents), "error", None, of_function=False) as batch:
                 pushed = pushed_forward(func, arguments, {leaf: batch.example(stacked(tangents), 0)})
@@ -332,7 +332,7 @@ def _agree(together: Sequence[Tensor | None], alone: Sequence[Sequence[Tensor | 
 def _check_linear(outputs: Sequence[Tensor], leaves: Sequence[Tensor]) -> None:
     """GradcheckError unless a cotangent of zeros gives zeros, which a backward that ignores its argument does not."""
     if outputs:
-        found = grad(outputs, leaves, [zeros_like(each) for each in outputs], allow_unused=True)
+        found = grad(outputs, leaves, [zeros_like(output) for output in outputs], allow_unused=True)
         if any(flat(each).any() for each in found if each is not None):
             raise GradcheckError("backward not multiplied by grad_output")
 

@@ -85,7 +85,7 @@ class Node(metaclass=ABCMeta):  # noqa: B024 - for `register`
         edges: Sequence[Any] = [node.inputs[each] for each in _differentiated(node)]
         if node.edges is not None:
             edges = node.edges[:1] if node.operation is not None and node.operation.write is not None else node.edges
-        reached = [original_of(each) if isinstance(each, Recorded) and each.requires_grad else None for each in edges]
+        reached = [original_of(edge) if isinstance(edge, Recorded) and edge.requires_grad else None for edge in edges]
         reached = [None if each is None or each.lost else each for each in reached]
         return tuple((None, 0) if each is None else (step_of(each), each.output_number) for each in reached)
 
@@ -108,11 +108,11 @@ class Node(metaclass=ABCMeta):  # noqa: B024 - for `register`
         for position, each in enumerate(cotangents):
             if not isinstance(each, Tensor):
                 raise TypeError(f"argument {position} is not a Variable")
-        inputs = [each for each in gradient_edges(node) if isinstance(each, Recorded)]
+        inputs = [edge for edge in gradient_edges(node) if isinstance(edge, Recorded)]
         pairs = [(root, each.__node__) for root, each in zip(outputs, cotangents, strict=True) if root is not None]
         roots, given = zip(*pairs, strict=True)
         found = walk_back(roots, given, list(dict.fromkeys(inputs)), grad_mode().enabled).gradients
-        shown = tuple([wrap(found[each]) if each in found else None for each in inputs])
+        shown = tuple([wrap(found[operand]) if operand in found else None for operand in inputs])
         return shown[0] if len(shown) == 1 else shown
 
     def register_prehook(self, fn: Callable[[tuple[Any, ...]], Any]) -> RemovableHandle:
@@ -346,8 +346,11 @@ def register_multi_grad_hook(
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     if mode == "any":
         tensors = [each for each in tensors if each.requires_grad]
-    elif not all(each.requires_grad for each in tensors):
-        raise AssertionError("Expected gradient function to be set\nOne of the tensors requires no gradient.")
+    elif not all(each.requires_grad and not each.__node__.lost for each in tensors):
+        raise AssertionError(
+            "Expected gradient function to be set\nOne of the tensors requires no gradient, or is a view taken under "
+            "`no_grad`."
+        )
     # A leaf may be written before the backward, so its node is looked up then.
     nodes = [ref(each) if each.is_leaf else each.__gradient_node__ for each in tensors]
     arrived: WeakKeyDictionary[Any, list[Tensor | None]] = WeakKeyDictionary()

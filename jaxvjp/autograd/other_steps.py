@@ -48,7 +48,7 @@ def other_step(node: Node, hook: Hook) -> tuple[bool, Hook]:
         return False, hook
     entries = ENTRIES.get((operation.torch_name, node.gradient_name))
     if entries is not None:
-        names = [each.name for each in operation.parameters if each.role]
+        names = [parameter.name for parameter in operation.parameters if parameter.role]
         there = [name for name, form in zip(names, node.static[-1], strict=False) if form is not None]
         return False, _rearranged(hook, entries.split(), there, OUTPUTS.get(operation.torch_name))
     if operation.torch_name in RESHAPED:

@@ -45,9 +45,9 @@ def listed(tensors: Tensors) -> list[Tensor]:
 
 def checked_roots(tensors: Tensors) -> list[Tensor]:
     roots = listed(tensors)
-    for each in roots:
-        if not isinstance(each, Tensor):
-            raise AssertionError(f"Expected output to be a torch.Tensor\nIt is {type(each).__name__}.")
+    for root in roots:
+        if not isinstance(root, Tensor):
+            raise AssertionError(f"Expected output to be a torch.Tensor\nIt is {type(root).__name__}.")
     return roots
 
 
@@ -55,9 +55,9 @@ def checked_inputs(tensors: Sequence[Tensor | GradientEdge], function: str) -> l
     inputs = listed(tensors)
     if not inputs:
         raise RuntimeError(f"`inputs` argument to `{function}()` cannot be empty.")
-    for each in inputs:
-        if not isinstance(each, Tensor):
-            raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(each).__name__}")
+    for operand in inputs:
+        if not isinstance(operand, Tensor):
+            raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(operand).__name__}")
     return inputs
 
 
@@ -69,7 +69,7 @@ def targets_of(tensors: list[Tensor], refusal: str) -> list[Node]:
                 "computation that is to be differentiated."
             )
         each.__check_current__()
-    return [each.__gradient_node__ for each in tensors]
+    return [tensor.__gradient_node__ for tensor in tensors]
 
 
 def checked_gradients(gradients: Any, roots: list[Tensor]) -> list[Tensor | None]:

@@ -77,12 +77,12 @@ def init_process_group(
     if _Group.initialized:
         raise ValueError("trying to initialize the default process group twice!")
     method = init_method or "env://"
-    count = world_size if world_size >= 0 else int(_environment("WORLD_SIZE", method))
-    number = rank if rank >= 0 else int(_environment("RANK", method))
+    count = world_size if world_size >= 0 else int(_environment("WORLD_SIZE"))
+    number = rank if rank >= 0 else int(_environment("RANK"))
     if not 0 <= number < count:
         raise ValueError(f"rank {number} is not below world_size, {count}\nRanks are counted from 0.")
     if method == "env://":
-        address = f"{_environment('MASTER_ADDR', method)}:{_port(int(_environment('MASTER_PORT', method)))}"
+        address = f"{_environment('MASTER_ADDR')}:{_port(int(_environment('MASTER_PORT')))}"
     else:
         address = method.removeprefix("tcp://").rstrip("/")
     if count > 1:
@@ -118,7 +118,7 @@ def _port(port: int) -> int:
     return port + 1 if port < LAST_PORT else port - 1
 
 
-def _environment(name: str, method: str) -> str:
+def _environment(name: str) -> str:
     if name not in os.environ:
         raise ValueError(
             f"Error initializing torch.distributed using env:// rendezvous: environment variable {name} expected, but "

@@ -82,7 +82,7 @@ class TransformedDistribution(Distribution):
         self.transforms = [transforms] if isinstance(transforms, Transform) else transforms
         if not isinstance(self.transforms, list):
             raise ValueError(f"transforms must be a Transform or list, but was {transforms}")
-        if not all(isinstance(each, Transform) for each in self.transforms):
+        if not all(isinstance(transform, Transform) for transform in self.transforms):
             raise ValueError("transforms must be a Transform or a list of Transforms")
         shape, own = base_distribution.batch_shape + base_distribution.event_shape, len(base_distribution.event_shape)
         whole = ComposeTransform(self.transforms)
@@ -125,8 +125,8 @@ class TransformedDistribution(Distribution):
         return total + sum_rightmost(self.base_dist.log_prob(value), dims - len(self.base_dist.event_shape))
 
     def cdf(self, value: Tensor) -> Tensor:
-        for each in reversed(self.transforms):
-            value = each.inv(value)
+        for transform in reversed(self.transforms):
+            value = transform.inv(value)
         if self._validate_args:
             self.base_dist._validate_sample(value)
         return _increasing(self, self.base_dist.cdf(value))
@@ -142,8 +142,8 @@ def _increasing(distribution: TransformedDistribution, value: Tensor) -> Tensor:
 
 
 def _transformed(distribution: TransformedDistribution, x: Tensor) -> Tensor:
-    for each in distribution.transforms:
-        x = each(x)
+    for transform in distribution.transforms:
+        x = transform(x)
     return x
 
 

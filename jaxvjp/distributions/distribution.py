@@ -97,12 +97,12 @@ def _method(owner: type, name: str, formula: Any) -> Any:
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     """Numbers and tensors as tensors of one shape; numbers take the dtype of the first tensor."""
-    if not all(isinstance(each, Tensor | float | int) for each in values):
+    if not all(isinstance(value, Tensor | float | int) for value in values):
         raise ValueError(
             "Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__."
         )
-    own = next((each.dtype for each in values if isinstance(each, Tensor)), torch.get_default_dtype())
-    tensors = [each if isinstance(each, Tensor) else torch.tensor(each, dtype=own) for each in values]
+    own = next((value.dtype for value in values if isinstance(value, Tensor)), torch.get_default_dtype())
+    tensors = [value if isinstance(value, Tensor) else torch.tensor(value, dtype=own) for value in values]
     return tuple(torch.broadcast_tensors(*tensors))
 
 
@@ -196,7 +196,7 @@ class Distribution:
 
     def expand(self, batch_shape: Shape, _instance: Any = None) -> Self:
         """The same distribution with its parameters expanded to another batch shape."""
-        origin = next(each for each in type(self).__mro__ if each.__module__.startswith(__package__))
+        origin = next(base for base in type(self).__mro__ if base.__module__.startswith(__package__))
         if origin is Distribution:
             raise NotImplementedError
         new: Any = self._get_checked_instance(origin, _instance)

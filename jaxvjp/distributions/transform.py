@@ -213,7 +213,7 @@ class ComposeTransform(Transform):
         return shape
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(\n    " + ",\n    ".join([repr(each) for each in self.parts]) + "\n)"
+        return f"{type(self).__name__}(\n    " + ",\n    ".join([repr(part) for part in self.parts]) + "\n)"
 
 
 def _end(transform: ComposeTransform, order: Sequence[Transform], near: str, far: str) -> Any:

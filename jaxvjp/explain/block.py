@@ -83,8 +83,8 @@ class Step:
         self.inputs = list(inputs)
         self.write = write
         self.outputs = [Value(each) for each in wanted]
-        for each in self.outputs:
-            each.step = self
+        for output in self.outputs:
+            output.step = self
         self.order = self.recorded = order
         self.where = where
         self.stays = stays
@@ -127,7 +127,7 @@ class Block:
         self.expressions: dict[Value, Expression] = dict(given)
         self.names = {value: each.id for value, each in given.items() if isinstance(each, ast.Name)}
         self.reserved = set(reserved)
-        self.wanted = {safe(each.wanted) for step in self.steps for each in step.outputs if each.wanted}
+        self.wanted = {safe(output.wanted) for step in self.steps for output in step.outputs if output.wanted}
         uses: dict[Value, int] = {}
         for each in [value for step in self.steps for value in step.inputs] + list(results):
             uses[each] = uses.get(each, 0) + 1
@@ -141,7 +141,7 @@ class Block:
         position, last_use = self._positions(results, final)
         self.lines: list[Line] = []
         self._write(position, last_use)
-        self.results = [self.expressions[each] for each in results]
+        self.results = [self.expressions[result] for result in results]
 
     def _folds(self, step: Step) -> bool:
         if step.free:
@@ -170,16 +170,16 @@ class Block:
         for step in reversed(self.steps):
             if step in self.foldable:
                 position[step] = last_use.get(step.outputs[0], position[step])
-            for each in step.inputs:
-                last_use[each] = max(last_use.get(each, -1), position[step])
+            for operand in step.inputs:
+                last_use[operand] = max(last_use.get(operand, -1), position[step])
         return position, last_use
 
     def _write(self, position: Mapping[Step, int], last_use: Mapping[Value, int]) -> None:
         owner: dict[str, Value] = {name: value for value, name in self.names.items()}
         sources: dict[Step, list[UserLine]] = {}
         for place, step in enumerate(self.steps):
-            written = step.write([self.expressions[each] for each in step.inputs])
-            read = [each.step for each in step.inputs if each.step in self.foldable and each.step.inputs]
+            written = step.write([self.expressions[operand] for operand in step.inputs])
+            read = [operand.step for operand in step.inputs if operand.step in self.foldable and operand.step.inputs]
             sources[step] = [*[where for each in read if each for where in sources.get(each, ())], step.where]
             if step in self.foldable:
                 self.expressions[step.outputs[0]] = written
@@ -244,7 +244,7 @@ def live(steps: Sequence[Step], results: Sequence[Value]) -> list[Step]:
     needed = set(results)
     live: list[Step] = []
     for step in reversed(steps):
-        if step.stays or any(each in needed for each in step.outputs):
+        if step.stays or any(output in needed for output in step.outputs):
             live.append(step)
             needed.update(step.inputs)
     return live[::-1]

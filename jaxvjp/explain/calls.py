@@ -82,7 +82,7 @@ class Calls:
                     self.stop()
         elif event == "return" and self.running and self.running[-1][0] is frame:
             call = self.running.pop()[1]
-            returned = [each.__shown__.serial for each in _tensors(given)]
+            returned = [tensor.__shown__.serial for tensor in _tensors(given)]
             self.ended.append(call._replace(last=next_serial(), returned=returned))
 
 

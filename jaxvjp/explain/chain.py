@@ -104,14 +104,14 @@ def cotangents_of(
     nodes = reachable([root], gradient_edges)
     way = set(targets)
     for node in nodes:
-        if any(each in way for each in gradient_edges(node)):
+        if any(edge in way for edge in gradient_edges(node)):
             way.add(node)
     order = [node for node in reversed(nodes) if node in way]
     if len(order) > LONGEST:
         raise Unshowable(
             f"this backward pass has {len(order):,} steps, more than the {LONGEST:,} that are shown one by one"
         )
-    operands = [each for node in order if not node.is_leaf for each in node.inputs if type(each) is Node]
+    operands = [operand for node in order if not node.is_leaf for operand in node.inputs if type(operand) is Node]
     evaluate([each for each in dict.fromkeys(operands) if type(each.aval) is not tuple])
     names = {node: called(node) for node in order}
     evaluate([each for each in hooked.values() if type(each) is Node])
@@ -203,8 +203,8 @@ def _pulled(node: Node, cotangent: Any, steps: dict[Any, Any]) -> list[tuple[Nod
     if operation is assigned and len(places) > 1:
         places = [1]  # an overwritten array gets no cotangent
     values = [
-        jnp.asarray(each.value, each.aval.dtype.numpy) if isinstance(each, Number) else array_of(each)
-        for each in node.inputs
+        jnp.asarray(operand.value, operand.aval.dtype.numpy) if isinstance(operand, Number) else array_of(operand)
+        for operand in node.inputs
     ]
 
     def function(*differentiated: Any) -> Any:

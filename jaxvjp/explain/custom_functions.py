@@ -54,18 +54,18 @@ def _unchanged(ran: Stepped | None) -> bool:
     """Whether a backward step passed on what arrived: its hooks, such as those of a module, only looked."""
     if ran is None:
         return False
-    given, returned = [[id(each) for each in nodes if each is not None] for nodes in (ran.cotangents, ran.results)]
+    given, returned = [[id(node) for node in nodes if node is not None] for nodes in (ran.cotangents, ran.results)]
     return given == returned
 
 
 def _called(scope: Scope, step: FunctionStep, node: Node) -> Step:
-    arguments = [each for each in step.edges if each.requires_grad]
+    arguments = [edge for edge in step.edges if edge.requires_grad]
     arguments = list(dict.fromkeys(arguments))
     outputs = list(step._values.values())
     cotangents, gradients = _backward(scope, step)
     text, extra = _definition(scope, step, arguments, outputs, cotangents, gradients)
     name = scope.text.define(_lower(step.name.removesuffix("Backward")), text)
-    inputs = [*[scope.value(each) for each in arguments], *extra]
+    inputs = [*[scope.value(argument) for argument in arguments], *extra]
     several = len(outputs) > 1
     made = Step(inputs, lambda e: call(name, *e), [None] * len(outputs), node.serial, node.where, unpacked=several)
     return scope.add(made)
@@ -107,16 +107,16 @@ def _definition(
     forward = Scope(text, scope, _within(outputs, arguments), False)
     given = [Value(each) for each in names]
     forward.values.update(zip(arguments, given, strict=True))
-    results = [forward.value(each) for each in outputs]
+    results = [forward.value(output) for output in outputs]
 
     arrived = [each for each in cotangents if each is not None]
     before = {*arguments, *_computed(outputs, arguments)}
     returned = [each for each in gradients if each is not None]
     inside = _within(returned, [*before, *arrived])
     reads = [
-        each
-        for each in reachable(returned, lambda each: () if each in before or each in arrived else each.inputs)
-        if each in before
+        node
+        for node in reachable(returned, lambda each: () if each in before or each in arrived else each.inputs)
+        if node in before
     ]
     zeros = [
         argument
@@ -215,14 +215,14 @@ def _body(
     for outer, inner in scope.reached.items():
         known[inner] = parsed(outside[outer]) if outer in outside else _outside(outer)
     block = Block(scope.steps, results, known, {"jax", "jnp"} - set(names))
-    texts = [*[ast.unparse(each) for each in block.results], *more, *["None"] * nones]
+    texts = [*[ast.unparse(result) for result in block.results], *more, *["None"] * nones]
     residuals += len(more)
     count = len(texts) if residuals < 0 else len(texts) - residuals
     returned = texts[0] if single else f"({', '.join(texts[:count])}{',' if count == 1 else ''})"
     if residuals >= 0:
         rest = texts[count:]
         returned += f", ({', '.join(rest)}{',' if len(rest) == 1 else ''})"
-    return [*[f"    {each.text}" for each in block.lines], f"    return {returned}"]
+    return [*[f"    {line.text}" for line in block.lines], f"    return {returned}"]
 
 
 def _outside(value: Value) -> Expression:
@@ -235,7 +235,7 @@ def _outside(value: Value) -> Expression:
 def _within(outputs: Sequence[Node], given: Sequence[Node]) -> set[Node]:
     known = set(given)
     nodes = reachable(outputs, lambda each: () if each in known else each.inputs)
-    return {each for each in nodes if each not in known and (each.inputs or _without_operands(each))}
+    return {node for node in nodes if node not in known and (node.inputs or _without_operands(node))}
 
 
 def _without_operands(node: Node) -> bool:
@@ -264,7 +264,7 @@ def _argument_names(step: FunctionStep, arguments: Sequence[Node]) -> list[str]:
     parameters = list(inspect.signature(function.forward).parameters.values())
     if not function.__separates_context__():
         parameters = parameters[1:]
-    plain = [each.name for each in parameters if each.kind is not each.VAR_POSITIONAL]
+    plain = [parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_POSITIONAL]
     places = [place for place, aval in enumerate(step.input_avals) if aval is not None]
     named = dict(
         zip(step.edges, [plain[place] if place < len(plain) else f"x{place}" for place in places], strict=False)
@@ -274,7 +274,7 @@ def _argument_names(step: FunctionStep, arguments: Sequence[Node]) -> list[str]:
 
 def _gradient_names(step: FunctionStep) -> list[str]:
     parameters = list(inspect.signature(step.ctx._forward_cls.__backward_method__()).parameters.values())[1:]
-    return [each.name for each in parameters if each.kind is not each.VAR_POSITIONAL]
+    return [parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_POSITIONAL]
 
 
 WRITERS["function"] = custom

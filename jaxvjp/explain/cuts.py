@@ -53,7 +53,7 @@ def _continues(new: Any, step: tuple[Any, Any, Any]) -> bool:
     part = new.inputs[0]
     if type(part) is not Node or (part.operation, part.static) != step[:2]:
         return False
-    return [each.value for each in part.inputs[1:] if type(each) is Number] == [each.value for each in step[2]]
+    return [operand.value for operand in part.inputs[1:] if type(operand) is Number] == [each.value for each in step[2]]
 
 
 def writes_back(node: Node) -> bool:
@@ -72,7 +72,7 @@ def _is_part(part: Any, base: Node, step: tuple[Any, Any], numbers: Sequence[Any
     """Whether `part` is the view of `base` by `step`."""
     if type(part) is not Node or (part.operation, part.static) != step:
         return False
-    if [each.value for each in part.inputs[1:] if type(each) is Number] != [each.value for each in numbers]:
+    if [operand.value for operand in part.inputs[1:] if type(operand) is Number] != [each.value for each in numbers]:
         return False
     source = part.inputs[0]
     if source is base:

@@ -65,9 +65,9 @@ def directed(explanation: Explained, number: int, room: int) -> Directed:
     if len(values) <= ROWS:
         chain = explanation.cotangents(number, directions)
         arrays = [each for link in chain for each in (link.arrives, *(value for _, value in link.leaves))]
-        if sum(each.size for each in arrays) > room:
+        if sum(array.size for array in arrays) > room:
             note = "The steps have too many numbers for a slider for each element of v: v is scaled as a whole."
-        elif not all(np.isfinite(each).all() for each in arrays):
+        elif not all(np.isfinite(array).all() for array in arrays):
             note = "Some derivatives are not finite: v is scaled as a whole."
         else:
             return Directed(labels, values, chain, _totals(explanation, walked, chain, directions), "")
@@ -89,7 +89,7 @@ def _elements(name: str, v: Array) -> tuple[list[str], list[float], Array]:
 
 def _numbers(values: Array) -> list[Any]:
     """Python's numbers with the fewest digits: 0.1 for a float32 0.1."""
-    return [float(str(each)) for each in values]
+    return [float(str(value)) for value in values]
 
 
 def _fixed(
@@ -101,7 +101,7 @@ def _fixed(
     except Refusal:
         return Directed([], [], steps, [], note, fixed=True)
     ndim = found.v.ndim
-    rows = [(each.name, each.jacobian.reshape(-1, *each.jacobian.shape[ndim:])) for each in found.matrices]
+    rows = [(matrix.name, matrix.jacobian.reshape(-1, *matrix.jacobian.shape[ndim:])) for matrix in found.matrices]
     return Directed(labels, values, steps, rows, note, fixed=True)
 
 

@@ -90,7 +90,7 @@ class Explained:
     def run(self) -> dict[str, Any]:
         """Executes the printed text in a fresh namespace and returns its gradients by name."""
         namespace = executed(self.program)
-        return {each.variable: namespace[each.variable] for each in self.program.results}
+        return {result.variable: namespace[result.variable] for result in self.program.results}
 
     def check(self, rtol: float | None = None, atol: float | None = None) -> dict[str, Any]:
         """Runs the program in a process of its own, as it is and with each function under `jax.jit`, and compares.
@@ -113,7 +113,7 @@ class Explained:
         runs = _run_here(program, wanted) if program.handed_over else run_apart(program.source, wanted)
         self._compare(program, expected, runs, rtol, atol)
         with jax.enable_x64(True):
-            return {each.variable: jnp.asarray(runs[0][each.variable]) for each in program.results}
+            return {result.variable: jnp.asarray(runs[0][result.variable]) for result in program.results}
 
     def _holds(self, program: Program) -> bool:
         """Whether a program gives what was recorded."""
@@ -142,7 +142,7 @@ class Explained:
     @property
     def walks(self) -> list[Walked]:
         """The backward passes, in order; for one result the one that `backward` would do."""
-        return [each.what for each in self.story.events if isinstance(each.what, Walked)]
+        return [event.what for event in self.story.events if isinstance(event.what, Walked)]
 
     def jacobian(self, number: int = -1) -> Jacobian:
         """The Jacobian J of backward pass `number` (the last by default), with v and vᵀJ.
@@ -238,7 +238,7 @@ class Explained:
         """What a program computes, as expressions, and the values that these should have."""
         with self.story.told():
             evaluate([node for _, node in program.state])
-        gradients = zip([each.variable for each in program.results], self._gradients(program), strict=True)
+        gradients = zip([result.variable for result in program.results], self._gradients(program), strict=True)
         return [*gradients, *[(text, node.value) for text, node in program.state]]
 
     def _gradients(self, program: Program) -> list[Any]:
@@ -246,12 +246,12 @@ class Explained:
         story, results = self.story, program.results
         if not story.hypothetical:
             with story.told():
-                evaluate([each.gradient for each in results if each.gradient is not None])
-            return [None if each.gradient is None else each.gradient.value for each in results]
+                evaluate([result.gradient for result in results if result.gradient is not None])
+            return [None if result.gradient is None else result.gradient.value for result in results]
         walked = story.events[0].what
         (root,), (v,) = walked.roots, walked.cotangents
         v = constant(1, root.aval) if v is None else v
-        leaves = [shown_tensor(each.node) for each in results]
+        leaves = [shown_tensor(result.node) for result in results]
         pulled = grad(shown_tensor(root), leaves, shown_tensor(v), retain_graph=True, allow_unused=True)
         return [None if each is None else each.__value__ for each in pulled]
 

@@ -56,10 +56,10 @@ class Jacobian:
 
     def __getitem__(self, name: str) -> Array:
         """J for the input of that name."""
-        for each in self.matrices:
-            if each.name == name:
-                return each.jacobian
-        raise KeyError(f"{name!r}; there are {', '.join(each.name for each in self.matrices)}")
+        for matrix in self.matrices:
+            if matrix.name == name:
+                return matrix.jacobian
+        raise KeyError(f"{name!r}; there are {', '.join(matrix.name for matrix in self.matrices)}")
 
     def product(self, name: str) -> Array:
         """vᵀJ for the input of that name."""
@@ -101,9 +101,9 @@ class Jacobian:
 
     def __str__(self) -> str:
         blocks = []
-        for each in self.matrices:
-            laid_out = [terminal.matrix(*part) for part in self.parts(each)]
-            blocks.append("\n".join([*self.sentences(each), *laid_out]))
+        for matrix in self.matrices:
+            laid_out = [terminal.matrix(*part) for part in self.parts(matrix)]
+            blocks.append("\n".join([*self.sentences(matrix), *laid_out]))
         return "\n\n".join(blocks)
 
     __repr__ = __str__
@@ -118,14 +118,14 @@ class Jacobian:
 
     def _repr_latex_(self) -> str | None:
         """vᵀJ in LaTeX as a product of matrices; None if they are too large."""
-        if sum(each.jacobian.size for each in self.matrices) > LATEX or any(
-            np.iscomplexobj(each.jacobian) for each in self.matrices
+        if sum(matrix.jacobian.size for matrix in self.matrices) > LATEX or any(
+            np.iscomplexobj(matrix.jacobian) for matrix in self.matrices
         ):
             return None
         lines = []
-        for each in self.matrices:
-            (_, j, _, _), (_, v, _, _), (_, product, _, _) = self.parts(each)
-            left = rf"\frac{{\partial L}}{{\partial {_tex(each.name)}}}"
+        for matrix in self.matrices:
+            (_, j, _, _), (_, v, _, _), (_, product, _, _) = self.parts(matrix)
+            left = rf"\frac{{\partial L}}{{\partial {_tex(matrix.name)}}}"
             lines.append(f"{left} = {_bmatrix(v)} {_bmatrix(j)} = {_bmatrix(product)}")
         return "$$" + r"\begin{gathered}" + r" \\ ".join(lines) + r"\end{gathered}" + "$$"
 
@@ -169,7 +169,7 @@ def jacobian_of(walked: Walked, names: dict[Node, str]) -> Jacobian:
         error = refused(called, root.aval.shape, label, node.aval.shape)
         if error is not None:
             raise error
-    found = jacobian(shown_tensor(root), [shown_tensor(each) for each in leaves])
+    found = jacobian(shown_tensor(root), [shown_tensor(leaf) for leaf in leaves])
     evaluate([each.__node__ for each in found])
     matrices = [Matrix(label, np.asarray(each.__value__)) for label, each in zip(labels, found, strict=True)]
     return Jacobian(called, v, matrices)
@@ -182,7 +182,7 @@ def recorded_jacobian(story: Story, walked: Walked, names: dict[Node, str]) -> J
         error = refused(names[root], root.aval.shape, names[node], node.aval.shape)
         if error is not None:
             raise error
-    events = [each for each in story.events if each.what is walked or isinstance(each.what, Stepped)]
+    events = [event for event in story.events if event.what is walked or isinstance(event.what, Stepped)]
     found = executed(write(story._replace(events=events, shown=[], owners={}, hypothetical=True), "jacrev"))
     matrices = []
     for node in walked.gradients:

@@ -52,8 +52,8 @@ class Kept:
         inside = {*steps}
         readers: dict[Value, set[bool]] = {}
         for step in found:
-            for each in step.inputs:
-                readers.setdefault(each, set()).add(step in inside)
+            for operand in step.inputs:
+                readers.setdefault(operand, set()).add(step in inside)
         for each in wanted:
             readers.setdefault(each, set()).add(False)
         for step in found:
@@ -61,7 +61,7 @@ class Kept:
                 inside.add(step)
         self.steps = [each for each in found if each in inside]
         self.numbers = [each for each in self.steps if each.note == "number"]
-        made = {each for step in self.steps for each in step.outputs}
+        made = {output for step in self.steps for output in step.outputs}
         self.inputs = list(dict.fromkeys(each for step in self.steps for each in step.inputs if each not in made))
         self.read = [each for each in readers if each in made and False in readers[each]]
         self.made = made
@@ -70,32 +70,32 @@ class Kept:
 
     @property
     def long(self) -> bool:
-        return sum(2 + len(each.wanted or "t") for each in self.inputs) > LONG
+        return sum(2 + len(operand.wanted or "t") for operand in self.inputs) > LONG
 
     def in_time(self, found: Sequence[Step]) -> bool:
         """Whether all that it reads was recorded before it, and what reads it after it."""
-        sources = [each.step for each in self.inputs if each.step is not None]
-        early = all(not each.inputs or each.recorded < self.call.first for each in sources)
+        sources = [operand.step for operand in self.inputs if operand.step is not None]
+        early = all(not source.inputs or source.recorded < self.call.first for source in sources)
         inside = {*self.steps}
         readers = [each for each in found if each not in inside and any(value in self.made for value in each.inputs)]
         return early and all(each.recorded > self.call.last for each in readers)
 
     def forget_names(self) -> None:
         """Takes the names from results that only have one outside."""
-        for each in self.results:
-            if each.step is not None and each.wanted != assigned(each.step.where):
-                each.wanted = None
+        for result in self.results:
+            if result.step is not None and result.wanted != assigned(result.step.where):
+                result.wanted = None
 
     def form(self) -> tuple[Any, ...]:
         """What calls have in common that differ in what they read only."""
         given: dict[Value, Expression] = {each: parsed(f"_{place}") for place, each in enumerate(self.inputs)}
-        names = [each.wanted for each in self.results]
+        names = [result.wanted for result in self.results]
         self.forget_names()
         with placeholders(self.numbers):
             block = Block(self.steps, self.results, given, {"jax", "jnp"})
         for each, name in zip(self.results, names, strict=True):
             each.wanted = name
-        texts = [*[each.text for each in block.lines], *[ast.unparse(each) for each in block.results]]
+        texts = [*[line.text for line in block.lines], *[ast.unparse(result) for result in block.results]]
         return (len(self.inputs), len(self.numbers), *texts)
 
 
@@ -163,14 +163,14 @@ def kept(
             steps = [*[other for other in steps if other not in inside], step]
             after.update(zip(each.results, step.outputs, strict=True))
     for step in steps:
-        step.inputs = [after.get(each, each) for each in step.inputs]
+        step.inputs = [after.get(operand, operand) for operand in step.inputs]
     return steps, [after.get(each, each) for each in wanted], called, own
 
 
 def _chains(story: Story, steps: Sequence[Step]) -> dict[Step, list[FunctionCall]]:
     """For each step the calls that it was recorded in, from the outermost to the one of its own function: those in
     which no backward pass took place."""
-    walks = [each for each in story.events if isinstance(each.what, Walked)]
+    walks = [event for event in story.events if isinstance(event.what, Walked)]
     backwards = {each.where for each in walks}
     chains: dict[Step, list[FunctionCall]] = {}
     running: list[FunctionCall] = []
@@ -214,7 +214,7 @@ def _begun_outside(call: FunctionCall, given: Sequence[Value], scope: Scope) -> 
         and call.first < node.serial < call.last
         and value in given
         and node.operation not in PART_OPS
-        and any(type(each) is Node for each in scope.text.inputs(node))
+        and any(type(operand) is Node for operand in scope.text.inputs(node))
         for node, value in scope.values.items()
         if isinstance(value, Value)
     )
@@ -272,7 +272,7 @@ def _written(
     apart = {first.numbers[each] for each in lifted}
     inner.steps = [each for each in first.steps if each not in apart]
     for step in inner.steps:
-        step.inputs = [same.get(each, each) for each in step.inputs]
+        step.inputs = [same.get(operand, operand) for operand in step.inputs]
     inner.reached = {each: each for each in outside}
     name = function(
         inner,

@@ -45,7 +45,7 @@ def laid_out(text: Text, lines: Sequence[Line], first: float) -> list[tuple[str,
     file = file_of(text.story)
     pages: list[list[tuple[str, Any]]] = [
         [(each, ()) for each in sorted(imports, key=lambda each: (each.startswith("from jax"), each))],
-        [(each, ()) for each in settings],
+        [(setting, ()) for setting in settings],
         [(f"# {each}: a function of yours; run() hands it over", ()) for each in text.handed_over],
         formatted(inputs, 0, file),
     ]
@@ -58,7 +58,7 @@ def defined(text: Text) -> list[list[tuple[str, Any]]]:
     """The functions of a program, each as its lines with their sources."""
     pages = []
     for key, called in text.definitions.items():
-        own: list[tuple[str, Any]] = [(each, ()) for each in text.texts[key].replace("NAME", called).splitlines()]
+        own: list[tuple[str, Any]] = [(line, ()) for line in text.texts[key].replace("NAME", called).splitlines()]
         if text.lines[key] is not None:
             body, returned = text.lines[key]
             own += formatted([*rolled(body), returned], 1, file_of(text.story))
@@ -77,7 +77,7 @@ def joined(pages: Sequence[list[tuple[str, Any]]]) -> list[tuple[str, Any]]:
 
 def file_of(story: Story) -> str | None:
     """The file that most lines come from; comments omit its name."""
-    names = [each.where[0].co_filename for each in story.events if each.where is not None]
+    names = [event.where[0].co_filename for event in story.events if event.where is not None]
     return statistics.mode(names) if names else None
 
 
@@ -119,7 +119,7 @@ def _broken(text: str) -> list[str]:
     whole = re.sub(r"\[[^\[\]]{,80}\]", lambda row: row[0].replace(" ", "\0"), text)
     whole = whole[:begin].replace(" ", "\0") + whole[begin:]  # outside brackets no line may end
     lines = textwrap.wrap(whole, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-    return [each.replace("\0", " ") for each in lines]
+    return [line.replace("\0", " ") for line in lines]
 
 
 def _said(source: tuple[str, int, str], written: str | None, file: str | None) -> str:
@@ -132,10 +132,10 @@ def _said(source: tuple[str, int, str], written: str | None, file: str | None) -
 def _tidied(lines: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
     """No more than two empty lines in a row, and none at the end."""
     tidy: list[tuple[str, Any]] = []
-    for each in lines:
-        if not each[0] and len(tidy) >= 2 and not tidy[-1][0] and not tidy[-2][0]:
+    for line in lines:
+        if not line[0] and len(tidy) >= 2 and not tidy[-1][0] and not tidy[-2][0]:
             continue
-        tidy.append(each)
+        tidy.append(line)
     while tidy and not tidy[-1][0]:
         tidy.pop()
     return tidy

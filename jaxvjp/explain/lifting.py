@@ -36,11 +36,11 @@ class Lifted:
         self.top = top
         self.order = order
         self.single = len(outputs) == 1
-        self.values: list[Value] = [top.value(each) for each in params]
+        self.values: list[Value] = [top.value(parameter) for parameter in params]
         self.inner = Scope(top.text, top, dependent(top.text, outputs, params, top))
-        self.params = [Value(each.wanted) for each in self.values]
+        self.params = [Value(value.wanted) for value in self.values]
         self.inner.values.update(zip(params, self.params, strict=True))
-        self.results: list[Value] = [self.inner.value(each) for each in outputs]
+        self.results: list[Value] = [self.inner.value(output) for output in outputs]
         named = zip(self.results, outputs, strict=True)
         self.wanted = [each.wanted or top.text.name_of(node) or "y" for each, node in named]
         self.returned: dict[Value, Value] = {}
@@ -91,19 +91,19 @@ class Lifted:
         outer = list(self.reads())
         given: dict[Value, Expression] = {each: parsed(f"_{place}") for place, each in enumerate(self.params)}
         given.update({self.inner.reached[each]: parsed(f"__{place}") for place, each in enumerate(outer)})
-        named, names = [each.wanted for each in self.results], [each.wanted for each in self.params]
+        named, names = [result.wanted for result in self.results], [parameter.wanted for parameter in self.params]
         for each in self.results:
             each.wanted = each.wanted if each in given else None
         block = Block(self.inner.steps, self.everything, given, {"jax", "jnp"})
         for each, own in zip(self.results, named, strict=True):
             each.wanted = own
-        texts = [*[each.text for each in block.lines], *[ast.unparse(each) for each in block.results]]
+        texts = [*[line.text for line in block.lines], *[ast.unparse(result) for result in block.results]]
         return (*names, len(outer), len(self.results), *texts)
 
     def divide(self, group: Sequence[Lifted], settled: Callable[[Value], bool]) -> None:
         """Decides which of the values that the functions of a `group`, of one form, read are arguments: those that
         differ, those that are not `settled`, and those whose name is also one inside."""
-        inside = {each.wanted for step in self.inner.steps for each in step.outputs}
+        inside = {output.wanted for step in self.inner.steps for output in step.outputs}
         columns = list(zip(*[each.reads().items() for each in group], strict=True))
         for column in columns:
             varies = len({outer for outer, _ in column}) > 1
@@ -117,7 +117,7 @@ class Lifted:
                     each.constants += [own] * count
         for place in range(len(self.results)):
             names = [each.results[place].wanted for each in group]
-            known = next((each for each in names if each), None)
+            known = next((name for name in names if name), None)
             for each, own in zip(group, names, strict=True):
                 if own is None and known is not None and each.results[place] not in each.params:
                     each.results[place].wanted = each.calls[0].outputs[place].wanted = known
@@ -138,7 +138,7 @@ class Lifted:
         count = len(self.values)
         if not self.same.name:
             outside = dict(zip(self.constants, expressions[count + len(self.arguments) :], strict=True))
-            known = [*[each.wanted or "x" for each in self.values], *self.names]
+            known = [*[value.wanted or "x" for value in self.values], *self.names]
             names = [
                 each.id if isinstance(each, ast.Name) else own for each, own in zip(expressions, known, strict=False)
             ]
@@ -146,7 +146,7 @@ class Lifted:
             names = [each or own for each, own in zip(members, names, strict=False)]
             self.same.name = function(
                 self.inner,
-                [*self.params, *[self.inner.reached[each] for each in self.arguments]],
+                [*self.params, *[self.inner.reached[argument] for argument in self.arguments]],
                 self.results,
                 outside,
                 "f",
@@ -169,7 +169,7 @@ def owners_of(top: Scope, wanted: Node) -> dict[Node, Lifted]:
         owner = top.owners.get(node)
         if owner is None and not wanted.requires_grad:
             owner = next((each for each in top.functions if each.order > node.serial), None)
-            if owner is not None and not any(owners.get(each) is owner for each in top.text.inputs(node)):
+            if owner is not None and not any(owners.get(operand) is owner for operand in top.text.inputs(node)):
                 owner = None
         if owner is not None:
             owners[node] = owner
@@ -185,9 +185,9 @@ def given_back(top: Scope, wanted: Node) -> Value | None:
         owner.inner.inside.add(node)  # type: ignore[union-attr]
         top.owners.setdefault(node, owner)
     for node, owner in owners.items():  # a function may read what an earlier one gives back
-        for each in top.text.inputs(node):
-            if owners.get(each, owner) is not owner:
-                _received(top, each, owners[each])
+        for operand in top.text.inputs(node):
+            if owners.get(operand, owner) is not owner:
+                _received(top, operand, owners[operand])
     return _received(top, wanted, owners[wanted])
 
 
@@ -202,7 +202,7 @@ def _received(top: Scope, node: Node, owner: Lifted) -> Value | None:
 def placeholders(steps: Sequence[Step]) -> Iterator[None]:
     """A block in which steps that are Python numbers, or parts `x[2]`, are written as others, so that texts with them
     can be compared."""
-    writers = [each.write for each in steps]
+    writers = [step.write for step in steps]
     for place, each in enumerate(steps):
         if each.part:
             each.write = lambda e: ast.Subscript(e[0], ast.Constant(...), ast.Load())
@@ -285,9 +285,9 @@ def divided(functions: Sequence[Lifted], steps: Sequence[Step], varying: Collect
         if varying is not None and value in varying:
             return False
         if step is None or step.free:
-            return step is None or all(settled(each, depth) for each in step.inputs)
+            return step is None or all(settled(operand, depth) for operand in step.inputs)
         if value.wanted is None and uses.get(value) == 1 and len(step.outputs) == 1 and not step.stays:
-            return depth > 0 and all(settled(each, depth - 1) for each in step.inputs)
+            return depth > 0 and all(settled(operand, depth - 1) for operand in step.inputs)
         return varying is None and assigned[safe(value.wanted or "t")] == 1
 
     for group in groups.values():

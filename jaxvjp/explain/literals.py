@@ -109,7 +109,7 @@ def shortest(value: Any) -> Any:
 def _nested(values: np.ndarray[Any, Any]) -> ast.expr:
     if values.ndim == 0:
         return _number(shortest(values[()]))
-    return ast.List([_nested(each) for each in values], ast.Load())
+    return ast.List([_nested(value) for value in values], ast.Load())
 
 
 def encoded(values: np.ndarray[Any, Any]) -> ast.expr:

@@ -48,7 +48,7 @@ class Statement(NamedTuple):
         body = getattr(self.tree, "body", None)
         if body and body[0].lineno > self.line:
             lines = linecache.getlines(self.filename)[self.line - 1 : body[0].lineno - 1]
-            return " ".join(each.strip() for each in lines).partition("  #")[0].rstrip()
+            return " ".join(line.strip() for line in lines).partition("  #")[0].rstrip()
         return _piece(self.filename, self.tree)
 
     @property
@@ -149,8 +149,8 @@ def _held(target: ast.expr, source: ast.expr) -> Iterator[tuple[str, list[Any]]]
     elif isinstance(target, ast.Tuple):
         for place, part in enumerate(target.elts):
             rows = [each for each in _values(source, function) if isinstance(each, tuple | list)]
-            if isinstance(part, ast.Name) and all(len(each) > place for each in rows):
-                yield part.id, [each[place] for each in rows]
+            if isinstance(part, ast.Name) and all(len(row) > place for row in rows):
+                yield part.id, [row[place] for row in rows]
 
 
 def _values(source: Any, function: str) -> list[Any]:
@@ -221,7 +221,7 @@ def _joined(text: str) -> str:
 def _lasting(names: Sequence[str], tensor: Tensor) -> str:
     """The first of a tensor's names that is no loop variable, such as `p` in `for p in parameters`."""
     passing = frozenset() if tensor.__node__.where is None else _loop_names(tensor.__node__.where[0].co_filename)
-    return next((each for each in names if each not in passing), names[0])
+    return next((name for name in names if name not in passing), names[0])
 
 
 def _loop_names(filename: str) -> frozenset[str]:
@@ -304,7 +304,7 @@ def _piece(filename: str, tree: Any) -> str:
     lines = [each.encode() for each in linecache.getlines(filename)[tree.lineno - 1 : tree.end_lineno]]
     lines[-1] = lines[-1][: tree.end_col_offset]  # columns are bytes, and a comment may follow
     lines[0] = lines[0][tree.col_offset :]
-    return " ".join(each.decode().strip() for each in lines)
+    return " ".join(line.decode().strip() for line in lines)
 
 
 def _plain(target: ast.expr) -> str | None:

@@ -26,7 +26,7 @@ NESTED = "{expression}"
 def nested(trace: Trace, inner: Inner) -> None:
     """Notes the definition of an inner function: a `lambda` where it is one expression, else a `def`."""
     if inner.seen is None:  # JAX never calls it, for example in a loop of no rounds
-        words = [each.name for each in inspect.signature(inner.function).parameters.values()]
+        words = [parameter.name for parameter in inspect.signature(inner.function).parameters.values()]
         text = parsed(f"lambda {', '.join(words)}: {words[0]}")
         unused = Step([], lambda _: text, order=len(trace.steps))
         trace.steps.append(unused)
@@ -37,7 +37,7 @@ def nested(trace: Trace, inner: Inner) -> None:
     stands = {id(each): Symbol(own, Value(each.value.wanted), each.struct, each.kind) for each in inner.captured}
     outer, tracing.trace = tracing.trace, own
     try:
-        result = closed(inner.function, lambda each: stands[id(each)])(*[each.tree for each in params])
+        result = closed(inner.function, lambda each: stands[id(each)])(*[parameter.tree for parameter in params])
     finally:
         tracing.trace = outer
     trace.definitions.update(own.definitions)
@@ -49,14 +49,14 @@ def nested(trace: Trace, inner: Inner) -> None:
         outside = [each.id for text in inputs for each in ast.walk(text) if isinstance(each, ast.Name)]
         reserved = {"jax", "jnp", *outside}
         unpacking: list[str] = []
-        heads = [each.named(given, reserved, unpacking) for each in params]
+        heads = [parameter.named(given, reserved, unpacking) for parameter in params]
         block = Block(own.steps, results, given, reserved)
         texts = dict(zip(map(id, results), block.results, strict=True))
         returned = spelled_tree(result, lambda each: texts[id(each.value)])
-        arguments = ast.arguments([], [ast.arg(each) for each in heads], None, [], [], None, [])
+        arguments = ast.arguments([], [ast.arg(head) for head in heads], None, [], [], None, [])
         if not (unpacking or block.lines):
             return ast.Lambda(arguments, returned)
-        body = ast.parse("\n".join([*unpacking, *[each.text for each in block.lines]])).body
+        body = ast.parse("\n".join([*unpacking, *[line.text for line in block.lines]])).body
         return ast.FunctionDef("f", arguments, [*body, ast.Return(returned)], [], type_params=[])
 
     values = [each.value for each in inner.captured]
@@ -91,11 +91,11 @@ class _Parameter:
 
     def named(self, given: dict[Value, Expression], reserved: set[str], unpacking: list[str]) -> str:
         """The parameter's name in the text, once its parts have theirs."""
-        for each in self.symbols:
-            if isinstance(each, Symbol):
-                text = numbered(safe(each.value.wanted or "x"), reserved)
+        for symbol in self.symbols:
+            if isinstance(symbol, Symbol):
+                text = numbered(safe(symbol.value.wanted or "x"), reserved)
                 reserved.add(text)
-                given[each.value] = ast.Name(text, ast.Load())
+                given[symbol.value] = ast.Name(text, ast.Load())
         if isinstance(self.tree, Symbol):
             return ast.unparse(given[self.tree.value])
         name = numbered(safe(self.name), reserved)
@@ -121,7 +121,7 @@ def _names(inner: Inner) -> list[tuple[str, Any]]:
         each = parameters[min(place, len(parameters) - 1)]
         names.append(f"{each.name}_{place}" if each.kind is each.VAR_POSITIONAL else each.name)
     apart = _taken_apart(inner.function)
-    return [(each, apart.get(each)) for each in names]
+    return [(name, apart.get(name)) for name in names]
 
 
 def _taken_apart(function: types.FunctionType) -> dict[str, list[str]]:

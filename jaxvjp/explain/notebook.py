@@ -47,7 +47,7 @@ def _formatter() -> Any:
 def table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[str]], align: str = "right") -> str:
     """A table whose first column has the rows' heads."""
     style = f' style="text-align:{align}"'
-    head = "".join(f'<th scope="col"{style}>{html.escape(each)}</th>' for each in columns)
+    head = "".join(f'<th scope="col"{style}>{html.escape(column)}</th>' for column in columns)
     body = "".join(
         f'<tr><th scope="row"{style}>{html.escape(label)}</th>'
         + "".join(f"<td{style}>{html.escape(each)}</td>" for each in rest)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxvjp.core.record.graph import ends_here, reachable
+from jaxvjp.core.record.graph import reachable
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain.explained import Explained
 from jaxvjp.explain.literals import shortest
@@ -47,22 +47,22 @@ def run_of(explanation: Explained) -> dict[str, Any]:
         contents = [memory.contents for moment, _ in steps for memory in moment.memories]
         evaluate([each for each in contents if each is not None])
         told = [_step(moment, source, watch) for moment, source in steps]
-    return {"steps": told, "note": " ".join(each for each in notes if each)}
+    return {"steps": told, "note": " ".join(note for note in notes if note)}
 
 
 def _statements(moments: Iterable[Moment]) -> list[tuple[Moment, Statement | None]]:
     """The moments after whole statements: one over several lines is one step."""
     kept: list[tuple[Moment, Statement | None]] = []
-    for each in moments:
-        source = statement(each.where)
+    for moment in moments:
+        source = statement(moment.where)
         if source is not None and isinstance(source.tree, UNSEEN):
             continue
         if kept and source is not None:
             last, known = kept[-1]
-            same = known is not None and known.tree is source.tree and last.frame == each.frame
-            if same and last.number + 1 == each.number and last.where[1] < each.where[1]:  # type: ignore[index]
+            same = known is not None and known.tree is source.tree and last.frame == moment.frame
+            if same and last.number + 1 == moment.number and last.where[1] < moment.where[1]:  # type: ignore[index]
                 kept.pop()
-        kept.append((each, source))
+        kept.append((moment, source))
     return kept
 
 
@@ -82,7 +82,7 @@ def _step(moment: Moment, source: Statement | None, watch: Watch) -> dict[str, A
                 "numbers": _numbers(memory),
                 "computed": memory.computed,
                 "shared": memory.shared,
-                "tensors": [_tensor(each) for each in memory.aliases],
+                "tensors": [_tensor(alias) for alias in memory.aliases],
             }
             for memory in moment.memories
         ],
@@ -107,7 +107,7 @@ def _numbers(memory: Memory) -> list[Any]:
     values = memory.numbers
     if values is None:
         values = np.empty(0) if memory.contents is None else in_memory(memory.contents)
-    found = [shortest(each) for each in values]
+    found = [shortest(value) for value in values]
     return [
         str(each) if isinstance(each, bool) else [each.real, each.imag] if isinstance(each, complex) else each
         for each in found
@@ -129,7 +129,7 @@ def _of_graph(explanation: Explained) -> Watch:
             if name is None:
                 continue
             values.pop(name, None)
-            leaf = ends_here(node)
+            leaf = node.is_leaf
             grad_fn = "" if leaf else node.gradient_name
             seen = (tuple(node.aval.shape), node.aval.dtype.name, node.requires_grad, leaf, grad_fn)
             alias = Alias((name,), *seen, None, places_of(own), False)

@@ -54,7 +54,7 @@ class Update(NamedTuple):
         if self.clip is None:
             return self
         before = self.clip.before
-        groups = [each._replace(gradients=[before[node] for node in each.gradients]) for each in self.groups]
+        groups = [group._replace(gradients=[before[node] for node in group.gradients]) for group in self.groups]
         return self._replace(groups=groups)
 
 
@@ -125,7 +125,7 @@ class Updates:
             Group(before, grads, [p.__node__ for p in given], rate, rule) for given, before, grads, rate, rule in groups
         ]
         gradients = {node for group in made for node in group.gradients}
-        clips = [self._clips[each] for each in gradients if each in self._clips]
+        clips = [self._clips[gradient] for gradient in gradients if gradient in self._clips]
         clip = clips[0] if clips and {*clips[0].before} == gradients else None
         self.found.append(Update(first, next_serial(), optimizer, made, clip))
 

@@ -53,10 +53,10 @@ class Picture:
         titles = {each.key: each.title for each in self.boxes}
         into: dict[str, list[Arrow]] = {}
         back: dict[str, list[str]] = {}
-        for each in self.arrows:
-            into.setdefault(each.end, []).append(each)
-            if each.cotangent:
-                back.setdefault(each.start, []).append(each.cotangent)
+        for arrow in self.arrows:
+            into.setdefault(arrow.end, []).append(arrow)
+            if arrow.cotangent:
+                back.setdefault(arrow.start, []).append(arrow.cotangent)
         rows = []
         for box in self.boxes:
             reads = ", ".join(
@@ -212,7 +212,7 @@ def _folded(fold: Fold, key: str) -> Box:
     source = statement(fold.nodes[-1].where)
     details = [fold.lines, f"{len(fold.nodes)} operations"]
     return Box(
-        key, "operation", fold.said, [each for each in details if each], 0 if source is None else source.line, []
+        key, "operation", fold.said, [detail for detail in details if detail], 0 if source is None else source.line, []
     )
 
 
@@ -223,7 +223,7 @@ def whole(node: Node) -> Node:
 
 
 def _sources(inputs: Iterable[Any]) -> Iterable[Node]:
-    return [whole(each) for each in inputs if type(each) is Node]
+    return [whole(operand) for operand in inputs if type(operand) is Node]
 
 
 def _box(node: Node, key: str, name: str, detached: bool) -> Box:
@@ -233,7 +233,7 @@ def _box(node: Node, key: str, name: str, detached: bool) -> Box:
         for word, there in (("freed", node.freed), ("hook", bool(node.hooks)), ("retains grad", node.retains))
         if there
     ]
-    numbers = [terminal.numbers(np.asarray(each.value)) for each in node.inputs if type(each) is Number]
+    numbers = [terminal.numbers(np.asarray(operand.value)) for operand in node.inputs if type(operand) is Number]
     details = []
     if detached:  # a leaf that is the value of another node
         kind = "cut"
@@ -250,7 +250,7 @@ def _box(node: Node, key: str, name: str, detached: bool) -> Box:
         if kind != "leaf" and (name != own or numbers):
             details.append(" ".join([own, *numbers]))
     avals = node.aval if type(node.aval) is tuple else (node.aval,)
-    details.append(", ".join(f"{each.dtype.name}{list(each.shape)}" for each in avals))
+    details.append(", ".join(f"{aval.dtype.name}{list(aval.shape)}" for aval in avals))
     if type(node.aval) is not tuple and node.value is not None and np.size(node.value) <= SMALL:
         details.append(terminal.numbers(node.value))
     return Box(key, kind, name, details, 0 if source is None else source.line, marks)

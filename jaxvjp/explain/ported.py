@@ -58,7 +58,7 @@ def _import_order(line: str) -> tuple[bool, str]:
 @contextmanager
 def _cut(nodes: Sequence[Any]) -> Iterator[None]:
     """A context in which what `nodes` were computed from is out of reach."""
-    kept = [(each, each.inputs, each.edges) for each in nodes]
+    kept = [(node, node.inputs, node.edges) for node in nodes]
     for each in nodes:
         each.inputs = ()
         if each.edges is not None:
@@ -87,7 +87,7 @@ def _ported(story: Story, updates: Sequence[Update], draws: Draws | None, head: 
         whole.text.rounds.clear()  # a step has no rounds
         steps = Steps(story, whole.text, whole.nodes, updates, draws)
         avals = [each.aval for each in steps.live if type(each.aval) is not tuple]
-        doubles = any(each.dtype.differentiable and wide(each) for each in avals)
+        doubles = any(aval.dtype.differentiable and wide(aval) for aval in avals)
         try:
             return _Script(story, steps, doubles).written(head, data_file)
         except NeedsWide:
@@ -131,7 +131,7 @@ class _Script:
                 entries = [each for each in found if each is not None]
                 if len(entries) < len(found):
                     raise NotPortable("an optimizer updates a parameter that no later step reads")
-                common = shared_beginning([each.name for each in entries]).rpartition("_")[0]
+                common = shared_beginning([entry.name for entry in entries]).rpartition("_")[0]
                 name = numbered(common if len(entries) > 1 and common.isidentifier() else "params", self.taken)
                 transform = numbered(f"{name}_{type(update.optimizer).__name__.lower()}", self.taken)
                 self.taken |= {name, transform, f"{transform}_rates"}
@@ -157,7 +157,7 @@ class _Script:
         found = []
         step = self.steps.steps_of(kind)[0]
         for update in self.steps.updates:
-            if step.first <= update.first < step.last and any(each.serial > 0 for each in step.outputs):
+            if step.first <= update.first < step.last and any(output.serial > 0 for output in step.outputs):
                 for place, group in enumerate(update.groups):
                     tree = self.trees.get((id(update.optimizer), place))
                     if tree is not None and group.rule is not None:
@@ -221,7 +221,7 @@ class _Script:
         with _cut([each for each in given if type(each) is Node]):
             writer = StepWriter(self.story, steps, step, given, members, trees, self.text, self.wide)
             suffixes = [self.suffix(each) for each in range(steps.kinds)]
-            writer.text.taken |= {*self.taken, *[name + each for name in ("step", "draws") for each in suffixes]}
+            writer.text.taken |= {*self.taken, *[name + suffix for name in ("step", "draws") for suffix in suffixes]}
             block, losses, outputs, kept = writer.body()
         self.text = writer.text
         file = file_of(self.story)
@@ -296,11 +296,11 @@ class _Script:
         needs += EITHER if random else ""
         pages: list[list[tuple[str, Any]]] = [
             [
-                (each, ())
-                for each in head.replace("STEPS", str(len(steps.steps)), 1).replace("NEEDS", needs, 1).splitlines()
+                (line, ())
+                for line in head.replace("STEPS", str(len(steps.steps)), 1).replace("NEEDS", needs, 1).splitlines()
             ],
             [(each, ()) for each in sorted({*imports, *text.imports}, key=_import_order)],
-            [(each, ()) for each in settings],
+            [(setting, ()) for setting in settings],
             [(f'data = np.load(Path(__file__).with_name("{data_file}"))', ())] if self.data else [],
             [(each, ()) for each in [*constants, *transforms]],
             *defined(text),
@@ -314,11 +314,11 @@ class _Script:
         losses = []
         for step in steps.steps:
             evaluate(step.losses)
-            losses.append([np.asarray(each.value) for each in step.losses])
+            losses.append([np.asarray(loss.value) for loss in step.losses])
         return Ported(source, self.data, losses, end)
 
     def of(self, role: str) -> list[Entry]:
-        return [each for each in self.steps.entries if each.role == role and each.twin is each]
+        return [entry for entry in self.steps.entries if entry.role == role and entry.twin is entry]
 
     def value(self, name: str, node: Any) -> str:
         """The expression of an array: the numbers, if they are few, else its place in the file of data."""

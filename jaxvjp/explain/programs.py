@@ -52,7 +52,7 @@ def transformed(scope: Scope, node: Node) -> Any:
     function = _function_of(scope, program, node, node.inputs[:count], kept=kept)
     places = [place for place in range(count) if not kept[place]]
     leaves = [scope.value(node.inputs[place]) for place in places]
-    rest = [scope.value(each) for each in node.inputs[count:]]
+    rest = [scope.value(operand) for operand in node.inputs[count:]]
     order, where = node.serial, node.where
     if operation in CALLS:
         wrapper = CALLS[operation]
@@ -85,7 +85,7 @@ def transformed(scope: Scope, node: Node) -> Any:
 
     def partly(expressions: Sequence[Expression]) -> tuple[Expression, list[Expression]]:
         """The function of only the leaves `wrt`, and those leaves."""
-        chosen = [expressions[places.index(each)] for each in wrt]
+        chosen = [expressions[places.index(position)] for position in wrt]
         wanted = [_called(scope, cast(Node, node.inputs[each]), place, len(wrt)) for place, each in enumerate(wrt)]
         return partial(function, expressions[: len(places)], [places.index(each) for each in wrt], wanted), chosen
 
@@ -100,7 +100,7 @@ def transformed(scope: Scope, node: Node) -> Any:
         result = Step([*leaves, *rest], pushed, [None] * len(node.aval), order, where, unpacked=len(node.aval) > 1)
         return scope.add(result).outputs
     if operation is pullback and outputs == 1 and _is_one(node.inputs[count:]) and not static[2]:
-        own = tuple([places.index(each) for each in wrt])
+        own = tuple([places.index(position) for position in wrt])
         options = {} if own == (0,) else {"argnums": literal(own[0] if len(own) == 1 else own)}
 
         def both(e: Sequence[Expression]) -> Expression:
@@ -123,7 +123,7 @@ def transformed(scope: Scope, node: Node) -> Any:
         def pulled(e: Sequence[Expression]) -> Expression:
             given = [
                 call("jnp.conj", each) if aval.dtype.is_complex else each
-                for each, aval in zip(e[1:], [each.aval for each in node.inputs[count:]], strict=True)
+                for each, aval in zip(e[1:], [operand.aval for operand in node.inputs[count:]], strict=True)
             ]
             v = given[0] if not vjp.grouped else ast.Tuple(given, ast.Load())
             return call(batched(e[0], static[2]), v)
@@ -187,7 +187,7 @@ def _loop(scope: Scope, node: Node) -> Any:
 
 def _listed(texts: Iterable[str]) -> str:
     """A tuple as text."""
-    return f"({''.join(each + ', ' for each in texts).rstrip()})"
+    return f"({''.join(text + ', ' for text in texts).rstrip()})"
 
 
 def _fixed(node: Any, transform: Node) -> bool:
@@ -220,9 +220,9 @@ def _jacobian(scope: Scope, node: Node) -> Value | None:
     mapped = [each for each, axis in zip(leaves, in_axes, strict=True) if axis is not None]
     if len(inner.outputs) != 1 or len(wrt) != 1 or mapped != [v] or not _one_hots(node.inputs[leaves.index(v)], node):
         return None
-    if v in arguments or not all(type(each) is Number or each in leaves for each in arguments):
+    if v in arguments or not all(type(argument) is Number or argument in leaves for argument in arguments):
         return None
-    given = [each if type(each) is Number else node.inputs[leaves.index(each)] for each in arguments]
+    given = [argument if type(argument) is Number else node.inputs[leaves.index(argument)] for argument in arguments]
     varied, reverse = arguments[wrt[0]].aval.shape, source.operation is pullback
     kept = [type(each) is Number or (place not in wrt and _fixed(each, node)) for place, each in enumerate(given)]
     places = [place for place in range(len(given)) if not kept[place]]
@@ -265,7 +265,7 @@ def _function_of(
 ) -> str:
     """Writes a program as a function of its leaves that are arrays; returns the function's name. Where `single` is
     False it returns a tuple also of one result. Operands that are `kept` are written inside."""
-    kept = [type(each) is Number for each in operands] if kept is None else kept
+    kept = [type(operand) is Number for operand in operands] if kept is None else kept
     leaves, outputs = _graph_of(scope, program, node, operands)
     if scope.text.story.pulled.get(node) is None:
         leaves, outputs = thawed(program, operands, kept)
@@ -276,7 +276,7 @@ def _function_of(
     own = None if any(_program_of(each) for each in inside) else _transformed(scope.text, inner.transform)
     params = [Value(_called(scope, cast(Node, each), place, len(arrays))) for place, each in enumerate(arrays)]
     inner.values.update(zip(arrays, params, strict=True))
-    results = [inner.value(each) for each in outputs]
+    results = [inner.value(output) for output in outputs]
     made = function(inner, params, results, {}, own or "f", single=len(results) == 1 if single is None else single)
     scope.called.add(made)
     return made if single is False else _without_wrapper(scope.text, made)
@@ -317,7 +317,7 @@ def thawed(
 ) -> tuple[list[Any], list[Any]]:
     """A program turned into nodes: its leaves, with the Python numbers and what else is `kept` from `operands`, and its
     outputs."""
-    kept = [type(each) is Number for each in operands] if kept is None else kept
+    kept = [type(operand) is Number for operand in operands] if kept is None else kept
     leaves = [
         each if own else Node(None, (), (), aval, where=NOWHERE)
         for aval, each, own in zip(program.arguments, operands, kept, strict=True)
@@ -325,10 +325,10 @@ def thawed(
     nodes: list[Node] = []
     for operation, static, reads in program.equations:
         inputs = tuple([nodes[each] if each >= 0 else leaves[-1 - each] for each in reads])
-        avals: Any = tuple([each.aval for each in inputs])
+        avals: Any = tuple([operand.aval for operand in inputs])
         aval: Any = avals[0][static[0]] if operation is tuple_item else signature_of(operation, static, avals).aval
         nodes.append(Node(operation, static, inputs, aval, where=NOWHERE))
-    return leaves, [nodes[each] if each >= 0 else leaves[-1 - each] for each in program.outputs]
+    return leaves, [nodes[output] if output >= 0 else leaves[-1 - output] for output in program.outputs]
 
 
 WRITERS["program"] = transformed

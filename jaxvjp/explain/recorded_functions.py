@@ -208,10 +208,10 @@ def _globals(module: str) -> _Globals:
 def _bundled(value: Any) -> Definition:
     """A function with a custom derivative: the source of both."""
     parts = [value.fun, *[each for each in (getattr(value, "jvp", None),) if each is not None]]
-    texts = [_undocumented(each) for each in parts]
+    texts = [_undocumented(part) for part in parts]
     needed: set[str] = set()
-    for each in texts:
-        names = [node for node in ast.walk(ast.parse(each)) if isinstance(node, ast.Name)]
+    for text in texts:
+        names = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)]
         needed |= {node.id for node in names} - {node.id for node in names if isinstance(node.ctx, ast.Store)}
     imports = []
     for key in sorted(needed):

@@ -20,16 +20,16 @@ def changed(scope: Scope, node: Node) -> Value | list[Value]:
     operation, given_back = node.operation, scope.text.changed[node]
     assert operation is not None
     walks = [event.what for event in scope.text.story.events if isinstance(event.what, Walked)]
-    if any(each.create_graph and node in reachable(each.roots, gradient_edges) for each in walks):
+    if any(walk.create_graph and node in reachable(walk.roots, gradient_edges) for walk in walks):
         raise Unwritable(
             f"a saved-tensor hook changed what {node.gradient_name} is differentiated at, and so the gradient's own "
             "gradient, which cannot be written\nWithout create_graph=True it can."
         )
-    operands = list(dict.fromkeys(each for each in node.inputs if type(each) is Node))
+    operands = list(dict.fromkeys(operand for operand in node.inputs if type(operand) is Node))
     names: list[str] = []
     for each in operands:
         names.append(numbered(safe(scope.text.name_of(each) or "x"), names))
-    kept = [each for each in operands if each in given_back]
+    kept = [operand for operand in operands if operand in given_back]
     saved = [f"{names[operands.index(each)]}_saved" for each in kept]
 
     inner = Scope(scope.text, scope, {node}, False)
@@ -40,7 +40,7 @@ def changed(scope: Scope, node: Node) -> Value | list[Value]:
     for each in results:
         each.wanted = None  # the name belongs to the value outside
     block = Block(inner.steps, results, {value: parsed(each) for value, each in zip(values, names, strict=True)}, saved)
-    returned = ", ".join(ast.unparse(each) for each in block.results)
+    returned = ", ".join(ast.unparse(result) for result in block.results)
     residuals = [saved[kept.index(each)] if each in kept else name for each, name in zip(operands, names, strict=True)]
     head, everything = ", ".join(names), ", ".join([*names, *saved])
     text = f"""\
@@ -64,7 +64,7 @@ def NAME_backward(residuals, gradient):
 
 
 NAME.defvjp(NAME_forward, NAME_backward)"""
-    body = "\n    ".join(each.text for each in block.lines)
+    body = "\n    ".join(line.text for line in block.lines)
     text = text.replace("    BODY", f"    {body}") if body else text.replace("    BODY\n", "")
     called = scope.text.define(operation.torch_name, text)
     inputs = [scope.value(each) for each in [*operands, *[given_back[each] for each in kept]]]

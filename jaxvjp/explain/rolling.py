@@ -67,7 +67,7 @@ Rows = list[list[int | None]]
 def rolled(lines: Sequence[Line], taken: frozenset[str] | None = None) -> list[Line | Repeat]:
     """The lines, with repeated ones replaced by a `Repeat`."""
     if taken is None:
-        taken = frozenset(word for each in lines for word in re.findall(r"[^\W\d]\w*", each.text))
+        taken = frozenset(word for line in lines for word in re.findall(r"[^\W\d]\w*", line.text))
     own = _Lines(lines, taken)
     result: list[Line | Repeat] = []
     place = 0
@@ -85,15 +85,15 @@ def rolled(lines: Sequence[Line], taken: frozenset[str] | None = None) -> list[L
 def _size(lines: Sequence[Line | Repeat]) -> float:
     """How many lines are printed."""
     return sum(
-        1 + len(each.head) // LONG + _size(each.lines) if isinstance(each, Repeat) else 1 + each.text.count("\n")
-        for each in lines
+        1 + len(line.head) // LONG + _size(line.lines) if isinstance(line, Repeat) else 1 + line.text.count("\n")
+        for line in lines
     )
 
 
 def _depth(lines: Sequence[Line | Repeat]) -> int:
     """How deep loops are nested."""
-    loops = [each for each in lines if isinstance(each, Repeat)]
-    return max([each.head.startswith("for ") + _depth(each.lines) for each in loops], default=0)
+    loops = [line for line in lines if isinstance(line, Repeat)]
+    return max([loop.head.startswith("for ") + _depth(loop.lines) for loop in loops], default=0)
 
 
 class _Lines:
@@ -178,8 +178,8 @@ class _Lines:
         numbers that do not repeat there would be as many ways as numbers.
         """
         rounds = [*range(place, min(place + 3 * period, len(self.lines) - count + 1), period)]
-        begin = [each.template for each in self.patterns[place : place + count]]
-        rounds = [k for k in rounds if [each.template for each in self.patterns[k : k + count]] == begin]
+        begin = [pattern.template for pattern in self.patterns[place : place + count]]
+        rounds = [k for k in rounds if [pattern.template for pattern in self.patterns[k : k + count]] == begin]
         for at in range(count):
             for column in zip(*[self.patterns[each + at].numbers for each in rounds], strict=True):
                 if regular(column) < len(column) or (len(column) < ROUNDS and len({*map(repr, column)}) > 1):
@@ -202,7 +202,7 @@ class _Lines:
         same = next((k for k in range(place + period, end) if patterns[k] != patterns[k - period]), end)
         rows = [list(range(each, end, period)) for each in range(place, place + period)]
         counts = [(same - place) // period]
-        if same < end and any(each.sources for each in lines[place : place + period]):
+        if same < end and any(line.sources for line in lines[place : place + period]):
             alike = next((k for k in range(place + period, end) if lines[k].sources != lines[k - period].sources), end)
             count = (alike - place) // period
             counts.append(count)
@@ -211,7 +211,7 @@ class _Lines:
                 for row in rows
                 for number in range(len(patterns[row[0]].numbers))
             ]
-            counts.append(min([regular(each) for each in columns], default=count))
+            counts.append(min([regular(column) for column in columns], default=count))
         for count in dict.fromkeys(counts):
             if count > 1:
                 yield [list(row[:count]) for row in rows]
@@ -362,7 +362,7 @@ class _Sums(ast.NodeTransformer):
 
 def _longest(repeat: Repeat) -> int:
     """How many lines a round has at most."""
-    return sum(_longest(each) if isinstance(each, Repeat) else 1 for each in repeat.lines)
+    return sum(_longest(line) if isinstance(line, Repeat) else 1 for line in repeat.lines)
 
 
 class _Holes(ast.NodeTransformer):
@@ -411,7 +411,7 @@ def _pattern(text: str) -> _Pattern:
     nameless = _Holes(holes.number, lambda *_: "<name>")
     shape = ast.unparse(nameless.visit(ast.parse(text)))
     stores = frozenset(place for place, each in enumerate(holes.names) if isinstance(each.ctx, ast.Store))
-    return _Pattern(template, tuple(holes.numbers), shape, tuple(each.id for each in holes.names), stores)
+    return _Pattern(template, tuple(holes.numbers), shape, tuple(name.id for name in holes.names), stores)
 
 
 def _filled(text: str, texts: dict[int, str]) -> str:

@@ -50,7 +50,7 @@ def headed_by(
     taken: frozenset[str],
 ) -> Headed | None:
     """The head of a loop over the numbers `columns`; None if it cannot be written."""
-    sources = [source for each in lines for source in each.sources]
+    sources = [source for line in lines for source in line.sources]
     straight = [found for each in columns.values() if (found := _straight(each, range(rounds))) is not None]
     first, step = _base(straight)
     index, items, listed = "", list[str](), list[list[Any]]()
@@ -69,7 +69,7 @@ def headed_by(
         first, step = (1, 1) if counted else (0, 1)
     index = called(numbers(first, step), "i")
     values = numbers(first, step)
-    flags = {each: said for each in kinds if (said := _condition(each, values, index)) is not None}
+    flags = {kind: said for kind in kinds if (said := _condition(kind, values, index)) is not None}
     if len(flags) < len(kinds):
         return None
     texts: dict[int, dict[int, str]] = {}
@@ -140,7 +140,7 @@ def _in_terms(column: Sequence[Any], values: range, index: str) -> tuple[str | N
     if straight is not None:
         return _linear(index, *straight), 0
     for period in range(2, len(full) // 2 + 1 if (values.start, values.step) == (0, 1) else 0):
-        for sign, own in (("%", [each % period for each in values]), ("//", [each // period for each in values])):
+        for sign, own in (("%", [value % period for value in values]), ("//", [value // period for value in values])):
             found = _straight(column, own)
             if found is not None:
                 return _linear(f"({index} {sign} {period})", *found), 1.1

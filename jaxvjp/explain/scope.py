@@ -66,19 +66,19 @@ def dependent(text: Text, outputs: Sequence[Node], given: Iterable[Any], top: Sc
             return node in params
         if node in top.values and not node.requires_grad:
             return True
-        return node in top.owners and not any(each in flow for each in text.inputs(node))
+        return node in top.owners and not any(operand in flow for operand in text.inputs(node))
 
     order = reachable(outputs, lambda node: () if stops(node) else text.inputs(node))
     order = [node for node in order if not stops(node) and not (node.is_leaf and node.requires_grad)]
     inside: set[Node] = set()
     outside: set[Any] = set()
     for node in order:
-        if node.requires_grad or any(each in inside or each in params for each in text.inputs(node)):
+        if node.requires_grad or any(operand in inside or operand in params for operand in text.inputs(node)):
             inside.add(node)
     rows = [node.inputs[0] for node in order if node.operation is unbind_one]
     inside.update([each for each in order if each.operation is unbind_one and rows.count(each.inputs[0]) > 1])
     for node in reversed(order):  # a part of an expression stands where all who read it do
-        unnamed = any(type(each) is Node for each in text.inputs(node)) and text.name_of(node) is None
+        unnamed = any(type(operand) is Node for operand in text.inputs(node)) and text.name_of(node) is None
         if node not in inside and unnamed and node not in outside:
             inside.add(node)
         elif node not in inside:
@@ -154,10 +154,10 @@ class Scope:
         if type(node) is Number or self._elsewhere(node):
             return ()
         if node.operation is function_result and isinstance(node.python, FunctionStep) and node.requires_grad:
-            return [each for each in node.python.edges if each.requires_grad]
+            return [edge for edge in node.python.edges if edge.requires_grad]
         if node.operation is put and writes_back(node):
-            return [each for each in node.inputs[:1] if type(each) is Node]
-        return [each for each in self.text.inputs(node) if type(each) is Node]
+            return [operand for operand in node.inputs[:1] if type(operand) is Node]
+        return [operand for operand in self.text.inputs(node) if type(operand) is Node]
 
     def _made(self, node: Any) -> Any:
         if type(node) is Number:
@@ -292,15 +292,15 @@ class Scope:
         several = type(node.aval) is tuple
         names = [None] * len(node.aval) if several else [self._wanted(node)]
         if how.compact:
-            operands = [self._begun(node, each) or self.value(each) for each in node.inputs]
+            operands = [self._begun(node, operand) or self.value(operand) for operand in node.inputs]
             inputs = [each for each, count in zip(operands, how.uses, strict=True) for _ in range(count)]
 
             def write(expressions: Sequence[Expression]) -> Expression:
                 rest = iter(expressions)
                 operands = [[next(rest) for _ in range(count)] for count in how.uses]
-                return how.inline([each[0] if each else ast.Constant(None) for each in operands])
+                return how.inline([operand[0] if operand else ast.Constant(None) for operand in operands])
         else:
-            inputs = [self.value(each) for each in node.inputs]
+            inputs = [self.value(operand) for operand in node.inputs]
             assert node.operation is not None
             wanted = node.operation.torch_name
             called = self.text.define(wanted, definition(node.operation, how, {*self.text.taken}))
@@ -357,7 +357,7 @@ class Scope:
             or not node.aval.dtype.differentiable
         ):
             return False
-        return node.operation is not detach and any(each.requires_grad for each in self.text.inputs(node))
+        return node.operation is not detach and any(operand.requires_grad for operand in self.text.inputs(node))
 
     def _indexed(self, node: Node) -> Value | None:
         """A chain of cuts written as one index; None if the node is no chain."""
@@ -372,7 +372,7 @@ class Scope:
             place = ast.Subscript(ast.Attribute(e[0], "at", ast.Load()), text, ast.Load())
             return call(ast.Attribute(place, "set", ast.Load()), e[1])
 
-        inputs = [self.value(each) for each in chain.operands]
+        inputs = [self.value(operand) for operand in chain.operands]
         value: Value = self._finished(node, inputs, write, [self._wanted(node)], False)
         return value
 
@@ -396,7 +396,7 @@ def function(
     # Values that turned out to be unread are not in `outside`.
     given = {inner: outside[outer] for outer, inner in scope.reached.items() if outer in outside}
     reserved = {each.id for text in given.values() for each in ast.walk(text) if isinstance(each, ast.Name)}
-    names = [safe(each.wanted or "x") for each in params] if param_names is None else list(param_names)
+    names = [safe(parameter.wanted or "x") for parameter in params] if param_names is None else list(param_names)
     scope.text.taken |= {*reserved, *[each.partition("[")[0] for each in names]}  # by no function below
     steps, everything, called, whole = KEPT[0](scope, [*results, *returned], params, given)
     results, returned = everything[: len(results)], everything[len(results) :]
@@ -411,7 +411,7 @@ def function(
     given.update({value: parsed(each) for value, each in zip(params, names, strict=True)})
     roots = dict.fromkeys([each.partition("[")[0] for each in names])  # `net` of `net["weight"]`
     block = Block(steps, everything, given, {"jax", "jnp", *roots, *reserved, *called, *scope.called} - {*names})
-    texts = [spelled(each) for each in block.results]
+    texts = [spelled(result) for result in block.results]
     own, more = ", ".join(texts[: len(results)]), ", ".join(texts[len(results) :])
     if not single:
         own = f"({own},)" if len(results) == 1 else f"({own})" if returned else own
@@ -470,12 +470,12 @@ def written_node(node: Node, plain: bool) -> Written:
     operation = node.operation
     assert operation is not None
     givens = []
-    for each in node.inputs:
-        if type(each) is Number:
-            position = _number_of(each).item() if operation in POSITIONED else None
-            givens.append(Given(each.aval, type(each.value), position))
+    for operand in node.inputs:
+        if type(operand) is Number:
+            position = _number_of(operand).item() if operation in POSITIONED else None
+            givens.append(Given(operand.aval, type(operand.value), position))
         else:
-            givens.append(Given(each.aval))
+            givens.append(Given(operand.aval))
     try:
         return written(operation, node.static, tuple(givens), plain)
     except Unwritable as error:

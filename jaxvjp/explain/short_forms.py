@@ -32,8 +32,8 @@ def worded(*operations: Op) -> Callable[[Callable[..., Any]], Callable[..., Any]
     """Registers the decorated function as the way to write `operations`."""
 
     def note(function: Callable[..., Any]) -> Callable[..., Any]:
-        for each in operations:
-            WORDED[each] = function
+        for operation in operations:
+            WORDED[operation] = function
         return function
 
     return note
@@ -148,9 +148,9 @@ def _put(base: Any, new: Any, *operands: Any, operation: Op, static: Any) -> Any
 @worded(einsum)
 def _einsum(operands: Any, equation: str = "") -> Any:
     parts, output = subscripts(equation, len(operands))
-    labelled, _ = spelt_out(parts, output, [each.ndim for each in operands])
+    labelled, _ = spelt_out(parts, output, [operand.ndim for operand in operands])
     sizes = {pair for each, own in zip(labelled, operands, strict=True) for pair in zip(each, own.shape, strict=True)}
-    summed = output is not None and ELLIPSIS not in output and any(ELLIPSIS in each for each in parts)
+    summed = output is not None and ELLIPSIS not in output and any(ELLIPSIS in part for part in parts)
     if summed or len(sizes) > len(dict(sizes)) or operands[0].dtype.kind in "biu":
         return einsum.function(operands, equation)  # JAX's equations have no sum over `...`, nor sizes 1 beside others
     return jnp.einsum(equation, *operands)

@@ -81,7 +81,7 @@ def write(story: Story, style: str = "vjp", exact: bool = True) -> Program:
 def executed(program: Program, form: Callable[[str], str] = str) -> dict[str, Any]:
     """Runs a program, or another `form` of its text, in a fresh namespace and returns its variables."""
     namespace: dict[str, Any] = {"__name__": "explained", **program.handed_over}
-    lines = ["" if each in (WIDE_TYPES, EXACT_PRODUCTS) else each for each in program.source.splitlines()]
+    lines = ["" if line in (WIDE_TYPES, EXACT_PRODUCTS) else line for line in program.source.splitlines()]
     with configured(program):
         exec(compile(form("\n".join(lines)), "<explained>", "exec"), namespace)
     return namespace
@@ -132,7 +132,7 @@ class Writer:
                 self.clear(event)
         final = self.ends()
         divided(self.top.functions, self.top.steps)
-        self.text.taken |= {each.wanted for step in self.top.steps for each in step.outputs if each.wanted}
+        self.text.taken |= {output.wanted for step in self.top.steps for output in step.outputs if output.wanted}
         steps, found, called, _ = kept(self.top, final, (), {})
         after = dict(zip(final, found, strict=True))
         self.results = [(target, node, after[value]) for target, node, value in self.results]
@@ -228,14 +228,14 @@ class Writer:
 
     def inside_later(self, place: int, walked: Walked) -> bool:
         """Whether all gradients of a backward pass are intermediate values of what later ones go back through."""
-        later = [each.what for each in self.story.events[place + 1 :] if isinstance(each.what, Walked)]
+        later = [event.what for event in self.story.events[place + 1 :] if isinstance(event.what, Walked)]
         through = {*reachable([root for each in later for root in each.roots], gradient_edges)} if later else {}
-        return all(each in through for each in walked.gradients.values())
+        return all(gradient in through for gradient in walked.gradients.values())
 
     def alone(self, walked: Walked) -> bool:
         """Whether nothing else walks back from the roots of a backward pass, which would need its pullback again."""
-        walks = [each.what for each in self.story.events if isinstance(each.what, Walked)]
-        return not any(each is not walked and {*each.roots} & {*walked.roots} for each in walks)
+        walks = [event.what for event in self.story.events if isinstance(event.what, Walked)]
+        return not any(walk is not walked and {*walk.roots} & {*walked.roots} for walk in walks)
 
     def taken(self, params: list[Node], outputs: list[Node], order: float, event: Event) -> Any:
         """`y, pullback = jax.vjp(f, x)`: the values, the pullback, and whether they were written already."""
@@ -248,7 +248,7 @@ class Writer:
         def written(expressions: Sequence[Expression]) -> Expression:
             function, arguments = self.called(made, expressions)
             places = range(len(params))
-            wanted = [each.id if isinstance(each, ast.Name) else "x" for each in arguments[: len(params)]]
+            wanted = [argument.id if isinstance(argument, ast.Name) else "x" for argument in arguments[: len(params)]]
             part = partial(function, arguments, places, wanted)
             step.grouped += made.grouped(False)
             return call("jax.vjp", part, *arguments[: len(params)], **has_aux(made))
@@ -264,7 +264,7 @@ class Writer:
 
     def called(self, made: Lifted, expressions: Sequence[Expression]) -> tuple[str, list[Expression]]:
         function, arguments = made.called(expressions)
-        self.calls[function] = ([ast.unparse(each) for each in arguments], len(made.values))
+        self.calls[function] = ([ast.unparse(argument) for argument in arguments], len(made.values))
         return function, arguments
 
     def at_once(
@@ -322,7 +322,7 @@ class Writer:
         self.top.values.setdefault(root, value)
         if v is None:
             v = self.ones(value, root, walked, order + 0.001, event)
-        labels = [f"{self.top.values[each].wanted or 'x'}_jacobian" for each in params]
+        labels = [f"{self.top.values[parameter].wanted or 'x'}_jacobian" for parameter in params]
         step = self.top.add(Step([], whole, labels, order + 0.002, event.where, stays=True))
         made.calls += [first, step]
         dims = literal(len(root.aval.shape))
@@ -524,7 +524,7 @@ class Writer:
             return False
         if node.holder is not None and node.tensor.__versions__.count and not node.requires_grad:
             return False
-        back = {value.wanted for each in self.top.functions for value in each.returned.values()}
+        back = {value.wanted for function in self.top.functions for value in function.returned.values()}
         return self.text.name_of(node) not in back
 
     def finished(self, block: Block) -> Program:
@@ -537,7 +537,7 @@ class Writer:
         results = [Result(written(value), target, node) for target, node, value in self.results]
         state = [*[(written(value), node) for node, value in self.state], *self.appended]
         avals = [each.aval for each in self.nodes if type(each.aval) is not tuple]
-        dtypes = frozenset(each.dtype.name for each in avals if each.dtype.differentiable)
+        dtypes = frozenset(aval.dtype.name for aval in avals if aval.dtype.differentiable)
         source = "\n".join(each for each, _ in flat) + "\n"
         if not self.text.explicit_dtypes and re.search(r"jnp\.(u?int64|float64|complex128)\b", source):
             raise NeedsWide  # an op computes with 64-bit positions
@@ -559,7 +559,7 @@ def _all_nodes(story: Story) -> list[Node]:
     for event in story.events:
         if isinstance(event.what, Walked):
             roots += event.what.roots
-            roots += [each for each in event.what.cotangents if each is not None]
+            roots += [cotangent for cotangent in event.what.cotangents if cotangent is not None]
             roots += [each for each in event.what.after.values() if each is not None]
     tensors = dict.fromkeys(story.owners.values())
     roots += [each.__node__ for tensor in tensors for each in (tensor, tensor._grad) if each is not None]
@@ -583,7 +583,7 @@ def _stages(
             )
     needed = set(targets)
     for node in nodes:
-        if node not in needed and any(each in needed for each in gradient_edges(node)):
+        if node not in needed and any(edge in needed for edge in gradient_edges(node)):
             needed.add(node)
     way = [node for node in nodes if node in needed and not node.is_leaf]
     bounds = [node.serial for node in cuts]
@@ -597,8 +597,8 @@ def _stages(
         outputs = [node for node in piece if node in later]
         if not outputs:
             continue
-        reads = {each for node in piece for each in gradient_edges(node) if each in needed and each not in own}
-        if all(each in targets and each not in reads for each in outputs) and not reads:
+        reads = {edge for node in piece for edge in gradient_edges(node) if edge in needed and edge not in own}
+        if all(output in targets and output not in reads for output in outputs) and not reads:
             continue
         stages.append((sorted(reads, key=lambda node: node.serial), outputs))
         later |= reads

@@ -47,7 +47,7 @@ class States(NamedTuple):
 def states_of(story: Story, nodes: Sequence[Node], unnamed: Any) -> States:
     """The states among `nodes`; `unnamed` tells whether no line of the user's names a node."""
     nodes = sorted(nodes, key=lambda node: node.serial)
-    walks = [each.order for each in story.events if isinstance(each.what, Walked)]
+    walks = [event.order for event in story.events if isinstance(event.what, Walked)]
     memories: dict[int, Chain] = {}
     keys: dict[Node, Any] = {}
     lines: dict[Any, list[int]] = {}
@@ -101,7 +101,7 @@ def states_of(story: Story, nodes: Sequence[Node], unnamed: Any) -> States:
 def _name(chain: Chain, story: Story, taken: set[Any]) -> str | None:
     """The name of a memory: that of the user's tensor; of one that only one line writes, again and again, `state`."""
     tensors = [each.tensor for each in chain if each.tensor is not None]
-    known = next((story.tensors[each] for each in tensors if each in story.tensors), None)
+    known = next((story.tensors[tensor] for tensor in tensors if tensor in story.tensors), None)
     if known is None and _again(chain) and len({each.where for each in chain}) == 1:
         return numbered("state", taken)
     return known
@@ -187,7 +187,7 @@ def histories_of(story: Story, nodes: Sequence[Node]) -> dict[Node, tuple[str, i
                 lists.setdefault(base, {})[int(place)] = node
     read: dict[Any, int] = {}
     for node in nodes:
-        read.update((each, max(read.get(each, 0), node.serial)) for each in node.inputs)
+        read.update((operand, max(read.get(operand, 0), node.serial)) for operand in node.inputs)
     found: dict[Node, tuple[str, int]] = {}
     for base, own in lists.items():
         rounds = [own[place] for place in sorted(own)]

@@ -34,10 +34,10 @@ class Tree:
     def __init__(self, name: str, transform: str, entries: list[Entry], written: str, rates: Sequence[float]) -> None:
         self.name, self.transform, self.kept = name, transform, f"{transform}_state"
         self.entries, self.written, self.rates = entries, written, rates
-        self.keys = [each.name for each in entries]
+        self.keys = [entry.name for entry in entries]
         cut = shared_beginning(self.keys).rfind("_") + 1
-        if len(self.keys) > 1 and all(each[cut:] for each in self.keys):
-            self.keys = [each[cut:] for each in self.keys]
+        if len(self.keys) > 1 and all(key[cut:] for key in self.keys):
+            self.keys = [key[cut:] for key in self.keys]
 
     def whole(self, texts: Sequence[str]) -> str:
         """The expression of a dict of these values: the name of one, if they are all of it."""
@@ -73,7 +73,7 @@ class StepWriter(Writer):
         text: Text | None,
         wide_types: bool,
     ) -> None:
-        events = [each for each in step.events if not isinstance(each.what, GradSet)]
+        events = [event for event in step.events if not isinstance(event.what, GradSet)]
         super().__init__(story._replace(events=events, shown=[]), "grad", wide_types)
         known = steps.text
         self.text.explicit_dtypes = wide_types
@@ -101,13 +101,13 @@ class StepWriter(Writer):
     ) -> Any:
         """`loss, net_grad = jax.value_and_grad(f)(state["net"], x)`, if the parameters are whole dicts of the state."""
         (root,) = outputs
-        own = {each: self.members[each] for each in params if each in self.members}
+        own = {parameter: self.members[parameter] for parameter in params if parameter in self.members}
         trees = list(dict.fromkeys(tree for tree, _ in own.values()))
         whole = len(own) == len(params) == sum(len(tree.keys) for tree in trees)
         if not whole or v is not None or root.aval.shape or any(each.aval.dtype.is_complex for each in (root, *params)):
             return super().at_once(walked, params, outputs, v, order, event)
-        for each in params:
-            self.top.value(each)
+        for parameter in params:
+            self.top.value(parameter)
         made = Lifted(self.top, params, outputs, order)
         made.place = 1
         made.members = [f'{tree.name}["{key}"]' for tree, key in own.values()]
@@ -179,7 +179,7 @@ class StepWriter(Writer):
                     f"optax.clip_by_global_norm({limit!r}).update(({', '.join(parts)}), optax.EmptyState())[0]"
                 )
 
-            read = [self.top.value(each) for _, group in groups for each in group.gradients]
+            read = [self.top.value(gradient) for _, group in groups for gradient in group.gradients]
             wanted = [f"{tree.name}_grad" for tree, _ in groups]
             step = self.top.add(Step(read, written, wanted, update.first - 1e-3, where, stays=True))
             self.clipped[id(update)] = dict(zip([tree for tree, _ in groups], step.outputs, strict=True))
@@ -206,12 +206,12 @@ class StepWriter(Writer):
             sources = {} if each is None else {value.step for value in each.inputs}
             pending += {*sources} - needed
             needed |= {*sources}
-        self.top.steps = [each for each in self.top.steps if each in needed]
+        self.top.steps = [step for step in self.top.steps if step in needed]
         self.text.taken |= {each.wanted for each in final if each.wanted}
         own = {each.id for text in self.expressions.values() for each in ast.walk(text) if isinstance(each, ast.Name)}
         block = Block(
             self.top.steps, final, self.expressions, {"jax", "jnp", "optax", "state", "batch", "key", "data", *own}
         )
-        texts = [ast.unparse(each) for each in block.results]
+        texts = [ast.unparse(result) for result in block.results]
         first, last = len(self.step.losses), len(texts) - len(self.states)
         return block, texts[:first], texts[first:last], dict(zip(self.states, texts[last:], strict=True))

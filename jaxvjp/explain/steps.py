@@ -68,7 +68,7 @@ class TrainingStep:
 
     def hear(self, events: list[Event]) -> None:
         self.events = events
-        roots = [root for each in events if isinstance(each.what, Walked) for root in each.what.roots]
+        roots = [root for event in events if isinstance(event.what, Walked) for root in event.what.roots]
         self.losses = [each for each in dict.fromkeys(roots) if not each.aval.shape]
 
     def has(self, node: Any) -> bool:
@@ -144,7 +144,7 @@ class Steps:
         return self.updated.get(node) or self.gradients.get(node) or self.text.inputs(node)
 
     def steps_of(self, kind: int) -> list[TrainingStep]:
-        return [each for each in self.steps if each.kind == kind]
+        return [step for step in self.steps if step.kind == kind]
 
     # Where steps begin.
 
@@ -201,7 +201,7 @@ class Steps:
 
     def _ended(self, steps: Sequence[TrainingStep]) -> None:
         """The last step ends with the lines that those before end with; what follows is no training."""
-        after = [max([each.order for each in step.events], default=0) for step in steps]
+        after = [max([event.order for event in step.events], default=0) for step in steps]
         parts = [self._recorded(first, step.last) for step, first in zip(steps[:-1], after[:-1], strict=True)]
         lines = {each.where for part in parts for each in part}
         last = [each.serial for each in self._recorded(after[-1], steps[-1].last) if each.where in lines]
@@ -290,7 +290,7 @@ class Steps:
             return True
         if not step.has(self.origin(node)) or self._initial(node):
             return True
-        if not any(type(each) is Node for each in self.inputs(node)):
+        if not any(type(operand) is Node for operand in self.inputs(node)):
             return not self.constant(node) or math.prod(node.aval.shape) > SHORT or self._updating(node)
         if type(node.aval) is tuple or not self.independent(node) or self.constant(node) or _site(node) in self.turning:
             return False
@@ -303,8 +303,8 @@ class Steps:
             return False
         sources = reachable([node], self.inputs)
         return not any(
-            each in self.updated or each in self.gradients or (each in self.story.owners and each is not node)
-            for each in sources
+            source in self.updated or source in self.gradients or (source in self.story.owners and source is not node)
+            for source in sources
         )
 
     def _random(self, step: TrainingStep, node: Node) -> bool:
@@ -343,8 +343,8 @@ class Steps:
 
     def _picked(self, step: TrainingStep, node: Node) -> bool:
         """Whether a node takes rows of a constant, whose numbers are data: `X[indices]`."""
-        sources = [each for each in self.inputs(node) if type(each) is Node]
-        constant = [each for each in sources if not step.has(each) and self.constant(each)]
+        sources = [operand for operand in self.inputs(node) if type(operand) is Node]
+        constant = [source for source in sources if not step.has(source) and self.constant(source)]
         return len(constant) == 1 and len(sources) == 2 and node.operation not in POSITIONED
 
     def _complete(self, step: TrainingStep) -> None:
@@ -402,18 +402,18 @@ class Steps:
                     left = self.story.owners.get(node, left)
                 form.append(("operand", str(node.aval), left))
             else:
-                reads = [order[each] for each in self.inputs(node)]
-                numbers = [each for each in self.inputs(node) if type(each) is Number]
+                reads = [order[operand] for operand in self.inputs(node)]
+                numbers = [operand for operand in self.inputs(node) if type(operand) is Number]
                 if node.operation in POSITIONED:
-                    reads += [repr(each.value) for each in numbers]  # type: ignore[misc]
+                    reads += [repr(number.value) for number in numbers]  # type: ignore[misc]
                 else:
-                    step.numbers += [(each, node) for each in numbers]
+                    step.numbers += [(number, node) for number in numbers]
                 self.live.add(node)
                 told = "updated" if node in self.updated else "gradient" if node in self.gradients else ""
                 name = told or ("" if node.operation is None else node.operation.name)
                 reads += [] if self.inputs(node) else [self.hashed(node)]
                 form.append((name, () if told else node.static, str(node.aval), *reads))
-        form += [order[each] for each in step.outputs]
+        form += [order[output] for output in step.outputs]
         step.nodes = [*order]
         step.operands, step.form = [*operands], tuple(form)
 
@@ -456,7 +456,7 @@ class Steps:
                 if len(nodes) == len(own.get(key, ()))
                 for node, twin in zip(nodes, own[key], strict=True)
             }
-            found = [twins[each] for each in before.outputs if each in twins]
+            found = [twins[output] for output in before.outputs if output in twins]
             whole = len(found) == len(before.outputs)
             if whole and (step is self.steps[-1] or {*known} <= {*found}):
                 step.outputs = found
@@ -494,7 +494,7 @@ class Steps:
                         groups[each] = joined
         for slot in made.values():
             groups.setdefault(slot, {slot})
-        entries = [Entry(each) for each in {id(each): each for each in groups.values()}.values()]
+        entries = [Entry(each) for each in {id(group): group for group in groups.values()}.values()]
         taken: dict[str, None] = {}
         for entry in entries:
             self._described(entry, made, taken)
@@ -559,7 +559,7 @@ def _sources(story: Story) -> dict[Node, tuple[Any, ...]]:
         walked = event.what
         if not isinstance(walked, Walked):
             continue
-        given = [each for each in walked.cotangents if each is not None]
+        given = [cotangent for cotangent in walked.cotangents if cotangent is not None]
         for target, gradient in walked.gradients.items():
             if gradient is not None:
                 found[gradient] = (target, *walked.roots, *given)

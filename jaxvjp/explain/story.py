@@ -126,8 +126,8 @@ class Recorder:
 
     def note(self, what: Any) -> None:
         if isinstance(what, Pulled):
-            for each in what.results:
-                self.pulled[each.inputs[0]] = what.outputs
+            for result in what.results:
+                self.pulled[result.inputs[0]] = what.outputs
             return
         if isinstance(what, Unpacked):
             self.unpacked.setdefault(what.node, what.nodes)
@@ -160,7 +160,7 @@ class Recorder:
         for event in self.events:
             if isinstance(event.what, Walked):
                 starts += [*event.what.roots, *[each for each in event.what.after.values() if each is not None]]
-                starts += [each for each in event.what.cotangents if each is not None]
+                starts += [cotangent for cotangent in event.what.cotangents if cotangent is not None]
         starts += [tensor._grad.__node__ for tensor in self.owners.values() if tensor._grad is not None]
         starts += [each for replaced in self.unpacked.values() for each in replaced.values()]
         nodes = reachable(starts, lambda node: (*node.inputs, *(node.edges or ())))
@@ -237,5 +237,5 @@ def hooks_before(events: Sequence[Event], place: int) -> list[Hooked]:
 
 def released(events: Sequence[Event], place: int) -> bool:
     """Whether the backward pass that ended at `place` freed what it went through."""
-    later = (each.what for each in events[place + 1 :] if isinstance(each.what, Walked | Released))
+    later = (event.what for event in events[place + 1 :] if isinstance(event.what, Walked | Released))
     return isinstance(next(later, None), Released)

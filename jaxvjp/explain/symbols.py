@@ -451,7 +451,7 @@ def inner_functions(tree: Any) -> list[Inner]:
     if isinstance(tree, Inner):
         return [tree]
     parts = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, tuple | list) else ()
-    return [found for each in parts for found in inner_functions(each)]
+    return [found for part in parts for found in inner_functions(part)]
 
 
 def spelled_tree(tree: Any, of: Callable[[Any], Expression]) -> Expression:
@@ -486,8 +486,8 @@ def _abstract(function: Any, arguments: Any, named: Any, arrays: Sequence[Any]) 
             *_filled(arguments, lambda each: rest[id(each)]), **_filled(named, lambda each: rest[id(each)])
         )
         leaves, tree = jax.tree.flatten(result, is_leaf=lambda each: each is None)
-        found["tree"], found["leaves"] = tree, [None if isinstance(each, jax.Array) else (each,) for each in leaves]
-        return [each for each in leaves if isinstance(each, jax.Array)]
+        found["tree"], found["leaves"] = tree, [None if isinstance(leaf, jax.Array) else (leaf,) for leaf in leaves]
+        return [leaf for leaf in leaves if isinstance(leaf, jax.Array)]
 
     outer, tracing.trace = tracing.trace, None
     try:
@@ -506,12 +506,12 @@ def noted(trace: Trace, function: Any, arguments: Any, named: Any, write: Callab
     """The result of `function` on symbols: a recorded symbol for each array, anything else unchanged."""
     arguments, named = _with_inner(arguments), _with_inner(named)
     symbols = _symbols([arguments, named], [])
-    strong = [each.struct for each in symbols]
+    strong = [symbol.struct for symbol in symbols]
     tree, leaves, structs = _abstract(function, arguments, named, strong)
     if not structs:
-        return jax.tree.unflatten(tree, [each[0] for each in leaves])
+        return jax.tree.unflatten(tree, [leaf[0] for leaf in leaves])
     forms: list[Callable[[Expression], Expression]] = [lambda expression: expression] * len(symbols)
-    if any(each.kind for each in symbols):
+    if any(symbol.kind for symbol in symbols):
         forms = _number_forms(function, arguments, named, symbols, structs)
 
     inner = inner_functions([arguments, named])
@@ -522,11 +522,11 @@ def noted(trace: Trace, function: Any, arguments: Any, named: Any, write: Callab
         texts = dict(zip(map(id, symbols), [f(e) for f, e in zip(forms, inputs, strict=False)], strict=True))
         texts.update(zip(map(id, inner), inputs[len(symbols) :], strict=True))
         return write(
-            [spelled_tree(each, lambda found: texts[id(found)]) for each in arguments],
+            [spelled_tree(argument, lambda found: texts[id(found)]) for argument in arguments],
             {key: spelled_tree(each, lambda found: texts[id(found)]) for key, each in named.items()},
         )
 
-    values = [*[each.value for each in symbols], *[each.value for each in inner]]
+    values = [*[symbol.value for symbol in symbols], *[each.value for each in inner]]
     expression([ast.Name("x", ast.Load())] * len(values))  # raises Unwritable now, not later
     step = trace.step(values, expression, len(leaves), tree.num_leaves > 1)
     step.grouped = _groups(tree)
@@ -569,17 +569,17 @@ def _number_forms(
     ]
     for sample, form in ways:
         try:
-            arrays = [each.struct if each.kind is None else sample(each) for each in symbols]
+            arrays = [symbol.struct if symbol.kind is None else sample(symbol) for symbol in symbols]
             _, _, structs = _abstract(function, arguments, named, arrays)
         except Exception:  # a number where an array is needed
             continue
         if [(each.shape, each.dtype) for each in structs] == [(each.shape, each.dtype) for each in wanted]:
-            return [bare if each.kind is None else form(each) for each in symbols]
+            return [bare if symbol.kind is None else form(symbol) for symbol in symbols]
 
     def array(each: Symbol) -> Callable[[Expression], Expression]:
         return lambda expression: call("jnp.asarray", expression, dtype=dtype_name(each.struct.dtype))
 
-    return [bare if each.kind is None else array(each) for each in symbols]
+    return [bare if symbol.kind is None else array(symbol) for symbol in symbols]
 
 
 _operators()

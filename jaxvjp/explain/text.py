@@ -83,7 +83,7 @@ class Text:
         for node in nodes:
             if node.operation is not last[node.where].operation and node.where not in (None, NOWHERE):
                 self.inner.add(node)  # `x.masked_select(m)` records two nodes and returns the last
-            parts = [each for each in node.inputs if type(each) is Node and each.where == node.where]
+            parts = [operand for operand in node.inputs if type(operand) is Node and operand.where == node.where]
             if node.operation is not put:  # in `y[0] = x` the written value is y[0]
                 self.parts.update(parts)
             if parts and within_builtin(node.where):
@@ -122,7 +122,7 @@ class Text:
         """The name of the function with this text, in which NAME stands for it; defines the function if it is new."""
         key = key or text
         if key not in self.definitions:
-            known = {each.removeprefix("_") for each in self.definitions.values()}
+            known = {definition.removeprefix("_") for definition in self.definitions.values()}
             self.definitions[key] = numbered(safe(wanted) if wanted != "f" else "f", known | self.taken)
             self.texts[key] = text
             self.lines[key] = lines

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxvjp.core.record.graph import Node, ends_here
+from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.core.record.versions import next_serial
@@ -240,7 +240,7 @@ def _near(value: Any) -> bool:
     if isinstance(value, np.ndarray):
         return True
     return bool(value.is_fully_addressable) and (
-        value.size <= QUICK or all(each.platform == "cpu" for each in value.devices())
+        value.size <= QUICK or all(device.platform == "cpu" for device in value.devices())
     )
 
 
@@ -263,7 +263,7 @@ def alias_of(tensor: Tensor, names: Sequence[str]) -> Alias:
         anew = (
             written and versions is not None and versions.count != tensor.__counted__ and not tensor.__marked__
         )  # it is taken again when it is read
-    leaf = ends_here(node) and not anew
+    leaf = node.is_leaf and not anew
     grad_fn = "" if leaf else "AsStridedBackward0" if anew else node.gradient_name
     places = None
     if has_layout(tensor.__view_path__) and not tensor.__conjugated__():

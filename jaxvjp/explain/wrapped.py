@@ -27,12 +27,12 @@ def wrapped(scope: Scope, node: Node) -> Any:
         places = called.places
         args, kwargs = called.arguments([_given(each, to) for each, to in zip(expressions, places, strict=True)])
         named = {key: _spelled(scope, each) for key, each in kwargs.items()}
-        written = call(_callee(scope, called.function), *[_spelled(scope, each) for each in args], **named)
+        written = call(_callee(scope, called.function), *[_spelled(scope, argument) for argument in args], **named)
         return call("jax.tree.leaves", written) if several else written
 
     write([ast.Name("x", ast.Load())] * len(node.inputs))  # raises Unwritable now, not later
     names = [None] * len(node.aval) if several else [scope.text.name_of(node)]
-    return scope._finished(node, [scope.value(each) for each in node.inputs], write, names, several)
+    return scope._finished(node, [scope.value(operand) for operand in node.inputs], write, names, several)
 
 
 def _given(expression: Expression, place: Any) -> Expression:

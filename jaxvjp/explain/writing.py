@@ -52,7 +52,7 @@ class Written(NamedTuple):
         """The expression of a compact op for these operands."""
         expressions = dict(zip(self.given, operands, strict=True))
         for step in self.steps:
-            expressions[step.outputs[0]] = step.write([expressions[each] for each in step.inputs])
+            expressions[step.outputs[0]] = step.write([expressions[operand] for operand in step.inputs])
         return expressions[self.results[0]]
 
 
@@ -87,7 +87,7 @@ def written(operation: Op, static: tuple[Any, ...], operands: tuple[Given, ...],
 
 def _symbols_of(trace: Trace, values: Sequence[Value], operands: Sequence[Given], numbers: Sequence[bool]) -> list[Any]:
     """The operands as symbols; positions unchanged. Rounding to 16 bits, and `numbers` in float32, are ignored."""
-    types = counted_as([each.aval.struct for each in operands], numbers)
+    types = counted_as([operand.aval.struct for operand in operands], numbers)
     symbols: list[Any] = []
     for value, each, own in zip(values, operands, types, strict=True):
         symbol = Symbol(trace, value, each.aval.struct, each.kind)
@@ -117,8 +117,8 @@ def _as_symbol(trace: Trace, result: Any) -> Symbol:
 
 
 def _operand_names(operation: Op, count: int) -> list[str]:
-    plain = [each.lstrip("*") for each in operation.operands]
-    if len(plain) == count and not any(each.startswith("*") for each in operation.operands):
+    plain = [operand.lstrip("*") for operand in operation.operands]
+    if len(plain) == count and not any(operand.startswith("*") for operand in operation.operands):
         return plain
     return [f"{plain[min(place, len(plain) - 1)]}_{place}" for place in range(count)]
 
@@ -128,7 +128,7 @@ def _finished(trace: Trace, given: list[Value], results: list[Value], several: b
     needed = set(results)
     steps: list[Step] = []
     for step in reversed(trace.steps):
-        if any(each in needed for each in step.outputs):
+        if any(output in needed for output in step.outputs):
             steps.append(step)
             needed.update(step.inputs)
     steps.reverse()
@@ -146,10 +146,10 @@ def definition(operation: Op, how: Written, taken: set[str]) -> str:
     """The text of a function for an op that is not compact, called NAME."""
     names = {each: safe(each.wanted or "x") for each in how.given}
     block = Block(how.steps, how.results, {each: parsed(name) for each, name in names.items()}, taken)
-    returned = ", ".join(ast.unparse(each) for each in block.results) + (
+    returned = ", ".join(ast.unparse(result) for result in block.results) + (
         "," if how.several and len(block.results) == 1 else ""
     )
-    body = "\n".join([each.text for each in block.lines] + [f"return {returned}"])
+    body = "\n".join([line.text for line in block.lines] + [f"return {returned}"])
     head = ", ".join(names.values())
     body = re.sub("\n\n+", "\n\n", body)
     return f"def NAME({head}):\n{textwrap.indent(body, '    ')}"

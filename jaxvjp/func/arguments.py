@@ -40,7 +40,7 @@ def positions(argnums: Any, count: int) -> list[int]:
 def chosen_of(arguments: Sequence[Any], argnums: Argnums) -> Any:
     """The arguments that `argnums` names: one for an int, a tuple of them for a tuple."""
     places = positions(argnums, len(arguments))
-    return tuple(arguments[each] for each in places) if isinstance(argnums, tuple) else arguments[places[0]]
+    return tuple(arguments[place] for place in places) if isinstance(argnums, tuple) else arguments[places[0]]
 
 
 def with_chosen(arguments: Sequence[Any], argnums: Argnums, chosen: Any) -> list[Any]:
@@ -74,10 +74,10 @@ def with_aux(returned: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
 def check_tensors(outputs: list[Any], name: str) -> None:
     if not outputs or outputs == [None]:
         raise RuntimeError(f"{name}: Expected f to be a function that has non-empty output (got output = {outputs})")
-    for each in outputs:
-        if not isinstance(each, Tensor):
+    for output in outputs:
+        if not isinstance(output, Tensor):
             raise RuntimeError(
-                f"{name}: expected f(*primals) to return only tensors, got unsupported type {type(each)}"
+                f"{name}: expected f(*primals) to return only tensors, got unsupported type {type(output)}"
             )
 
 

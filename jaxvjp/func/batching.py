@@ -58,7 +58,7 @@ def vmap(
         sizes = [each.shape[axis] for each, axis in zip(flat, axes, strict=True) if axis is not None]
         if not sizes:
             raise ValueError("vmap: Expected at least one Tensor to vmap over")
-        if any(each != sizes[0] for each in sizes):
+        if any(size != sizes[0] for size in sizes):
             raise ValueError(
                 "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
                 f"{sizes} for the mapped dimension"
@@ -147,7 +147,7 @@ def _batched(name: str, batch: Batch, returned: Any, out_dims: Any) -> Any:
             f"`outputs`. out_dims has structure {told(flattened(out_dims)[1])} but outputs has structure "
             f"{told(structure)}."
         )
-    inside = batch.inside([each.__node__ for each in outputs if isinstance(each, Tensor)])
+    inside = batch.inside([output.__node__ for output in outputs if isinstance(output, Tensor)])
     differing = {*inside, *batch.examples}
     axes: dict[int, int] = {}
     for position, (each, dim) in enumerate(zip(outputs, dims, strict=True)):

@@ -156,7 +156,7 @@ def jacfwd(
             return outputs
 
         with outside_inference(), Guard(tensors_of(args)):
-            found = columns(run, [required_tensor(each) for each in inputs], randomness)
+            found = columns(run, [required_tensor(operand) for operand in inputs], randomness)
             jacobian = unflattened(structure, assembled(found, outputs, inputs, chosen_structure))
         return (jacobian, aux) if has_aux else jacobian
 

@@ -140,18 +140,18 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Tensor], dict[s
     """
     if len(models) == 0:
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
-    if len({bool(getattr(each, "training", True)) for each in models}) > 1:
+    if len({bool(getattr(model, "training", True)) for model in models}) > 1:
         raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
-    if len({type(each) for each in models}) > 1:
+    if len({type(model) for model in models}) > 1:
         raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
-    states = [_tensors_of(each) for each in models]
+    states = [_tensors_of(model) for model in models]
     own = {name for name, _ in models[0].named_parameters()} if hasattr(models[0], "named_parameters") else None
     parameters: dict[str, Tensor] = {}
     buffers: dict[str, Tensor] = {}
     for name, first in states[0].items():
-        if len({each[name].requires_grad for each in states}) > 1:
+        if len({state[name].requires_grad for state in states}) > 1:
             raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
-        stacked = wrap(record(stack, tuple([each[name].detach().__node__ for each in states]), (0, (len(states),))))
+        stacked = wrap(record(stack, tuple([state[name].detach().__node__ for state in states]), (0, (len(states),))))
         is_parameter = first.requires_grad if own is None else name in own
         (parameters if is_parameter else buffers)[name] = stacked.requires_grad_(first.requires_grad)
     return parameters, buffers
@@ -163,10 +163,10 @@ def replace_all_batch_norm_modules_(root: Any) -> Any:
     Args:
         root: the module, which is returned.
     """
-    for each in root.modules():
-        if getattr(each, "track_running_stats", False) and any(
-            kind.__name__ == "_BatchNorm" for kind in type(each).__mro__
+    for module in root.modules():
+        if getattr(module, "track_running_stats", False) and any(
+            kind.__name__ == "_BatchNorm" for kind in type(module).__mro__
         ):
-            each.running_mean = each.running_var = each.num_batches_tracked = None
-            each.track_running_stats = False
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
     return root

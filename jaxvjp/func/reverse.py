@@ -113,8 +113,8 @@ def _fresh(variables: Variables, tree: Any) -> Any:
 def _pulled(variables: Variables, outputs: list[Tensor], cotangents: Sequence[Node | None], chosen: Any) -> Any:
     """The cotangents of the tensors in `chosen`, in its structure; zeros for one that no output depends on."""
     leaves, structure = flattened(chosen)
-    inputs = [each.__node__ for each in leaves]
-    roots = [each.__node__ for each in outputs]
+    inputs = [leaf.__node__ for leaf in leaves]
+    roots = [output.__node__ for output in outputs]
     found = variables.pulled(lambda: Backward(roots, cotangents, inputs, True).recorded())
     return unflattened(structure, [wrap(found[each] if each in found else zeros_of(each)) for each in inputs])
 
@@ -209,7 +209,7 @@ def jacrev(
             check_tensors(outputs, "vjp(f, *primals)")
             check_real("jacrev", outputs, "outputs")
             inputs, chosen_structure = flattened(chosen)
-            roots, leaves = [each.__node__ for each in outputs], [each.__node__ for each in inputs]
+            roots, leaves = [each.__node__ for each in outputs], [operand.__node__ for operand in inputs]
             found = variables.pulled(lambda: rows(roots, leaves, True, chunk_size))
             by_output = assembled(found, outputs, inputs, chosen_structure)
         blocks = _results(variables, unflattened(structure, by_output))

@@ -5,8 +5,6 @@ Of each such tensor the node that it shows is noted, with an object that stands 
 node once it is written.
 """
 
-from __future__ import annotations
-
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -33,4 +31,4 @@ def note_number(tensor: Tensor, number: Any) -> None:
 def compute(tensors: list[Tensor]) -> None:
     """Computes the values of tensors in one program, except in a step that is being staged."""
     if staging().journal is None and not transforming().depth:
-        evaluate([each.__node__ for each in tensors])
+        evaluate([tensor.__node__ for tensor in tensors])

@@ -1,7 +1,5 @@
 """Real part, imaginary part and conjugate: views of a complex tensor."""
 
-from __future__ import annotations
-
 from jaxvjp.ops import complex as ops
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor, view

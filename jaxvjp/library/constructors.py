@@ -24,8 +24,7 @@ from jaxvjp.tensor.storage import of_class
 from jaxvjp.tensor.tensor import Tensor, view
 from jaxvjp.tensor.view_steps import Step
 from jaxvjp.types.devices import count_of
-from jaxvjp.types.dtypes import ALL, CTYPES, UNSIGNED, get_default_dtype, set_default_dtype, taken, typename
-from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
+from jaxvjp.types.dtypes import ALL, CTYPES, UNSIGNED, Dtype, get_default_dtype, set_default_dtype, taken, typename
 from jaxvjp.types.settings import warn_once
 from jaxvjp.types.size import Size
 

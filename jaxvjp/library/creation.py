@@ -3,8 +3,6 @@
 Each returns a leaf. `requires_grad=True` makes it one that `backward` accumulates into.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -15,17 +13,7 @@ import numpy as np
 
 from jaxvjp.core.record.record import node_of_value
 from jaxvjp.library.factories import UNDERNEATH as UNDERNEATH
-from jaxvjp.library.factories import (
-    factory,
-    laid,
-    like,
-    new_leaf,
-    new_method,
-    nothing,
-    number,
-    show_signature,
-    sizes,
-)
+from jaxvjp.library.factories import factory, laid, like, new_leaf, new_method, nothing, number, show_signature, sizes
 from jaxvjp.library.nested_data import nested_array
 from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.layouts import Layout, strides_in_order
@@ -35,29 +23,10 @@ from jaxvjp.tensor.storage import new_storage
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.tensor.view_steps import strided_step
 from jaxvjp.types.devices import META, Device, place, place_of
-from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
-from jaxvjp.types.dtypes import (
-    fitted,
-    get_default_dtype,
-    int64,
-    of_number,
-    taken,
-    typename,
-)
+from jaxvjp.types.dtypes import Dtype, fitted, get_default_dtype, int64, of_number, taken, typename
 from jaxvjp.types.dtypes import from_numpy as dtype_of
 from jaxvjp.types.meshes import OnMesh, on_automatic_axes
 from jaxvjp.types.settings import settings
-
-__all__ = [
-    "empty",
-    "empty_like",
-    "full",
-    "ones",
-    "ones_like",
-    "tensor",
-    "zeros",
-    "zeros_like",
-]
 
 
 @public("function")
@@ -76,7 +45,6 @@ def tensor(
         dtype: the dtype to use instead.
         device: where it shall be; by default where a tensor among `data` is, or `get_default_device()`.
         requires_grad: whether `backward` shall accumulate into its `.grad`; RuntimeError for an integer dtype.
-        pin_memory: accepted and without effect: JAX moves memory itself.
     """
     dtype = taken("tensor", dtype)
     if isinstance(data, str | bytes):
@@ -235,21 +203,16 @@ def eye(n: int, m: int | None = None, *, dtype: Dtype | None = None) -> tuple[An
     return np.eye(n, m, dtype=own.numpy), own
 
 
-def _refuse_negative(**counts: int) -> None:
-    for name, each in counts.items():
-        if each < 0:
-            raise RuntimeError(f"{name} must be non-negative, got{each}")
+def _triangle(name: str, places: Callable[..., Any], side: str) -> None:
+    def make(row: int, col: int, offset: int = 0, *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:
+        for word, each in (("row", row), ("col", col)):
+            if each < 0:
+                raise RuntimeError(f"{word} must be non-negative, got{each}")
+        return np.stack(places(row, offset, col)), dtype or int64
+
+    make.__name__, make.__doc__ = name, f"Rows and columns of the elements on and {side} a diagonal."
+    factory(make)
 
 
-@factory
-def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:
-    """Rows and columns of the elements on and below a diagonal."""
-    _refuse_negative(row=row, col=col)
-    return np.stack(np.tril_indices(row, offset, col)), dtype or int64
-
-
-@factory
-def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:
-    """Rows and columns of the elements on and above a diagonal."""
-    _refuse_negative(row=row, col=col)
-    return np.stack(np.triu_indices(row, offset, col)), dtype or int64
+_triangle("tril_indices", np.tril_indices, "below")
+_triangle("triu_indices", np.triu_indices, "above")

@@ -3,8 +3,6 @@
 A value is converted without its graph, and without a copy where the device and the memory layout allow.
 """
 
-from __future__ import annotations
-
 import importlib
 from contextlib import suppress
 from copy import deepcopy
@@ -29,9 +27,8 @@ from jaxvjp.tensor.storage import UNLESS_SET, Storage, new_storage, of_class
 from jaxvjp.tensor.tensor import Tensor, wrap, wrap_unlinked
 from jaxvjp.tensor.view_steps import strided_step
 from jaxvjp.types.devices import place_of
-from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
+from jaxvjp.types.dtypes import Dtype, taken
 from jaxvjp.types.dtypes import from_numpy as dtype_of
-from jaxvjp.types.dtypes import taken
 from jaxvjp.types.meshes import on_automatic_axes
 from jaxvjp.types.user_code import warn_user
 
@@ -335,6 +332,7 @@ def attach_methods() -> None:
         "__copy__": _copied,
         "__deepcopy__": _deeply_copied,
     }.items():
+        method.__name__ = name
         setattr(Tensor, name, method)
 
 
@@ -346,13 +344,13 @@ def from_numpy(ndarray: Any) -> Tensor:
     """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
-    if any(each < 0 for each in ndarray.strides):
+    if any(stride < 0 for stride in ndarray.strides):
         raise ValueError(
             "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
             "currently supported. (You can probably work around this by making a copy of your array  with "
             "array.copy().) "
         )
-    if any(each % ndarray.itemsize for each in ndarray.strides):
+    if any(stride % ndarray.itemsize for stride in ndarray.strides):
         raise ValueError(
             "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the "
             "memory."
@@ -367,13 +365,13 @@ def from_numpy(ndarray: Any) -> Tensor:
             "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means "
             "writing to this tensor will result in undefined behavior. You may want to copy the array to protect its "
             "data or make it writable before converting it to a tensor. This type of warning will be suppressed for "
-            "the rest of this program.",
+            "the rest of this program."
         )
     known = storage_of(ndarray)
     if known is not None:
         return _shown(ndarray, *known)
     made = tensor_of(ndarray)
-    layout = Layout(ndarray.shape, tuple([each // ndarray.itemsize for each in ndarray.strides]))
+    layout = Layout(ndarray.shape, tuple([stride // ndarray.itemsize for stride in ndarray.strides]))
     if layout.dense:
         laid(made, layout.strides)
     else:
@@ -390,7 +388,7 @@ def from_numpy(ndarray: Any) -> Tensor:
 def _shown(array: Any, memory: Storage, begins: int) -> Tensor:
     """A tensor on a storage that shares the array's memory, where `array` is in it."""
     made: Tensor = tensor_of(np.empty(0, array.dtype))
-    strides = tuple([each // array.itemsize for each in array.strides])
+    strides = tuple([stride // array.itemsize for stride in array.strides])
     made.__move__(memory, (strided_step(memory.contents, array.shape, strides, begins),))
     return made
 

@@ -3,8 +3,6 @@
 Each returns a leaf.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, get_overloads
@@ -23,14 +21,7 @@ from jaxvjp.tensor.published import public
 from jaxvjp.tensor.signatures import fits_at
 from jaxvjp.tensor.tensor import NUMBERS, Tensor, wrap
 from jaxvjp.types.devices import META, Device, place, put
-from jaxvjp.types.dtypes import (
-    check_usable,
-    python_number,
-    taken,
-    typename,
-    within_64_bits,
-)
-from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
+from jaxvjp.types.dtypes import Dtype, check_usable, python_number, taken, typename, within_64_bits
 from jaxvjp.types.meshes import OnMesh
 
 UNDERNEATH = "a NumPy array that becomes a leaf; on another device than JAX's own, `jax.device_put`"
@@ -88,6 +79,8 @@ def sizes(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
                 else f"{name}(): argument 'size' failed to unpack the object at pos {position} with error "
                 f'"type must be tuple of ints,but got {typename(each)}"'
             )
+        if each < 0 and name == "zeros":
+            raise RuntimeError(f"zeros: Dimension size must be non-negative.\nThe sizes are {list(size)}.")
         if each < 0:
             raise RuntimeError(f"Trying to create tensor with negative dimension {each}: {list(size)}")
     return tuple(int(each) for each in size)

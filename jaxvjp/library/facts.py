@@ -3,8 +3,6 @@
 `typename` and others say what torch calls something.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from jaxvjp.library.storages import Memory  # noqa: F401 - of the rows
@@ -12,7 +10,7 @@ from jaxvjp.ops.layouts import layout, strided  # noqa: F401
 from jaxvjp.tensor.answers import define, publish, rows_of
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
-from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
+from jaxvjp.types.dtypes import Dtype
 from jaxvjp.types.size import Size
 from jaxvjp.types.user_code import warn_user
 
@@ -56,11 +54,7 @@ def is_neg(input: Tensor) -> bool:
 
 @public("function")
 def typename(obj: Any) -> str:
-    """What torch calls the type of something: of a tensor its old type. Counterpart of `torch.typename`.
-
-    Args:
-        obj: anything.
-    """
+    """What torch calls the type of something: of a tensor its old type. Counterpart of `torch.typename`."""
     if isinstance(obj, Tensor):
         return str(obj.type())
     kind = obj if callable(obj) and hasattr(obj, "__qualname__") else type(obj)

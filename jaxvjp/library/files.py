@@ -1,7 +1,5 @@
 """Tensors on the memory of a mapped file: `torch.from_file`."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 
@@ -11,8 +9,7 @@ from jaxvjp.library.creation import empty
 from jaxvjp.library.crossing import from_numpy
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
-from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
-from jaxvjp.types.dtypes import get_default_dtype
+from jaxvjp.types.dtypes import Dtype, get_default_dtype
 
 UNDERNEATH = "`numpy.memmap`, whose memory the tensor shares as that of any NumPy array"
 

@@ -215,7 +215,7 @@ class Generator:
         spare = math.nan if self.__spare__ is None else self.__spare__
         words = np.array([position, self.__seed__ & (1 << 64) - 1], np.uint64)
         parts: list[Array] = [np.asarray(key, np.uint32), words]
-        return np.frombuffer(b"".join([each.tobytes() for each in parts]) + np.float64(spare).tobytes(), np.uint8)
+        return np.frombuffer(b"".join([part.tobytes() for part in parts]) + np.float64(spare).tobytes(), np.uint8)
 
     def __restore__(self, state: Array) -> None:
         """Sets the state."""
@@ -250,7 +250,7 @@ def _box_muller(uniform: Array, mean: float, std: float) -> Array:
 
 
 def _in_float32(*numbers: float) -> tuple[float, ...]:
-    return tuple([float(np.float32(each)) for each in numbers])
+    return tuple([float(np.float32(number)) for number in numbers])
 
 
 LOG = _in_float32(
@@ -277,8 +277,8 @@ def _polynomial(x: Array, coefficients: tuple[float, ...]) -> Array:
     calls of NumPy, as most of the time for few numbers is theirs: a normal draw of 128 takes 0.82 of the time."""
     wide = x.astype(np.float64)
     y: Array = coefficients[0] * wide
-    for each in coefficients[1:-1]:
-        y += each
+    for coefficient in coefficients[1:-1]:
+        y += coefficient
         y = y.astype(np.float32).astype(np.float64)
         y *= wide
     y += coefficients[-1]

@@ -3,8 +3,6 @@
 If only the number of cells is given, the smallest and largest values are read, and are the outer edges.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

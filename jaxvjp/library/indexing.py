@@ -30,7 +30,7 @@ from jaxvjp.ops.scattering import index_put, masked_put
 from jaxvjp.ops.view import alias, select, slice_, unsqueeze
 from jaxvjp.tensor.apply import apply, apply_in_place, inspect
 from jaxvjp.tensor.published import public
-from jaxvjp.tensor.refusals import unreadable
+from jaxvjp.tensor.refusals import differs, unreadable
 from jaxvjp.tensor.storage import OVERLAP, shown
 from jaxvjp.tensor.storage import view as view_of
 from jaxvjp.tensor.tensor import NUMBERS, Tensor, view, wrap, wrap_unlinked
@@ -76,7 +76,7 @@ class Key(NamedTuple):
         except ValueError:
             raise IndexError(
                 "shape mismatch: indexing tensors could not be broadcast together with shapes "
-                + ", ".join(str(list(each)) for each in shapes)
+                + ", ".join(str(list(shape)) for shape in shapes)
             ) from None
         return tuple(found.values()), tuple(dim in found for dim in range(ndim))
 
@@ -169,9 +169,7 @@ def index_put_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, 
         isinstance(each, Tensor) and (each is input or each.__shares_memory__(input)) for each in (*indices, values)
     ):
         raise RuntimeError(OVERLAP)
-    _put(
-        input, _parse(input.shape, tuple(slice(None) if each is None else each for each in indices)), values, accumulate
-    )
+    _put(input, _key_of(input, indices), values, accumulate)
     return input
 
 
@@ -180,9 +178,12 @@ def index_put_method(
     input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False
 ) -> Tensor:
     """A copy with `values` written, or added, at `indices`. Counterpart of `torch.index_put`."""
-    parsed = _parse(input.shape, tuple(slice(None) if each is None else each for each in indices))
-    operation, operands, static = _putting(input, parsed, values, accumulate)
+    operation, operands, static = _putting(input, _key_of(input, indices), values, accumulate)
     return apply(operation, (input, *operands), static)
+
+
+def _key_of(input: Tensor, indices: Sequence[Tensor | None]) -> Key:
+    return _parse(input.shape, tuple(slice(None) if each is None else each for each in indices))
 
 
 def _put(part: Tensor, key: Key, value: Any, accumulate: bool = False) -> None:
@@ -290,7 +291,7 @@ FIRST = (0,)
 @lru_cache(maxsize=1024)
 def _steps(shape: tuple[int, ...], marks: tuple[Any, ...]) -> tuple[Step, ...]:
     """The view steps of such a key, cached."""
-    return tuple(_parse(shape, tuple([slice(*each) if type(each) is tuple else each for each in marks])).steps)
+    return tuple(_parse(shape, tuple([slice(*mark) if type(mark) is tuple else mark for mark in marks])).steps)
 
 
 def _as_index(part: Any) -> Any:
@@ -299,7 +300,7 @@ def _as_index(part: Any) -> Any:
         return part
     if isinstance(part, Tensor):
         if part.ndim == 0 and part.dtype.category == int64.category and not _is_mask(part):
-            return part.item()
+            return part.long() if differs(part.__node__) else part.item()
         if _is_mask(part) or part.dtype in (int64, int32):
             return part
         raise IndexError(
@@ -400,4 +401,5 @@ def attach_methods() -> None:
     methods = {"__getitem__": getitem, "__setitem__": setitem, "__iter__": iterate, "__reversed__": turned}
     methods["__delitem__"] = _kept
     for name, method in methods.items():
+        method.__name__ = name
         setattr(Tensor, name, method)

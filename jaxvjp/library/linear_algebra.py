@@ -1,7 +1,5 @@
 """torch's linear algebra that is more than one row: `einsum`'s forms of call, `lstsq`, `stft`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any
@@ -88,10 +86,10 @@ def _written(*given: Any) -> tuple[str, tuple[Any, ...]]:
 
 def _letters(subscripts: Sequence[Any]) -> str:
     found = []
-    for each in subscripts:
-        if each is not Ellipsis and not 0 <= each < len(LETTERS):
+    for subscript in subscripts:
+        if subscript is not Ellipsis and not 0 <= subscript < len(LETTERS):
             raise ValueError("einsum(): subscript in subscript list is not within the valid range [0, 52)")
-        found.append("..." if each is Ellipsis else LETTERS[each])
+        found.append("..." if subscript is Ellipsis else LETTERS[subscript])
     return "".join(found)
 
 

@@ -1,7 +1,5 @@
 """Decompositions of matrices of low rank, and single eigenpairs: `svd_lowrank`, `pca_lowrank`, `lobpcg`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

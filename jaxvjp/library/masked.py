@@ -6,8 +6,6 @@ True means kept; None keeps everything. If nothing is kept, the result is the ne
 as for a mean.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from functools import partial, wraps
@@ -15,12 +13,12 @@ from math import inf, nan
 from typing import Any
 
 from jaxvjp.library.properties import iinfo
+from jaxvjp.ops.arguments import wrap
 from jaxvjp.ops.reduction import linalg_vector_norm
 from jaxvjp.tensor.apply import apply
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
-from jaxvjp.types.dtypes import BOOL, FLOATING, INTEGRAL, float32, int64
-from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
+from jaxvjp.types.dtypes import BOOL, FLOATING, INTEGRAL, Dtype, float32, int64
 
 UNDERNEATH = "`jnp.where` by the mask, then the op without a mask, and `jax.vjp` of both"
 
@@ -82,16 +80,11 @@ def _dims(dim: Dims, ndim: int) -> tuple[int, ...]:
     """The dimensions that `dim` means, sorted; all of them for None and ()."""
     if dim is None or dim == ():
         return tuple(range(ndim))
-    bound = max(ndim, 1)
     found: list[int] = []
     for each in (dim,) if isinstance(dim, int) else dim:
         if each in found:
             raise RuntimeError(f"dim={each} appears multiple times in the list of dims")
-        if not -bound <= each < bound:
-            raise IndexError(
-                f"Dimension out of range (expected to be in range of [{-bound}, {bound - 1}], but got {each})"
-            )
-        found.append(each % bound)
+        found.append(wrap(each, ndim))
     return tuple(sorted(found))
 
 
@@ -202,12 +195,7 @@ def mean(
 
 @public("masked")
 def median(
-    input: Tensor,
-    dim: int = -1,
-    *,
-    keepdim: bool = False,
-    dtype: Dtype | None = None,
-    mask: Tensor | None = None,
+    input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
     """The median of what is kept along `dim`, of two the lower one, NaN where nothing is.
 
@@ -287,13 +275,7 @@ _published(wraps(var)(lambda *arguments, **named: var(*arguments, **named).sqrt(
 
 @public("masked")
 def normalize(
-    input: Tensor,
-    ord: float,
-    dim: int,
-    *,
-    eps: float = 1e-12,
-    dtype: Dtype | None = None,
-    mask: Tensor | None = None,
+    input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: Dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
     """What is kept divided by its norm along `dim`, or by `eps` if that is more."""
     length = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)

@@ -1,7 +1,5 @@
 """Memory formats, and `set_`, by which a tensor shows another storage."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from copy import copy

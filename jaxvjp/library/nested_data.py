@@ -1,7 +1,5 @@
 """Nested sequences of numbers as an array: what `tensor([[1, 2.5], [3, 4]])` is made of."""
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Mapping, Sequence
@@ -17,12 +15,12 @@ from jaxvjp.types.dtypes import (
     INTEGRAL,
     LEAST,
     MOST,
+    Dtype,
     get_default_dtype,
     of_number,
     promote_types,
     typename,
 )
-from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.types.dtypes import from_numpy as dtype_of
 
 MOST_DIMS = 128
@@ -60,14 +58,14 @@ def _flattened(data: Any, asked: Dtype | None) -> tuple[list[int], list[Any]]:
         (first,) = _read([first])
     elements = [data]
     for dim, length in enumerate(shape):
-        elements = [each if _is_sequence(each) else _row(each, asked) for each in elements]
-        for each in elements:
-            if len(each) != length and length:
+        elements = [element if _is_sequence(element) else _row(element, asked) for element in elements]
+        for element in elements:
+            if len(element) != length and length:
                 raise ValueError(
-                    f"expected sequence of length {length} at dim {dim} (got {len(each)})\n"
+                    f"expected sequence of length {length} at dim {dim} (got {len(element)})\n"
                     "The rows of a tensor are equally long."
                 )
-        elements = _read([one for each in elements for one in each]) if length else []
+        elements = _read([one for element in elements for one in element]) if length else []
     return shape, elements
 
 
@@ -83,15 +81,15 @@ def _row(data: Any, asked: Dtype | None) -> list[Any]:
 
 def _read(elements: list[Any]) -> list[Any]:
     """The same, with NumPy's arrays and numbers for JAX's arrays."""
-    if not any(isinstance(each, jax.Array) for each in {type(each): each for each in elements}.values()):
+    if not any(isinstance(each, jax.Array) for each in {type(element): element for element in elements}.values()):
         return elements
-    return [np.asarray(each)[()] if isinstance(each, jax.Array) else each for each in elements]
+    return [np.asarray(element)[()] if isinstance(element, jax.Array) else element for element in elements]
 
 
 def _inferred(elements: Sequence[Any], within: tuple[Any, ...] = ()) -> Dtype:
     """The dtype that numbers, tensors without dimensions and NumPy's numbers have together."""
     found: Dtype | None = None
-    for each in {type(each): each for each in elements}.values():
+    for each in {type(element): element for element in elements}.values():
         alike = [each]
         if isinstance(each, str | bytes):
             raise TypeError(f"new(): invalid data type '{type(each).__name__}'\nA tensor is made of numbers.")
@@ -125,12 +123,12 @@ def _converted(elements: list[Any], own: Dtype) -> Any:
     if own.category == BOOL:
         if type(None) in kinds:
             raise TypeError("'NoneType' object cannot be interpreted as an integer")
-        return np.array([bool(each) for each in elements], bool)
+        return np.array([bool(element) for element in elements], bool)
     if own.category == INTEGRAL:
-        return _fitting([each if type(each) is int else _integer(each, own) for each in elements], own)
+        return _fitting([element if type(element) is int else _integer(element, own) for element in elements], own)
     if own.category == FLOATING:
         plain = kinds <= {int, float, bool}
-        return np.array(elements if plain else [_real(each) for each in elements], np.float64)
+        return np.array(elements if plain else [_real(element) for element in elements], np.float64)
     return np.array([each if isinstance(each, complex) else complex(each) for each in elements], np.complex128)
 
 

@@ -3,8 +3,6 @@
 A function that reads values computes them first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, overload
 
@@ -25,6 +23,7 @@ from jaxvjp.types.dtypes import (
     BOOL,
     FLOATING,
     INTEGRAL,
+    Dtype,
     float64,
     get_default_dtype,
     int64,
@@ -32,7 +31,6 @@ from jaxvjp.types.dtypes import (
     taken,
     within_64_bits,
 )
-from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 
 UNDERNEATH = "no recorded op: what is known of the tensor, or its value, which is read; no gradient"
 
@@ -228,7 +226,7 @@ def gradient(
     ]
     coordinates = tuple(each for each in given if isinstance(each, Tensor))
     numbers = [each for each in given if not isinstance(each, Tensor)]
-    exact = tuple(each if isinstance(each, complex) else float(each) for each in numbers)
+    exact = tuple(number if isinstance(number, complex) else float(number) for number in numbers)
     return apply(
         slopes_at if coordinates else slopes,
         (input, coordinates),

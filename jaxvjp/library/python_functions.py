@@ -1,7 +1,5 @@
 """Python functions called with each element in turn: `x.apply_(lambda each: each + 1)`. Slow, here as in torch."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -4,8 +4,6 @@ They are drawn one by one, as torch draws them. Gradients of gamma numbers are i
 `jax.lax.random_gamma_grad`; torch approximates them to about three digits.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 
@@ -18,8 +16,7 @@ from jaxvjp.tensor.apply import apply
 from jaxvjp.tensor.batched_randomness import drawn_from
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
-from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
-from jaxvjp.types.dtypes import float64
+from jaxvjp.types.dtypes import Dtype, float64
 
 UNDERNEATH = "NumPy's MT19937 on the host, as torch's on the CPU; `jax.lax.random_gamma_grad`"
 

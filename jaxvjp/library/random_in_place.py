@@ -1,7 +1,5 @@
 """Tensors filled with random numbers in place (`uniform_`, `normal_`): torch's numbers for the same seed."""
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections.abc import Callable
@@ -20,8 +18,7 @@ from jaxvjp.tensor.batched_randomness import check_target, drawn_into
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.storage import INCOMPATIBLE
 from jaxvjp.tensor.tensor import Tensor
-from jaxvjp.types.dtypes import BOOL, INTEGRAL, LARGEST, complex128, float32, float64, int64
-from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
+from jaxvjp.types.dtypes import BOOL, INTEGRAL, LARGEST, Dtype, complex128, float32, float64, int64
 
 
 def _in_batches(fill: Callable[[Tensor], Tensor], self: Tensor) -> Tensor:

@@ -1,7 +1,5 @@
 """The state of the default generator of random numbers: seeded, read, and gone back to."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,17 +9,15 @@ import numpy as np
 from jaxvjp.library.creation import tensor
 from jaxvjp.library.generator import Generator, default_generator
 from jaxvjp.library.random_tensors import UNDERNEATH as UNDERNEATH
-from jaxvjp.tensor.answers import publish
+from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import uint8
 
-STATES = """
-seed() -> int = default_generator.seed()
-    Seeds the default generator by what the machine's own source gives, and returns that.
-get_rng_state() -> Tensor = _state(default_generator)  # The state of the default generator, as bytes.
-set_rng_state(new_state: Tensor) -> None = default_generator.__restore__(np.asarray(new_state.__value__))
-    Goes back to a state of the generator.
-"""
+
+@public("function")
+def seed() -> int:
+    """Seeds the default generator by what the machine's own source gives, and returns that."""
+    return default_generator.seed()
 
 
 def _state(self: Generator) -> Tensor:
@@ -37,7 +33,18 @@ def _set_state(self: Generator, new_state: Tensor) -> Generator:
 
 setattr(Generator, "get_state", _state)  # noqa: B010 - mypy knows no such method
 setattr(Generator, "set_state", _set_state)  # noqa: B010
-publish({"function": STATES}, globals())
+
+
+@public("function")
+def get_rng_state() -> Tensor:
+    """The state of the default generator, as bytes; counterpart of `torch.get_rng_state`."""
+    return _state(default_generator)
+
+
+@public("function")
+def set_rng_state(new_state: Tensor) -> None:
+    """Goes back to a state of the generator; counterpart of `torch.set_rng_state`."""
+    _set_state(default_generator, new_state)
 
 
 @contextmanager

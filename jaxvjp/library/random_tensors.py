@@ -4,8 +4,6 @@ Numbers are drawn on the host and put on the device. Inside of `vmap` each examp
 `randomness="different"` says so.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -33,13 +31,13 @@ from jaxvjp.types.dtypes import (
     CTYPES,
     INTEGRAL,
     LARGEST,
+    Dtype,
     float32,
     float64,
     get_default_dtype,
     int64,
     taken,
 )
-from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.types.user_code import warn_user
 
 UNDERNEATH = "numbers drawn by NumPy's MT19937 on the host, a leaf; no `jax.random`"
@@ -203,7 +201,7 @@ def between(source: Generator, count: int, own: Dtype, low: int, high: int | Non
             warn_user(
                 f"{name} is out of bounds {range_}. Due to precision limitations {CTYPES[own.name]} can support "
                 "discrete uniform distribution only within this range. This warning will become an error in version "
-                "1.7 release, please fix the code in advance",
+                "1.7 release, please fix the code in advance"
             )
     if own.is_floating_point:
         inward = DIGITS[own.name] - 1
@@ -275,7 +273,7 @@ def normal(
         own = taken("normal", dtype) or get_default_dtype()
         draw = lambda source, n: source.__normal__(n, own, mean, std)  # noqa: E731
         return drawn_leaf(draw, sizes("normal", (size,)), own, **options)
-    shapes = [tuple(each.shape) for each in tensors.values()]
+    shapes = [tuple(tensor.shape) for tensor in tensors.values()]
     check_broadcast(shapes[0], shapes[-1])
     own = next(iter(tensors.values())).dtype
     refuse_type("normal_kernel_cpu", own, own.category <= INTEGRAL)
@@ -289,14 +287,14 @@ def normal(
         return numbers * by_name.get("std", std) + by_name.get("mean", mean)
 
     shape = np.broadcast_shapes(*shapes)
-    found = drawn_from(drawn, *[each.expand(shape) for each in tensors.values()]).detach()
+    found = drawn_from(drawn, *[tensor.expand(shape) for tensor in tensors.values()]).detach()
     result = constant(found, [*tensors.values()], "normal")
     return result if out is None else write_out(out, result)
 
 
 def constant(drawn: Tensor, parameters: Sequence[Tensor], name: str) -> Tensor:
     """Drawn numbers as a function of `parameters`, with gradients of zeros."""
-    nodes = tuple([each.__node__ for each in parameters])
+    nodes = tuple([parameter.__node__ for parameter in parameters])
     return wrap(record(unaffected, (drawn.__node__, *nodes), (name, 0)))
 
 

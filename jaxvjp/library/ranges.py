@@ -1,7 +1,5 @@
 """Numbers in order: `arange`, `linspace`, `logspace`."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, overload
 
@@ -10,16 +8,7 @@ import numpy as np
 from jaxvjp.library.factories import UNDERNEATH as UNDERNEATH
 from jaxvjp.library.factories import factory, number, refuse_type
 from jaxvjp.tensor.tensor import Tensor
-from jaxvjp.types.dtypes import (
-    BOOL,
-    CTYPES,
-    INTEGRAL,
-    default_complex_dtype,
-    fitted,
-    get_default_dtype,
-    int64,
-)
-from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
+from jaxvjp.types.dtypes import BOOL, CTYPES, INTEGRAL, Dtype, default_complex_dtype, fitted, get_default_dtype, int64
 from jaxvjp.types.user_code import warn_user
 
 INT64_MAX = 2**63 - 1
@@ -74,7 +63,7 @@ def range_(start: float, end: float, step: float = 1, *, dtype: Dtype | None = N
     """The numbers from `start` to `end`, which is one of them, by `step`; floats, with a warning: see `arange`."""
     warn_user(
         "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
-        "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
+        "Python's range builtin. Instead, use torch.arange, which produces values in [start, end)."
     )
     first, last, by = number(start), number(end), number(step)
     if by == 0:

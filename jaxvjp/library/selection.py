@@ -5,8 +5,6 @@ They find elements (`nonzero`, `masked_select`, `quantile`), distinguish them (`
 elements.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, overload
 
@@ -21,6 +19,7 @@ from jaxvjp.ops.indexing import index_select
 from jaxvjp.ops.indexing import masked_select as select_positions
 from jaxvjp.ops.logic import where
 from jaxvjp.ops.op import Aval, Op
+from jaxvjp.ops.pointwise import check_broadcast
 from jaxvjp.ops.rearrangement import repeat_interleave_evenly
 from jaxvjp.ops.sorting import nanquantile, quantile
 from jaxvjp.tensor.apply import apply, inspect
@@ -113,6 +112,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where `mask` is true, in one dimension. Counterpart of `torch.masked_select`."""
     if mask.dtype is not bool_:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
+    check_broadcast(mask.shape, input.shape)
     shape = np.broadcast_shapes(input.shape, mask.shape)
     unreadable(
         mask.__node__,

@@ -4,8 +4,6 @@ What JAX computes on one device is the same each time, and its threads are its o
 was asked for, so that a program that sets and asks them runs as it stands.
 """
 
-from __future__ import annotations
-
 import os  # noqa: F401 - of the rows
 from typing import Any
 
@@ -29,14 +27,10 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
         mode: whether to ask for it.
         warn_only: whether torch would warn where it has none, instead of raising.
     """
-    if not isinstance(mode, bool):
-        raise TypeError(
-            f"_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not {typename(mode)}"
-        )
-    if not isinstance(warn_only, bool):
-        raise TypeError(
-            f"_set_deterministic_algorithms(): argument 'warn_only' must be bool, not {typename(warn_only)}"
-        )
+    for argument, each in (("'mode' (position 1)", mode), ("'warn_only'", warn_only)):
+        if not isinstance(each, bool):
+            told = f"argument {argument} must be bool, not {typename(each)}"
+            raise TypeError(f"_set_deterministic_algorithms(): {told}")
     settings.deterministic = (1 if warn_only else 2) if mode else 0
     settings.only_warns = warn_only
 
@@ -50,13 +44,10 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     """
     if not isinstance(debug_mode, int | str):
         raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
-    if isinstance(debug_mode, str) and debug_mode not in MODES:
-        raise RuntimeError(
-            f"invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got {debug_mode}"
-        )
-    number = MODES[debug_mode] if isinstance(debug_mode, str) else debug_mode
+    number = MODES.get(debug_mode, -1) if isinstance(debug_mode, str) else debug_mode
     if number not in MODES.values():
-        raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {number}")
+        expected = "one of `default`, `warn`, `error`" if isinstance(debug_mode, str) else "0, 1, or 2"
+        raise RuntimeError(f"invalid value of debug_mode, expected {expected}, but got {debug_mode}")
     settings.deterministic = number
     settings.only_warns = number == 1
 

@@ -36,6 +36,7 @@ class Placement:
     """What becomes of a tensor over one dimension of a mesh. Counterpart of `torch.distributed.tensor.Placement`."""
 
     __slots__ = ()
+    _long = _short = ""
 
     def is_shard(self, dim: int | None = None) -> bool:
         """Whether it is split; with `dim`, whether along that dimension."""
@@ -55,32 +56,28 @@ class Placement:
     def __hash__(self) -> int:
         return hash(repr(self))
 
+    def __repr__(self) -> str:
+        return self._long.format(self)
+
+    def __str__(self) -> str:
+        return self._short.format(self)
+
 
 class Shard(Placement):
     """Split along the tensor's dimension `dim`. Counterpart of `torch.distributed.tensor.Shard`."""
 
     __slots__ = ("dim",)
+    _long, _short = "Shard(dim={0.dim})", "S({0.dim})"
 
     def __init__(self, dim: int) -> None:
         self.dim = dim
-
-    def __repr__(self) -> str:
-        return f"Shard(dim={self.dim})"
-
-    def __str__(self) -> str:
-        return f"S({self.dim})"
 
 
 class Replicate(Placement):
     """A copy on each device. Counterpart of `torch.distributed.tensor.Replicate`."""
 
     __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "Replicate()"
-
-    def __str__(self) -> str:
-        return "R"
+    _long, _short = "Replicate()", "R"
 
 
 class Partial(Placement):
@@ -90,15 +87,10 @@ class Partial(Placement):
     """
 
     __slots__ = ("reduce_op",)
+    _long, _short = "Partial({0.reduce_op})", "P({0.reduce_op})"
 
     def __init__(self, reduce_op: str = "sum") -> None:
         self.reduce_op = reduce_op
-
-    def __repr__(self) -> str:
-        return f"Partial({self.reduce_op})"
-
-    def __str__(self) -> str:
-        return f"P({self.reduce_op})"
 
 
 class DeviceMesh:
@@ -174,7 +166,7 @@ class DeviceMesh:
             raise KeyError(f"Invalid mesh_dim_names {names} specified. {told}")
         part = object.__new__(DeviceMesh)
         part.device_type, part._mesh, part.mesh_dim_names, part._axes = self.device_type, self._mesh, names, names
-        kept = [self._axes.index(each) for each in names]
+        kept = [self._axes.index(name) for name in names]
         rest = [at for at in range(self.ndim) if at not in kept]
         part._numbers = np.transpose(self._numbers, [*rest, *kept]).reshape(-1, *part.shape)[0]
         return part
@@ -249,19 +241,15 @@ def place_on(shape: Sequence[int], mesh: DeviceMesh, placements: Sequence[Placem
     for dim, names in enumerate(axes):
         count = reduce(mul, map(mesh._mesh.shape.__getitem__, names), 1)
         if shape[dim] % count:
+            fitting = [f"Shard({place})" for place, size in enumerate(shape) if size % count == 0 and size]
             raise ValueError(
                 f"Dimension {dim} of a tensor of shape {list(shape)} cannot be split over {count} devices: "
                 f"{shape[dim]} is not divisible by {count}\ntorch would give the last devices less; JAX's arrays have "
-                "equal shards. Pad the dimension, or split another: " + (_advice(shape, count) + ".")
+                f"equal shards. Pad the dimension, or split another: {' or '.join([*fitting, 'Replicate()'])}."
             )
     while axes and not axes[-1]:
         axes.pop()
     return on_mesh(mesh._mesh, SPEC(*[tuple(names) if len(names) > 1 else next(iter(names), None) for names in axes]))
-
-
-def _advice(shape: Sequence[int], count: int) -> str:
-    fitting = [f"Shard({dim})" for dim, size in enumerate(shape) if size % count == 0 and size]
-    return " or ".join([*fitting, "Replicate()"])
 
 
 def distribute(tensor: Tensor, place: OnMesh) -> Tensor:
@@ -351,9 +339,9 @@ def _laid_out(tensor: Tensor) -> NamedSharding:
     """How a tensor on a mesh is laid out; where XLA chose, it is computed first."""
     node: Any = tensor.__node__
     if node.device.spec is not None:
-        return node.device.sharding  # type: ignore[no-any-return]
+        return node.device.sharding
     evaluate([node])
-    return node.value.sharding  # type: ignore[no-any-return]
+    return node.value.sharding
 
 
 def mesh_of(self: Tensor) -> DeviceMesh:
@@ -412,7 +400,7 @@ def to_local(self: Tensor, *, grad_placements: Any = None) -> Tensor:
         raise RuntimeError("to_local() of several processes passes no gradient here\nWrite `x.detach().to_local()`.")
     evaluate([self.__node__])
     value: Any = self.__node__.value
-    pieces = {tuple([at.start or 0 for at in each.index]): each.data for each in value.addressable_shards}
+    pieces = {tuple([at.start or 0 for at in shard.index]): shard.data for shard in value.addressable_shards}
     low = np.min(list(pieces), axis=0)
     high = np.max([np.add(start, piece.shape) for start, piece in pieces.items()], axis=0)
     local = np.empty(high - low, value.dtype)
@@ -439,10 +427,7 @@ def redistribute(
 
 
 def from_local(
-    local_tensor: Tensor,
-    device_mesh: DeviceMesh | None = None,
-    placements: Sequence[Placement] | None = None,
-    **_: Any,
+    local_tensor: Tensor, device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None, **_: Any
 ) -> Tensor:
     """A tensor on a mesh, of which `local_tensor` is this process' part: with one process, all of it.
 

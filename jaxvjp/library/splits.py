@@ -3,8 +3,6 @@
 They return views; their copying forms, copies.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from itertools import pairwise
@@ -19,13 +17,7 @@ from jaxvjp.core.record.user_lines import user_line
 from jaxvjp.ops.arguments import integers
 from jaxvjp.ops.arguments import wrap as wrap_dim
 from jaxvjp.ops.op import Op
-from jaxvjp.ops.view import (
-    select,
-    slice_,
-    split_one,
-    split_with_sizes_one,
-    unbind_one,
-)
+from jaxvjp.ops.view import select, slice_, split_one, split_with_sizes_one, unbind_one
 from jaxvjp.tensor.checked_calls import checked
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.storage import shown, view_by
@@ -226,7 +218,7 @@ def tensor_split(input: Tensor, indices_or_sections: Tensor | int | Sequence[int
     else:
         bounds = [0, *indices_or_sections, size]
     spans = [range(size)[start:stop] for start, stop in pairwise(bounds)]
-    return tuple(cut(input, slice_, dim, min(each.start, size), len(each)) for each in spans)
+    return tuple(cut(input, slice_, dim, min(span.start, size), len(span)) for span in spans)
 
 
 def _splitting(name: str, least: int, dim: Callable[[int], int]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import partialmethod
 from itertools import count
 from typing import Any, Self
 
@@ -24,7 +25,7 @@ from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.tensor.view_steps import strided_step
 from jaxvjp.types import dtypes
 from jaxvjp.types.devices import META, device, of
-from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
+from jaxvjp.types.dtypes import Dtype
 from jaxvjp.types.settings import warn_once
 
 UNDERNEATH = "what is known of the tensor's storage; its contents are those of a tensor that shows all of it"
@@ -338,12 +339,8 @@ CONVERSIONS = {
 """Methods of a `TypedStorage`, and the dtype that they convert to."""
 
 
-def _conversion(own: Dtype) -> Any:
-    return lambda self: self._converted(own)
-
-
 for _name, _own in CONVERSIONS.items():
-    setattr(TypedStorage, _name, _conversion(_own))
+    setattr(TypedStorage, _name, partialmethod(TypedStorage._converted, _own))
 
 
 class storagetype(type):  # noqa: N801 - as `tensortype`

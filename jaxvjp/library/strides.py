@@ -3,8 +3,6 @@
 They are `as_strided` and its like, and `t_`, `squeeze_`, `resize_`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from copy import copy
@@ -113,7 +111,7 @@ def _strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_
 def _marks(tensor: Tensor) -> Steps:
     """The step that marks a view of `tensor` as one that refuses writes which are recorded, if `tensor` does."""
     marks = [each for each in tensor.__steps__ if each.operation is function_view or each.operation.one_of_several]
-    several = any(each.operation.one_of_several or each.static[0] for each in marks)
+    several = any(mark.operation.one_of_several or mark.static[0] for mark in marks)
     return (Step(function_view, (several,)),) if marks else ()
 
 

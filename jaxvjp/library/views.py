@@ -3,8 +3,6 @@
 Each is a chain of view ops of `ops.view`, made by `tensor.view`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,12 +12,7 @@ import numpy as np
 from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.arguments import wrap as wrap_dim
 from jaxvjp.ops.pointwise import check_broadcast
-from jaxvjp.ops.view import (
-    alias,
-    permute,
-    transpose,
-    unsqueeze,
-)
+from jaxvjp.ops.view import alias, permute, transpose, unsqueeze
 from jaxvjp.tensor.answers import define, publish, rows_of
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor, view
@@ -137,8 +130,7 @@ def _hermitian(self: Tensor) -> Tensor:
             f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor."
             + " For batches of matrices, consider using tensor.mH" * (self.ndim > 2)
         )
-    turned: Tensor = view(self, Step(transpose, (0, 1)))
-    return turned.conj() if self.dtype.is_complex else turned
+    return _turned("H", self, conjugate=True)
 
 
 PROPERTIES = """
@@ -177,9 +169,9 @@ _raised("atleast_3d", 3, lambda ndim: ((0, 0, 0), (0, 2), (2,))[ndim])
 def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that tensors of these shapes broadcast to; RuntimeError where there is none. As in torch."""
     sizes = [size_argument(each) for each in shapes]
-    for each in sizes:
-        if min(each, default=0) < 0:
-            raise RuntimeError(f"Trying to create tensor with negative dimension ({min(each)}): ({min(each)})")
+    for size in sizes:
+        if min(size, default=0) < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension ({min(size)}): ({min(size)})")
     common = [1] * max(map(len, sizes), default=0)
     for number, shape in enumerate(sizes):
         for dim in range(-1, -len(shape) - 1, -1):
@@ -232,7 +224,7 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -
         return second, first, *others
     shape = [each.numel() for each in given]
     rows = [each.view(*(-1 if place == own else 1 for place in range(len(given)))) for own, each in enumerate(given)]
-    return tuple(each.expand(shape) for each in rows)
+    return tuple(row.expand(shape) for row in rows)
 
 
 def attach_methods() -> None:

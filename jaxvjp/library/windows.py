@@ -1,11 +1,9 @@
 """What goes with Fourier transforms: window functions, by which a frame of a signal is multiplied, and frequencies.
 
 `hann_window` and its like are `periodic` unless told otherwise. Those of torch's `signal.windows` are symmetric with
-`sym`; without it, each is one period of a periodic function, as a Fourier transform assumes. `fft.fftfreq` and
-`fft.rfftfreq` are the frequencies of a discrete transform's bins.
+`sym`; without it, each is one period of a periodic function, as a Fourier transform assumes. `fftfreq` and
+`rfftfreq` are the frequencies of a discrete transform's bins.
 """
-
-from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
@@ -15,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.library.factories import factory
-from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
-from jaxvjp.types.dtypes import float32, float64, get_default_dtype
+from jaxvjp.types.dtypes import Dtype, float32, float64, get_default_dtype
 
 UNDERNEATH = "NumPy's formula, a leaf"
 
@@ -166,7 +163,8 @@ def _sum_of_cosines(name: str, a: list[float], meaning: str) -> None:
     def heights(M: int, *, sym: bool = True) -> Array:
         return general_cosine(M, a=a, sym=sym)
 
-    heights.__name__, heights.__doc__ = name, meaning
+    heights.__name__ = heights.__qualname__ = name
+    heights.__doc__ = meaning
     _of_signals(heights)
 
 

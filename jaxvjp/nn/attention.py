@@ -44,7 +44,7 @@ def sdpa_kernel(backends: Sequence[SDPBackend] | SDPBackend, set_priority: bool 
         raise AssertionError(f"{told}, got {type(backends).__name__}")
     names = ("FLASH_ATTENTION", "MATH", "EFFICIENT_ATTENTION", "CUDNN_ATTENTION")
     chosen = [backends] if isinstance(backends, SDPBackend) else backends
-    wanted = [SDPBackend[each] in chosen for each in names]
+    wanted = [SDPBackend[name] in chosen for name in names]
     with for_a_block(settings.kernels, dict(zip(settings.kernels, wanted, strict=True))):
         yield
 

@@ -61,7 +61,7 @@ def nll_loss(
         ignore_index: a number that counts as no class.
         reduction: "none", "mean" or "sum".
 
-    IndexError for a number that is no class. Counterpart of `torch.nn.functional.nll_loss`.
+    IndexError for a number that is no class.
     """
     reduction = chosen_reduction(size_average, reduce, reduction)
     result: Tensor = apply(classification.nll_loss, (input, target, weight), (ignore_index, reduction))
@@ -90,7 +90,7 @@ def cross_entropy(
         reduction: "none", "mean" or "sum".
         label_smoothing: how much of the target is spread evenly over all classes.
 
-    IndexError for a number that is no class. Counterpart of `torch.nn.functional.cross_entropy`.
+    IndexError for a number that is no class.
     """
     reduction = chosen_reduction(size_average, reduce, reduction)
     static = (ignore_index, reduction, float(label_smoothing))
@@ -185,8 +185,7 @@ def multilabel_margin_loss(
 ) -> Tensor:
     """The sum of `max(0, 1 - target's score + score)` over targets and other classes, divided by the number of classes.
 
-    A row of `target` has the numbers of its classes and then -1. Counterpart of
-    `torch.nn.functional.multilabel_margin_loss`.
+    A row of `target` has the numbers of its classes and then -1.
     """
     reduction = chosen_reduction(size_average, reduce, reduction)
     result: Tensor = apply(classification.multilabel_margin_loss, (input, target), (reduction,))

@@ -201,8 +201,7 @@ def rrelu(
 ) -> Tensor:
     """`leaky_relu` with a slope that is drawn for each number, or when not training the mean of the bounds.
 
-    torch draws only for numbers that are not positive, so `input` is computed to know which these are. Counterpart of
-    `torch.nn.functional.rrelu`.
+    torch draws only for numbers that are not positive, so `input` is computed to know which these are.
     """
     return _rrelu(input, lower, upper, training, inplace)
 
@@ -328,10 +327,7 @@ def _fractional(dims: int) -> None:
         return pool(input, kernel_size, output_size, output_ratio, True, _random_samples)
 
     both.__name__ = both.__qualname__ = f"{name}_with_indices"
-    both.__doc__ = f"""`{name}` and the places of the entries, flat over the spatial dimensions.
-
-    Counterpart of `torch.nn.functional.{name}_with_indices`.
-    """
+    both.__doc__ = f"`{name}` and the places of the entries, flat over the spatial dimensions."
     public("nn.functional")(both)
 
 

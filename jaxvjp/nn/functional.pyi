@@ -83,7 +83,7 @@ def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
 def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = (1,), padding: int | Sequence[int] = (0,), output_padding: int | Sequence[int] = (0,), groups: int = 1, dilation: int | Sequence[int] = (1,)) -> Tensor:
     """The way back of a convolution over 3 spatial dimensions: from its outputs to its inputs."""
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
-    """`1 - cosine` of two vectors where the target is 1, `cosine - margin`, if positive, where it is -1."""
+    """`1 - cosine` of two vectors where the target is 1, `cosine - margin`, if positive, where it is -1. The target is only compared, so it has no gradient."""
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) -> Tensor:
     """The inner product along `dim` of two vectors, each divided by its length, which counts as at least `eps`."""
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100, reduce: bool | None = None, reduction: str = 'mean', label_smoothing: float = 0.0) -> Tensor:
@@ -153,7 +153,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """In place: `input` clamped to the bounds, where its derivative is 0."""
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
-    """`input` where the target is 1, and `max(0, margin - input)` where it is -1."""
+    """`input` where the target is 1, and `max(0, margin - input)` where it is -1. The target is only compared, so it has no gradient."""
 def huber_loss(input: Tensor, target: Tensor, reduction: str = 'mean', delta: float = 1.0, weight: Tensor | None = None) -> Tensor:
     """Half the squared difference; above `delta` the tangent line there."""
 def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-05) -> Tensor:
@@ -283,7 +283,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean', beta: float = 1.0) -> Tensor:
     """The absolute difference less `beta / 2`; below `beta` the square divided by `2 * beta`."""
 def soft_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
-    """`log(1 + exp(-target * input))`, for targets 1 and -1, which must not require a gradient."""
+    """`log(1 + exp(-target * input))`, for targets 1 and -1; RuntimeError for one that requires a gradient."""
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None) -> Tensor:
     """`exp(input)`, scaled to a sum of 1 over `dim`."""
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None) -> Tensor:

@@ -70,8 +70,7 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Normal, truncated to `a` to `b`: numbers outside are drawn again; counterpart of
-    `torch.nn.init.trunc_normal_`."""
+    """Normal, truncated to `a` to `b`: numbers outside are drawn again."""
     if mean < a - 2 * std or mean > b + 2 * std:
         warn_user(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from jaxvjp.ops.neural import loss as losses
+from jaxvjp.ops.neural import loss as losses  # noqa: F401 - of the rows
 from jaxvjp.ops.neural.distance import pairwise_distance
 from jaxvjp.ops.op import REGISTRY
+from jaxvjp.tensor.answers import publish
 from jaxvjp.tensor.apply import apply
 from jaxvjp.tensor.bindings import in_place_of
 from jaxvjp.tensor.published import public
@@ -28,8 +29,7 @@ def triplet_margin_with_distance_loss(
 ) -> Tensor:
     """`max(0, distance to positive - distance to negative + margin)`, both measured from the anchor.
 
-    `distance_function` is `pairwise_distance` by default. Counterpart of
-    `torch.nn.functional.triplet_margin_with_distance_loss`.
+    `distance_function` is `pairwise_distance` by default.
     """
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
@@ -52,58 +52,33 @@ def triplet_margin_with_distance_loss(
     return loss.sum() if reduction == "sum" else loss.mean() if reduction == "mean" else loss
 
 
-@public("nn.functional")
-def hinge_embedding_loss(
-    input: Tensor,
-    target: Tensor,
-    margin: float = 1.0,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    """`input` where the target is 1, and `max(0, margin - input)` where it is -1.
-
-    The target is only compared, so it has no gradient. Counterpart of `torch.nn.functional.hinge_embedding_loss`.
-    """
-    static = (float(margin), losses.chosen_reduction(size_average, reduce, reduction))
-    return apply(losses.hinge_embedding_loss, (input, target.detach()), static)
-
-
-@public("nn.functional")
-def cosine_embedding_loss(
-    input1: Tensor,
-    input2: Tensor,
-    target: Tensor,
-    margin: float = 0,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    """`1 - cosine` of two vectors where the target is 1, `cosine - margin`, if positive, where it is -1.
-
-    The target is only compared, so it has no gradient. Counterpart of `torch.nn.functional.cosine_embedding_loss`.
-    """
-    static = (float(margin), losses.chosen_reduction(size_average, reduce, reduction))
-    return apply(losses.cosine_embedding_loss, (input1, input2, target.detach()), static)
-
-
-@public("nn.functional")
-def soft_margin_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    """`log(1 + exp(-target * input))`, for targets 1 and -1, which must not require a gradient."""
+def _constant(target: Tensor) -> Tensor:
+    """The target of `soft_margin_loss`; RuntimeError, in torch's words, if it requires a gradient."""
     if target.requires_grad:
         raise RuntimeError(
             "The function 'soft_margin_loss' is not differentiable with respect to argument 'target'. This input "
             "cannot have requires_grad True."
         )
-    static = (losses.chosen_reduction(size_average, reduce, reduction),)
-    return apply(losses.soft_margin_loss, (input, target), static)
+    return target
 
+
+REDUCTION = "size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean'"
+CHOSEN = "losses.chosen_reduction(size_average, reduce, reduction)"
+LOSSES = f"""
+hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0,
+    {REDUCTION}) -> Tensor = apply(losses.hinge_embedding_loss, (input, target.detach()), (float(margin), {CHOSEN}))
+    `input` where the target is 1, and `max(0, margin - input)` where it is -1.
+    The target is only compared, so it has no gradient.
+cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0,
+    {REDUCTION}) -> Tensor = apply(losses.cosine_embedding_loss, (input1, input2, target.detach()),
+    (float(margin), {CHOSEN}))
+    `1 - cosine` of two vectors where the target is 1, `cosine - margin`, if positive, where it is -1.
+    The target is only compared, so it has no gradient.
+soft_margin_loss(input: Tensor, target: Tensor,
+    {REDUCTION}) -> Tensor = apply(losses.soft_margin_loss, (input, _constant(target)), ({CHOSEN},))
+    `log(1 + exp(-target * input))`, for targets 1 and -1; RuntimeError for one that requires a gradient.
+"""
+publish({"nn.functional": LOSSES}, globals())
 
 IN_PLACE = {
     **dict.fromkeys(["celu", "selu", "threshold"], "nn.functional function"),

@@ -96,7 +96,7 @@ class DistributedDataParallel(Module):
         **ignored: Any,
     ) -> None:
         super().__init__()
-        if not any(each.requires_grad for each in module.parameters()):
+        if not any(parameter.requires_grad for parameter in module.parameters()):
             raise RuntimeError(
                 "DistributedDataParallel is not needed when a module doesn't have any parameter that requires a "
                 "gradient.\nCall the module itself."

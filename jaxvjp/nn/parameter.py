@@ -17,12 +17,12 @@ UNDERNEATH = "a leaf: what `jax.grad` calls an argument"
 
 def clear_gradients(parameters: Iterable[Any], set_to_none: bool) -> None:
     """Sets the gradients of parameters to None, or to zeros."""
-    for each in parameters:
-        if each.grad is not None and set_to_none:
-            each.grad = None
-        elif each.grad is not None:
-            each.grad.detach_() if each.grad.grad_fn is not None else each.grad.requires_grad_(False)
-            each.grad.zero_()
+    for parameter in parameters:
+        if parameter.grad is not None and set_to_none:
+            parameter.grad = None
+        elif parameter.grad is not None:
+            parameter.grad.detach_() if parameter.grad.grad_fn is not None else parameter.grad.requires_grad_(False)
+            parameter.grad.zero_()
 
 
 class ParameterMeta(type):

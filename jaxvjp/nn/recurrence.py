@@ -93,7 +93,6 @@ def _network(kind: str) -> Callable[..., tuple[Tensor, ...]]:
 
     It is called as (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first), or for a
     packed sequence as (data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional).
-    Counterpart of `torch.{kind}`.
     """
     return network
 

@@ -12,9 +12,7 @@ from typing import Any
 
 from jaxvjp.nn import batch_norm as norms
 from jaxvjp.nn import embedding as tables  # noqa: F401 - of the rows
-from jaxvjp.nn.class_losses import ctc_loss
 from jaxvjp.nn.dropout import kept_with
-from jaxvjp.nn.losses import cosine_embedding_loss, hinge_embedding_loss
 from jaxvjp.ops.neural import normalization  # noqa: F401
 from jaxvjp.ops.neural.loss import binary_cross_entropy_with_logits, margin_ranking_loss, triplet_margin_loss
 from jaxvjp.ops.neural.normalization import standardized_batch, standardized_groups, standardized_layer
@@ -22,7 +20,7 @@ from jaxvjp.ops.neural.resampling import affine_grid, grid_sample  # noqa: F401
 from jaxvjp.tensor.answers import publish
 from jaxvjp.tensor.apply import apply
 from jaxvjp.tensor.bindings import function_of
-from jaxvjp.tensor.published import public
+from jaxvjp.tensor.published import public, published_at
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import bool_, uint8
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: F401, N812 - `dtype` is an argument's name here
@@ -61,7 +59,7 @@ def _as_parameters(
 ) -> tuple[Tensor, Tensor]:
     """The statistics in the dtype of the parameters, which may be wider than the input's; without parameters in its
     own."""
-    own = next((each.dtype for each in parameters if each is not None), input.dtype)
+    own = next((parameter.dtype for parameter in parameters if parameter is not None), input.dtype)
     return mean.to(own), scale.to(own)
 
 
@@ -158,8 +156,8 @@ def grid_sampler(
     return apply(grid_sample, (input, grid), static)
 
 
-for _loss in (ctc_loss, cosine_embedding_loss, hinge_embedding_loss):
-    _loss_kernel(_loss, _loss.__name__)
+for _name in ("ctc_loss", "cosine_embedding_loss", "hinge_embedding_loss"):
+    _loss_kernel(published_at("nn.functional", _name), _name)
 for _row in (binary_cross_entropy_with_logits, margin_ranking_loss, triplet_margin_loss):
     _loss_kernel(function_of([_row], _row.name, "nn.functional"), _row.name)
 

@@ -103,12 +103,12 @@ def common_device(avals: Iterable[Aval]) -> Place:
 
     Beside operands on a mesh, others may be at home: a copy of them goes to each device.
     """
-    places = list(dict.fromkeys([each.device for each in avals if not each.number or each.device is not None]))
+    places = list(dict.fromkeys([aval.device for aval in avals if not aval.number or aval.device is not None]))
     if len(places) > 1:
         mesh = mesh_among(places)
-        if mesh is not None and all(meet(mesh, each) for each in places):
+        if mesh is not None and all(meet(mesh, place) for place in places):
             return mesh.anywhere
-        meshes = [each.mesh for each in places if type(each) is OnMesh]
+        meshes = [place.mesh for place in places if type(place) is OnMesh]
         if len(meshes) == len(places):
             raise RuntimeError(
                 f"DTensor does not support cross-mesh operation yet! Got meshes: {meshes[0]} {meshes[1]}\n"

@@ -7,8 +7,6 @@ its own. A parameter without a kind is an *operand*, a tensor; the last kinds in
 A default of None means that the argument may be omitted.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Callable, Iterable, Sequence

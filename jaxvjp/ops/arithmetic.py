@@ -3,8 +3,6 @@
 Operands arrive promoted to one dtype.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax
@@ -20,6 +18,7 @@ from jaxvjp.ops.op import ARITHMETIC, DOUBLE, FLOAT, OPMATH, Op, by_number, op
 from jaxvjp.ops.pointwise import (
     ALL_BUT_FLOATS,
     OTHER_TENSOR_OR_NUMBER,
+    SCALED,
     broadcast,
     fitting_alpha,
     mul,
@@ -113,7 +112,7 @@ def copysign(input, other: Either):
 
 
 def _by_bits(row, operands, static):
-    input, other = (each.aval.dtype.category for each in operands)
+    input, other = (operand.aval.dtype.category for operand in operands)
     return (ldexp_whole if input == FLOATING and other <= INTEGRAL else row), operands, static
 
 
@@ -140,7 +139,8 @@ def logaddexp(input, other):
 @op(promotion=ARITHMETIC, saves="input, other")
 def logaddexp2(input, other):
     """`log2(2 ** input + 2 ** other)`."""
-    return _logaddexp(*broadcast(supported("logaddexp2", input, ALL_BUT_FLOATS), other), 2.0)
+    first, second = broadcast(supported("logaddexp2", input, ALL_BUT_FLOATS), other)
+    return _logaddexp(first, second, 2.0)
 
 
 TIMES = "`input * log({})`, 0 where `input` is."
@@ -412,15 +412,7 @@ def _refuse_masks_alone(row, operands, static):
     return fitting_alpha(row, operands, static)
 
 
-@op(
-    name="sub.scaled",
-    promotion=ARITHMETIC,
-    inplace=True,
-    aliases="subtract",
-    arities=((2, 4), (4, 4)),
-    grad_fn="SubBackward0",
-    rewrite=_refuse_masks_alone,
-)
+@op(name="sub.scaled", aliases="subtract", rewrite=_refuse_masks_alone, **SCALED)
 def sub_scaled(input: Either, other: Either, *, alpha: Scalar = 1):
     """`input - alpha * other`."""
     return sub.function(input, alpha * other)
@@ -430,7 +422,6 @@ def sub_scaled(input: Either, other: Either, *, alpha: Scalar = 1):
     name="rsub.scaled",
     promotion=ARITHMETIC,
     public="function",
-    grad_fn="RsubBackward0",
     out=False,
     arities=OTHER_TENSOR_OR_NUMBER,
     rewrite=_refuse_masks_alone,

@@ -5,8 +5,6 @@ as these are. Far from 0, where the functions oscillate, they are computed by an
 double precision, because of cancellation. As in torch, none of them has a gradient.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any
@@ -26,13 +24,9 @@ SINES = np.sin(np.pi * (np.arange(ANGLES // 2) + 0.5) / ANGLES)
 """Sines of the nodes between 0 and π/2; those between π/2 and π have the same."""
 
 
-def _neumann(angle):
-    """The term of an angle in Y: Neumann's series, summed over the orders first."""
-    orders = np.arange(1, ANGLES // 2)
-    return 4 / np.pi * np.sum((-1.0) ** (orders + 1) * np.cos(2 * orders * angle) / orders)
-
-
-WEIGHTS = np.array([_neumann(each) for each in np.arcsin(SINES)])
+ORDERS = np.arange(1, ANGLES // 2)
+WEIGHTS = 4 / np.pi * np.sum((-1.0) ** (ORDERS + 1) * np.cos(2 * ORDERS * np.arcsin(SINES)[:, None]) / ORDERS, -1)
+"""The terms of the angles in Y: Neumann's series, summed over the orders first."""
 
 
 def _mean(function: Function, weights: Any = None):
@@ -85,14 +79,6 @@ def _near_y1(x):  # minus the derivative of the former
 
 _positive_j0, _positive_j1 = _near_or_far(0, _near_j0, 0), _near_or_far(1, _near_j1, 0)
 _positive_y = _near_or_far(0, _near_y0, 1), _near_or_far(1, _near_y1, 1)
-
-
-def _j0(x):
-    return _positive_j0(jnp.abs(x))
-
-
-def _j1(x):
-    return jnp.sign(x) * _positive_j1(jnp.abs(x))
 
 
 def _from_zero(function: Function, at_zero: float) -> Function:
@@ -152,10 +138,6 @@ def _airy(x):
     return jnp.where(jnp.isinf(x), jnp.nan, jnp.where(close, total * 0.1 / np.pi, far) + 0 * x)
 
 
-def _i1(x):
-    return jnp.where(x == 0, 0.0, scipy.i1(x))  # at -0 torch's is 0
-
-
 def _spherical_j0(x):
     some = jnp.where((x == 0) | jnp.isinf(x), 1.0, x)
     return jnp.where(jnp.isinf(x), 0.0, jnp.where(x == 0, 1.0, jnp.sin(some) / some))
@@ -169,9 +151,15 @@ def _declare(name: str, function: Function, meaning: str) -> None:
 
 _scaled = [_scaled_k(order) for order in (0, 1)]
 KINDS = {
-    "bessel_j": ("The Bessel function of the first kind", [_j0, _j1]),
+    "bessel_j": (
+        "The Bessel function of the first kind",
+        [lambda x: _positive_j0(jnp.abs(x)), lambda x: jnp.sign(x) * _positive_j1(jnp.abs(x))],
+    ),
     "bessel_y": ("The Bessel function of the second kind", [_from_zero(each, -math.inf) for each in _positive_y]),
-    "modified_bessel_i": ("The modified Bessel function of the first kind", [scipy.i0, _i1]),
+    "modified_bessel_i": (
+        "The modified Bessel function of the first kind",
+        [scipy.i0, lambda x: jnp.where(x == 0, 0.0, scipy.i1(x))],  # at -0 torch's is 0
+    ),
     "modified_bessel_k": (
         "The modified Bessel function of the second kind",
         [_from_zero(_unscaled(each), math.inf) for each in _scaled],

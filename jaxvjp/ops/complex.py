@@ -3,8 +3,6 @@
 The parts of a complex tensor are views of it, as in torch: a write to `x.real` changes x.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import jax
@@ -18,7 +16,7 @@ from jaxvjp.ops.pointwise import broadcast
 
 def _apart(layout, part=0):
     """A layout in which every element has room for a pair; of which it is the first or the second number."""
-    strides = tuple([2 * each for each in layout.strides])
+    strides = tuple([2 * stride for stride in layout.strides])
     return Layout(layout.shape, strides, 2 * layout.offset + part, layout.itemsize // 2)
 
 
@@ -67,12 +65,12 @@ def _together(layout):
     for wrong, needed in (
         (layout.shape[-1] != 2, "last dimension of size 2"),
         (layout.strides[-1] != 1, "last dimension with stride 1"),
-        (any(each % 2 for each in layout.strides[:-1]), "stride divisible by 2 for all but last dimension"),
+        (any(stride % 2 for stride in layout.strides[:-1]), "stride divisible by 2 for all but last dimension"),
         (layout.offset % 2, "storage_offset divisible by 2"),
     ):
         if wrong:
             raise RuntimeError(f"Tensor must have a {needed}")
-    strides = tuple([each // 2 for each in layout.strides[:-1]])
+    strides = tuple([stride // 2 for stride in layout.strides[:-1]])
     return Layout(layout.shape[:-1], strides, layout.offset // 2, 2 * layout.itemsize)
 
 

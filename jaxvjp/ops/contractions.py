@@ -1,7 +1,5 @@
 """Products of more than two operands or dimensions: `einsum`, `tensordot`, `cross`."""
 
-from __future__ import annotations
-
 import string
 from collections.abc import Sequence
 from itertools import pairwise
@@ -10,7 +8,7 @@ from typing import Annotated, Any
 import jax.numpy as jnp
 
 from jaxvjp.ops.arguments import Index, Kind, Spread, Tensors, Text, index, integers, wrap
-from jaxvjp.ops.matrices import ctype, legacy, one_scalar_type, one_type_of_products, same_type
+from jaxvjp.ops.matrices import ctype, inexact, one_scalar_type, one_type_of_products, same_type
 from jaxvjp.ops.op import op
 from jaxvjp.ops.pointwise import broadcast
 from jaxvjp.ops.products import at_setting, numeric, precision, vdot
@@ -132,7 +130,7 @@ def _labels(part: str, hidden: int) -> list[str]:
 @op(public="", grad_fn="ViewBackward0", saves="operands", rewrite=at_setting)
 def einsum(operands: Tensors, equation: Text = ""):
     """The sum of products that the equation describes in Einstein's notation."""
-    labelled, output = spelt_out(*subscripts(equation, len(operands)), [each.ndim for each in operands])
+    labelled, output = spelt_out(*subscripts(equation, len(operands)), [operand.ndim for operand in operands])
     sizes: dict[str, int] = {}
     for place, (labels, each) in enumerate(zip(labelled, operands, strict=True)):
         own: dict[str, int] = {}
@@ -168,7 +166,7 @@ def einsum(operands: Tensors, equation: Text = ""):
     # torch first sums over labels that only one operand has, integers in 64 bits.
     widened = 1 in gone.values() and not jnp.issubdtype(common, jnp.inexact)
     counted = jnp.int64 if widened else jnp.uint8 if common == jnp.bool_ else common
-    arguments[::2] = [each.astype(counted) for each in arguments[::2]]
+    arguments[::2] = [argument.astype(counted) for argument in arguments[::2]]
     wanted = [number[label] for label in output if label in number]
     return jnp.einsum(*arguments, wanted, precision=precision()).astype(counted if widened else common)
 
@@ -194,7 +192,7 @@ def _chain(tensors):
                 f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {ctype(tensors[0])} and tensor "
                 f"{place} {ctype(each)}"
             )
-    shapes = [each.shape for each in tensors]
+    shapes = [tensor.shape for tensor in tensors]
     for place, (one, two) in enumerate(pairwise(shapes)):
         if one[-1] != two[0]:
             one = (1, *one) if place == 0 and len(one) == 1 else one
@@ -221,9 +219,9 @@ def chain_matmul(matrices: Spread = ()):
         "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot "
         "instead, which accepts a list of two or more tensors rather than multiple parameters."
     )
-    for each in matrices:
-        if each.ndim != 2:
-            raise RuntimeError(f"Tensor dimension is {each.ndim}, expected 2 instead.")
+    for matrix in matrices:
+        if matrix.ndim != 2:
+            raise RuntimeError(f"Tensor dimension is {matrix.ndim}, expected 2 instead.")
     return linalg_multi_dot.function(matrices) if len(matrices) > 1 else matrices[0]
 
 
@@ -258,9 +256,7 @@ def cross(input, other, dim: Index | None = None):
 @op(saves="x for y, y for x")
 def linalg_vecdot(x, y, *, dim: Index = -1):
     """The inner products along `dim` of two stacks of vectors, the first of them conjugated."""
-    if not jnp.issubdtype(x.dtype, jnp.inexact):
-        raise RuntimeError(f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {legacy(x)}")
-    same_type(x, y, "linalg.vecdot", "x and y")
+    same_type(inexact(x, "linalg.vecdot"), y, "linalg.vecdot", "x and y")
     if x.ndim == y.ndim == 1:
         return vdot.function(x, y)
     x, y = jnp.broadcast_arrays(*broadcast(x, y))

@@ -1,7 +1,5 @@
 """Arrays made from nothing but a shape."""
 
-from __future__ import annotations
-
 import math
 
 import jax.numpy as jnp

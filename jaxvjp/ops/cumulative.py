@@ -1,7 +1,6 @@
 """Running sums, products and differences along a dimension; softmax."""
 
-from __future__ import annotations
-
+from functools import partial
 from typing import Any
 
 import jax
@@ -11,12 +10,14 @@ from jaxvjp.ops.arguments import Index, Scalar, Type, axes, wrap
 from jaxvjp.ops.elementary import logaddexp
 from jaxvjp.ops.identity import rebind
 from jaxvjp.ops.layouts import LIKE
-from jaxvjp.ops.op import OPMATH, op
+from jaxvjp.ops.op import OPMATH, backward_name, op
+from jaxvjp.ops.pointwise import ALL_BUT_FLOATS, supported
 from jaxvjp.ops.reduction import product, sum_
 from jaxvjp.types.dtypes import BOOL, INTEGRAL, from_numpy, int64
 
 
 def _declare_running(name: str, function: Any, meaning: str) -> None:
+    @op(name=name, inplace=True, saves="" if name == "cumsum" else "input, result", rounds_once=True, doc=meaning)
     def row(input, dim: Index, *, dtype: Type | None = None):
         dim = wrap(dim, input.ndim)
         if dtype is None and from_numpy(input.dtype).category in (BOOL, INTEGRAL):
@@ -24,14 +25,8 @@ def _declare_running(name: str, function: Any, meaning: str) -> None:
         converted = input if dtype is None else input.astype(dtype.numpy)
         return converted if input.ndim == 0 else function(converted, dim)
 
-    row.__doc__ = meaning
-    op(name=name, inplace=True, saves="" if name == "cumsum" else "input, result", rounds_once=True)(row)
 
-
-def _running_product(input, dim):
-    return product(jnp.cumprod, input, dim)
-
-
+_running_product = partial(product, jnp.cumprod)
 _declare_running("cumsum", jnp.cumsum, "The sum up to each place along `dim`; of integers an int64.")
 _declare_running("cumprod", _running_product, "The product up to each place along `dim`; of integers an int64.")
 
@@ -39,8 +34,7 @@ _declare_running("cumprod", _running_product, "The product up to each place alon
 @op(saves="input, result", rounds_once=True)
 def logcumsumexp(input, dim: Index):
     """The logarithm of the sum of `exp(input)` up to each place along `dim`."""
-    if not jnp.issubdtype(input.dtype, jnp.inexact):
-        raise NotImplementedError(f"\"logcumsumexp_out_cpu\" not implemented for '{from_numpy(input.dtype).legacy}'")
+    supported("logcumsumexp_out", input, "bool integers")
     dim = wrap(dim, input.ndim)
     if input.ndim == 0:
         return input
@@ -144,11 +138,14 @@ def _strips(y, x, dx, dim):
     return _fractional(both * width) / 2, dim
 
 
-def _distance(name, x, dx):
-    """`dx`, by default 1; TypeError where the points are given, too."""
+def _distance(name, y, x, dx):
+    """`dx`, by default 1; TypeError where the points are given, too, and RuntimeError for a complex one."""
     if x is not None and dx is not None:
         raise TypeError(f"{name}() received an invalid combination of arguments - got both x and dx\nLeave one out.")
-    return jnp.asarray(1) if dx is None else dx
+    dx = jnp.asarray(1) if dx is None else dx
+    if jnp.iscomplexobj(dx) and not jnp.iscomplexobj(y):
+        raise RuntimeError(f"{name}: Currently, we only support dx as a real number")
+    return dx
 
 
 def _fractional(array):
@@ -166,9 +163,7 @@ TRAPEZOIDS = {"public": "function", "out": False, "rounds_once": True, "numbers"
 @op(aliases="function.trapz", grad_fn="MulBackward1", **TRAPEZOIDS)
 def trapezoid(y, x=None, *, dx: Scalar = None, dim: Index = -1):
     """The integral along `dim` by the trapezoidal rule, over points `x` or at a distance of `dx`."""
-    dx = _distance("trapezoid", x, dx)
-    if jnp.iscomplexobj(dx) and not jnp.iscomplexobj(y):
-        raise RuntimeError("trapezoid: Currently, we only support dx as a real number")
+    dx = _distance("trapezoid", y, x, dx)
     strips, dim = _strips(y, x, dx, dim)
     if x is not None or not y.shape[dim]:
         return jnp.sum(strips, dim)
@@ -180,10 +175,7 @@ def trapezoid(y, x=None, *, dx: Scalar = None, dim: Index = -1):
 @op(grad_fn="CumsumBackward0", **TRAPEZOIDS)
 def cumulative_trapezoid(y, x=None, *, dx: Scalar = None, dim: Index = -1):
     """The integral up to each place along `dim` by the trapezoidal rule."""
-    dx = _distance("cumulative_trapezoid", x, dx)
-    if jnp.iscomplexobj(dx) and not jnp.iscomplexobj(y):
-        raise RuntimeError("cumulative_trapezoid: Currently, we only support dx as a real number")
-    strips, dim = _strips(y, x, dx, dim)
+    strips, dim = _strips(y, x, _distance("cumulative_trapezoid", y, x, dx), dim)
     return jnp.cumsum(strips, dim)
 
 
@@ -201,30 +193,27 @@ def _normalised(function, kernel, input, dim, dtype):
     dim = wrap(dim, input.ndim)
     if not input.size:
         return input
-    if not jnp.issubdtype(input.dtype, jnp.floating):
-        kernel = f"{kernel}_lastdim" if dim == max(input.ndim - 1, 0) else kernel
-        raise NotImplementedError(f"\"{kernel}_kernel_impl\" not implemented for '{from_numpy(input.dtype).legacy}'")
+    kernel = f"{kernel}_lastdim" if dim == max(input.ndim - 1, 0) else kernel
+    supported(f"{kernel}_kernel_impl", input, ALL_BUT_FLOATS, "")
     return function(input.reshape(1), 0).reshape(()) if input.ndim == 0 else function(input, dim)
 
 
 def _declare_softmax(name: str, function: Any, kernel: str, meaning: str) -> None:
+    columns: dict[str, Any] = {"saves": "result", "rounds_once": True, "doc": meaning}
+    columns["grad_fn"] = backward_name("softmax" if name == "softmin" else name)
+
     def row(input, dim: Index, dtype: Type | None = None):
         return _normalised(function, kernel, input, dim, dtype)
 
+    if name != "softmin":
+        op(name=name, aliases=f"special.{name}", arities=((2, 4), (2, 3)), **columns)(row)
+
+    @op(name=f"{name}.functional", public="nn.functional", out=False, **columns)
     def functional(input, dim: Index | None = None, _stacklevel: Index = 3, dtype: Type | None = None):
         if name == "softmin":
             input = -input  # before it is converted, as in torch, even for unsigned integers
         # Without `dim` torch warns, and chooses 0 or 1 by the number of dimensions.
         return _normalised(function, kernel, input, int(input.ndim not in (0, 1, 3)) if dim is None else dim, dtype)
-
-    row.__doc__ = functional.__doc__ = meaning
-    grad_fn = {"softmin": "SoftmaxBackward0"}.get(name)
-    if name != "softmin":
-        op(name=name, saves="result", aliases=f"special.{name}", arities=((2, 4), (2, 3)), rounds_once=True)(row)
-    grad_fn = grad_fn or "".join(part.capitalize() for part in name.split("_")) + "Backward0"
-    op(name=f"{name}.functional", public="nn.functional", saves="result", out=False, grad_fn=grad_fn, rounds_once=True)(
-        functional
-    )
 
 
 _declare_softmax("softmax", jax.nn.softmax, "softmax", "`exp(input)`, scaled to a sum of 1 over `dim`.")

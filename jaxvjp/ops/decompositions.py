@@ -3,8 +3,6 @@
 As in torch, some read only one triangle of a Hermitian matrix, and yet have the gradient of the whole matrix.
 """
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -46,6 +44,8 @@ NO_GRADIENT = (
     "has as many columns as A."
 )
 
+
+FACTORS = {"saves": "result", "keeps": COLUMNS}
 
 # Determinants.
 
@@ -91,12 +91,7 @@ def _first_minor(A):
     return jax.lax.fori_loop(0, count, eliminate, start)[1] if count else start[1]
 
 
-@op(
-    saves="result",
-    grad_fn="LinalgCholeskyExBackward0",
-    check_result=refusing("linalg.cholesky", NOT_POSITIVE),
-    keeps=COLUMNS,
-)
+@op(grad_fn="LinalgCholeskyExBackward0", check_result=refusing("linalg.cholesky", NOT_POSITIVE), **FACTORS)
 def linalg_cholesky(input, *, upper: Flag = False):
     """The triangular L of `L @ L.mH == A`, or its adjoint; LinAlgError where A is not positive-definite."""
     square(floating(input, "linalg.cholesky"), "linalg.cholesky")
@@ -246,24 +241,19 @@ def _pivoting(name, pivot):
         raise RuntimeError(f"{name}: LU without pivoting is not implemented on the CPU")
 
 
-@op(
-    saves="result",
-    returns=("LU", "pivots"),
-    grad_fn="LinalgLuFactorExBackward0",
-    check_result=refusing("torch.linalg.lu_factor", NO_DIVISOR),
-    keeps=COLUMNS,
-)
+def _lu_factoring(name, *returns):
+    """Declares a row of the factorization, whose results have these names."""
+    check = refusing(f"torch.linalg.{name}", NO_DIVISOR)
+    return op(returns=returns, grad_fn="LinalgLuFactorExBackward0", check_result=check, **FACTORS)
+
+
+@_lu_factoring("lu_factor", "LU", "pivots")
 def linalg_lu_factor(A, *, pivot: Flag = True):
     """L and U of a matrix in one array, and LAPACK's pivots: the rows that were exchanged, counted from 1."""
     return linalg_lu_factor_ex.function(A, pivot=pivot)
 
 
-@op(
-    saves="result",
-    returns=("LU", "pivots", "info"),
-    check_result=refusing("torch.linalg.lu_factor_ex", NO_DIVISOR),
-    keeps=COLUMNS,
-)
+@_lu_factoring("lu_factor_ex", "LU", "pivots", "info")
 def linalg_lu_factor_ex(A, *, pivot: Flag = True, check_errors: Flag = False):
     """What `linalg.lu_factor` gives, and 0, or the number of the first zero on U's diagonal."""
     matrices(floating(A, "torch.lu_factor"), "torch.lu_factor")

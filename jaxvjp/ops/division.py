@@ -1,7 +1,5 @@
 """Rounded division and its remainder; of integers both are integers."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -9,8 +7,8 @@ import numpy as np
 from jaxvjp.ops.arguments import Either, Text
 from jaxvjp.ops.identity import rebind, refused
 from jaxvjp.ops.op import ARITHMETIC, OPMATH, by_number, op
-from jaxvjp.ops.pointwise import OTHER_TENSOR_OR_NUMBER, broadcast, div, not_implemented
-from jaxvjp.types.dtypes import BOOL, INTEGRAL, from_numpy
+from jaxvjp.ops.pointwise import OTHER_TENSOR_OR_NUMBER, broadcast, div, supported
+from jaxvjp.types.dtypes import BOOL, INTEGRAL, from_numpy, within_64_bits
 
 
 def integral(array):
@@ -19,16 +17,12 @@ def integral(array):
 
 def ordered(name, input, other):
     """Both operands, broadcast; torch's error for complex ones."""
-    if jnp.iscomplexobj(input):
-        raise not_implemented(name, input)
-    return broadcast(input, other)
+    return broadcast(supported(name, input, "complex"), other)
 
 
 def _divisible(name, input, other):
     """Both operands in one shape; torch's error for bool and complex ones."""
-    if input.dtype == bool:
-        raise not_implemented(name, input)
-    return _alike(*ordered(name, input, other))
+    return _alike(*broadcast(supported(name, input, "bool complex"), other))
 
 
 def _alike(input, other):
@@ -65,19 +59,21 @@ def _refuse_zero(row, operands, static):
     """RuntimeError for integers divided by the number 0. For a tensor of integers as divisor, the row that checks its
     values."""
     dividend, divisor = operands
-    tensors = [each.aval.dtype for each in operands if not isinstance(each, int | float | complex)]
+    tensors = [operand.aval.dtype for operand in operands if not isinstance(operand, int | float | complex)]
     if isinstance(dividend, float) or isinstance(divisor, float) or max(each.category for each in tensors) > INTEGRAL:
         return row, operands, static
     if not isinstance(divisor, int):
         return INSPECTING[row], operands, static
     (own,) = tensors
-    _refuse_zeros(divisor % (1 << 8 * (8 if own.category == BOOL else own.itemsize)), [dividend.aval.shape])
+    _refuse_zeros(
+        within_64_bits(divisor) % (1 << 8 * (8 if own.category == BOOL else own.itemsize)), [dividend.aval.shape]
+    )
     return row, operands, static
 
 
 def _refuse_zeros(divisors, shapes, **static):
     """RuntimeError if a divisor is 0, unless the result is empty."""
-    if not np.all(divisors) and not any(0 in each for each in shapes):
+    if not np.all(divisors) and not any(0 in shape for shape in shapes):
         raise RuntimeError("ZeroDivisionError\nThe divisor is 0, and the tensor one of integers.")
 
 
@@ -99,9 +95,8 @@ def _true_division(row, operands, static):
 def div_rounded(input: Either, other: Either, *, rounding_mode: Text | None):
     """The quotient, rounded to zero ("trunc") or down ("floor"); its derivative is 0."""
     if rounding_mode not in ROUNDED:
-        raise RuntimeError(
-            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
-        )
+        told = "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found"
+        raise RuntimeError(f"{told} '{rounding_mode}'")
     input, other = _divisible(f"div_{rounding_mode}", input, other)
     return ROUNDED[rounding_mode](*jax.lax.stop_gradient((input, other)))
 
@@ -114,30 +109,21 @@ def floor_divide(input: Either, other: Either):
     return refused.function((input, other), quotient, error=error)
 
 
-@op(
-    promotion=ARITHMETIC,
-    operator="%",
-    inplace=True,
-    saves="input for other, other for other",
-    slopes="input for other, other for other",
-    grad_fn=by_number("remainder", 1, 0),
-    arities=(*OTHER_TENSOR_OR_NUMBER, (2, 3)),
-    rewrite=_refuse_zero,
-)
+RESTS = {
+    "promotion": ARITHMETIC,
+    "inplace": True,
+    **dict.fromkeys(("saves", "slopes"), "input for other, other for other"),
+    "rewrite": _refuse_zero,
+}
+
+
+@op(operator="%", grad_fn=by_number("remainder", 1, 0), arities=(*OTHER_TENSOR_OR_NUMBER, (2, 3)), **RESTS)
 def remainder(input: Either, other: Either):
     """What is left of a division rounded down; it has the sign of `other`."""
     return _rest("floor", jnp.remainder, *_divisible("remainder", input, other))
 
 
-@op(
-    promotion=ARITHMETIC,
-    inplace=True,
-    saves="input for other, other for other",
-    slopes="input for other, other for other",
-    grad_fn=by_number("fmod", 1, 0),
-    arities=OTHER_TENSOR_OR_NUMBER,
-    rewrite=_refuse_zero,
-)
+@op(grad_fn=by_number("fmod", 1, 0), arities=OTHER_TENSOR_OR_NUMBER, **RESTS)
 def fmod(input, other: Either):
     """What is left of a division rounded to zero; it has the sign of `input`."""
     return _rest("trunc", jnp.fmod, *_divisible("fmod", input, other))

@@ -3,8 +3,6 @@
 Each is one line of the table below. Integers are first converted to the default floating dtype.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -357,14 +355,7 @@ def polygamma(n: Index, input):
     return jnp.where(pole, -sign * distance ** -(n + 1), result(jnp.where(pole, 0.5, input)))
 
 
-@op(
-    promotion=FLOAT,
-    inplace=True,
-    saves="input",
-    aliases="special.multigammaln",
-    grad_fn="MvlgammaBackward0",
-    keeps=CONTIGUOUS,
-)
+@op(promotion=FLOAT, inplace=True, saves="input", aliases="special.multigammaln", keeps=CONTIGUOUS)
 def mvlgamma(input, p: Index):
     """The logarithm of the multivariate gamma function of dimension `p`."""
     if p < 1:

@@ -4,8 +4,6 @@ torch shares the gradient of an extreme evenly among equal elements (`max`, `ama
 it returns (`max(dim)`, `cummax`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

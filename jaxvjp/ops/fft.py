@@ -4,8 +4,6 @@ A transform over several dimensions is one over each. A real one begins with the
 inverse ends with it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -55,23 +53,29 @@ def _checked(name, input, norm, several=False):
         raise RuntimeError(f"{refusal}\nGive its real part, `x.real`, or take `fft`.")
 
 
-def _length(size):
-    if size is not None and size < 1:
-        raise RuntimeError(f"Invalid number of data points ({size}) specified")
-
-
 def _one(name: str) -> Callable[..., Any]:
-    transform = getattr(jnp.fft, name)
-
     def row(input, n: Index | None = None, dim: Index = -1, norm: Text | None = None):
         _checked(name, input, norm)
-        dim = _dimension(dim, input.ndim)
-        back = TRANSFORMS[name][1]
-        size = n if n is not None else 2 * (input.shape[dim] - 1) if back else input.shape[dim]
-        _length(size)
-        return transform(input, size, dim, norm)
+        return _over(name, input, (n,), (_dimension(dim, input.ndim),), norm)
 
     return row
+
+
+def _over(name, input, sizes, dims, norm):
+    """The transform over these dimensions, at the lengths `sizes`, None for that of the input."""
+    other, others_first, *_ = TRANSFORMS[name]
+    last, rest = getattr(jnp.fft, name), getattr(jnp.fft, other)
+    lengths = [input.shape[place] if size is None else size for size, place in zip(sizes, dims, strict=True)]
+    if others_first and sizes[-1] is None:
+        lengths[-1] = 2 * (input.shape[dims[-1]] - 1)
+    for each in lengths:
+        if each < 1:
+            raise RuntimeError(f"Invalid number of data points ({each}) specified")
+    steps = [(rest, size, place) for size, place in zip(lengths[:-1], dims[:-1], strict=True)]
+    steps.insert(len(steps) if others_first else 0, (last, lengths[-1], dims[-1]))
+    for transform, size, place in steps:
+        input = transform(input, size, place, norm)
+    return input
 
 
 def _places(input, s, dim):
@@ -89,29 +93,18 @@ def _places(input, s, dim):
     sizes = (s,) if isinstance(s, int) else s
     if len(sizes) != len(dims):
         raise RuntimeError("When given, dim and shape arguments must have the same length")
-    return tuple(None if each == -1 else each for each in sizes), dims
+    return tuple(None if size == -1 else size for size in sizes), dims
 
 
 def _several(name: str, default: tuple[int, ...] | None) -> Callable[..., Any]:
-    other, others_first, real, *_ = TRANSFORMS[name]
-    last, rest = getattr(jnp.fft, name), getattr(jnp.fft, other)
-
     def row(input, s: Dims = None, dim: Dims = default, norm: Text | None = None):
         _checked(name, input, norm, several=True)
         sizes, dims = _places(input, s, dim)
         if not dims:
-            if real:
+            if TRANSFORMS[name][2]:
                 raise RuntimeError(f"{name}n must transform at least one axis")
             return input.astype(jnp.result_type(input.dtype, jnp.complex64))
-        if TRANSFORMS[name][1] and sizes[-1] is None:
-            sizes = (*sizes[:-1], 2 * (input.shape[dims[-1]] - 1))
-        for size, place in zip(sizes, dims, strict=True):
-            _length(input.shape[place] if size is None else size)
-        steps = [(rest, size, place) for size, place in zip(sizes[:-1], dims[:-1], strict=True)]
-        steps.insert(len(steps) if others_first else 0, (last, sizes[-1], dims[-1]))
-        for transform, size, place in steps:
-            input = transform(input, size, place, norm)
-        return input
+        return _over(name, input, sizes, dims, norm)
 
     return row
 
@@ -129,8 +122,9 @@ def _refusing_out(name: str) -> Callable[..., None]:
 
 
 def _declare(name: str, row: Callable[..., Any], grad_fn: str, doc: str) -> None:
-    row.__name__, row.__doc__ = f"fft_{name}", doc
-    op(promotion=FLOAT, grad_fn=grad_fn, refuse_out=_refusing_out(name.replace("2", "n")))(row)
+    op(name=f"fft_{name}", doc=doc, promotion=FLOAT, grad_fn=grad_fn, refuse_out=_refusing_out(name.replace("2", "n")))(
+        row
+    )
 
 
 for _name, _transform in TRANSFORMS.items():
@@ -140,13 +134,13 @@ for _name, _transform in TRANSFORMS.items():
     _declare(_name + "n", _several(_name, None), _node, f"Over several dimensions, by default all, {_meaning}.")
 
 
-@op(grad_fn="RollBackward0", out=False)
-def fft_fftshift(input, dim: Dims = None):
-    """The spectrum with frequency 0, which a transform gives first, in the middle."""
-    return jnp.fft.fftshift(input, axes(dim, input.ndim))
+def _shift(name: str, meaning: str) -> None:
+    shifted = getattr(jnp.fft, name)
+
+    @op(name=f"fft_{name}", grad_fn="RollBackward0", out=False, doc=meaning)
+    def row(input, dim: Dims = None):
+        return shifted(input, axes(dim, input.ndim))
 
 
-@op(grad_fn="RollBackward0", out=False)
-def fft_ifftshift(input, dim: Dims = None):
-    """The inverse of `fftshift`."""
-    return jnp.fft.ifftshift(input, axes(dim, input.ndim))
+_shift("fftshift", "The spectrum with frequency 0, which a transform gives first, in the middle.")
+_shift("ifftshift", "The inverse of `fftshift`.")

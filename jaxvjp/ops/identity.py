@@ -3,8 +3,6 @@
 `core` records them; of these the user calls only `clone` and `detach`.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from itertools import starmap
 

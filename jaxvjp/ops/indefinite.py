@@ -5,8 +5,6 @@ blocks of one row, and of two where the diagonal is too small to divide by. `piv
 from 1, that it was exchanged with; for both rows of a block of two it is negative.
 """
 
-from __future__ import annotations
-
 import math
 from functools import partial
 

@@ -4,8 +4,6 @@ Positions are checked before the op is recorded, by the functions in the rows' c
 `promise_in_bounds`. Writing at positions is in `scattering`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Annotated, Any

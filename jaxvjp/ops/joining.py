@@ -1,7 +1,5 @@
 """Ops that make one array of several."""
 
-from __future__ import annotations
-
 from itertools import combinations as combinations_of
 from itertools import combinations_with_replacement
 
@@ -34,7 +32,7 @@ def stack(tensors: Tensors, dim: Index = 0):
                 f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and "
                 f"{list(each.shape)} at entry {number}"
             )
-    return _concatenated([jnp.expand_dims(each, dim) for each in tensors], dim)
+    return _concatenated([jnp.expand_dims(tensor, dim) for tensor in tensors], dim)
 
 
 TOGETHER = 128
@@ -56,7 +54,7 @@ def _joined(tensors, dim):
     for number, each in enumerate(tensors):
         if not each.ndim:
             raise RuntimeError(f"zero-dimensional tensor (at position {number}) cannot be concatenated")
-    joined = [each for each in tensors if each.shape != (0,)] or tensors[:1]
+    joined = [tensor for tensor in tensors if tensor.shape != (0,)] or tensors[:1]
     first = joined[0]
     if first.shape == (0,):
         return _concatenated(joined, 0)
@@ -71,7 +69,7 @@ def _joined(tensors, dim):
                 raise RuntimeError(
                     f"Sizes of tensors must match except in dimension {dim}. Expected size {wanted} but got size "
                     f"{size} for tensor number {number} in the list.\nTheir shapes are "
-                    f"{', '.join(str(list(each.shape)) for each in tensors)}."
+                    f"{', '.join(str(list(tensor.shape)) for tensor in tensors)}."
                 )
     return _concatenated(joined, dim)
 
@@ -89,7 +87,7 @@ def _declare_stack(name, raised, meaning, aliases="", dim=0):
     def row(tensors: Tensors):
         if not tensors:
             raise RuntimeError(f"{name} expects a non-empty TensorList")
-        arrays = [raised(each) for each in tensors]
+        arrays = [raised(tensor) for tensor in tensors]
         return _joined(arrays, min(dim, arrays[0].ndim - 1))
 
 
@@ -113,8 +111,8 @@ def block_diag(tensors: Spread = ()):
             raise RuntimeError(f"torch.block_diag: {told}")
     if not tensors:
         return jnp.zeros((1, 0), jnp.float32)
-    blocks = [jnp.atleast_2d(each) for each in tensors]
-    result = jnp.zeros(tuple(np.sum([each.shape for each in blocks], 0)), blocks[0].dtype)
+    blocks = [jnp.atleast_2d(tensor) for tensor in tensors]
+    result = jnp.zeros(tuple(np.sum([block.shape for block in blocks], 0)), blocks[0].dtype)
     row = column = 0
     for each in blocks:
         result = result.at[row : row + each.shape[0], column : column + each.shape[1]].set(each)
@@ -127,15 +125,15 @@ def cartesian_prod(tensors: Spread = ()):
     """Every choice of one element from each vector, a row each; of one vector that itself."""
     if not tensors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
-    for each in tensors:
-        if each.ndim != 1:
-            raise RuntimeError(f"Expect a 1D vector, but got shape {list(each.shape)}")
-        if each.dtype != tensors[0].dtype:
+    for tensor in tensors:
+        if tensor.ndim != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(tensor.shape)}")
+        if tensor.dtype != tensors[0].dtype:
             raise RuntimeError("meshgrid expects all tensors to have the same dtype")
     if len(tensors) == 1:
         return tensors[0]
     grids = jnp.meshgrid(*tensors, indexing="ij")
-    return jnp.stack([each.reshape(-1) for each in grids], 1)
+    return jnp.stack([grid.reshape(-1) for grid in grids], 1)
 
 
 def _of_none(row, operands, static):
@@ -167,19 +165,19 @@ def _chunk_cat(tensors: Tensors, dim: Index, num_chunks: Index):
     if num_chunks < 1:
         raise RuntimeError("_chunk_cat expects positive num_chunks")
     first = tensors[0]
-    if any(not each.size for each in tensors):
+    if any(not tensor.size for tensor in tensors):
         raise RuntimeError("_chunk_cat expects non-empty tensor")
     if dim < 0:
-        if any(each.ndim != first.ndim for each in tensors):
+        if any(tensor.ndim != first.ndim for tensor in tensors):
             raise RuntimeError("_chunk_cat expects non-negative dim when input tensors have different ndims")
         dim = wrap(dim, first.ndim)
-    if any(dim >= each.ndim for each in tensors):
+    if any(dim >= tensor.ndim for tensor in tensors):
         raise RuntimeError("_chunk_cat expects dim < ndim for all input tensors")
-    if any(each.shape[:dim] != first.shape[:dim] for each in tensors):
+    if any(tensor.shape[:dim] != first.shape[:dim] for tensor in tensors):
         raise RuntimeError("_chunk_cat expects same sizes of 0,...,dim-1 dimensions for all tensors")
     chunks = []
-    for each in tensors:
-        missing = -each.shape[dim] % num_chunks
-        filled = jnp.pad(each, [(0, missing if axis == dim else 0) for axis in range(each.ndim)])
+    for tensor in tensors:
+        missing = -tensor.shape[dim] % num_chunks
+        filled = jnp.pad(tensor, [(0, missing if axis == dim else 0) for axis in range(tensor.ndim)])
         chunks.append(filled.reshape(*first.shape[:dim], num_chunks, -1))
     return jnp.concatenate(chunks, -1)

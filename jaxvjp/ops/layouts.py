@@ -181,6 +181,9 @@ class layout:  # noqa: N801 - torch's name
     def __init__(self, name: str) -> None:
         self.name = name
 
+    def __reduce__(self) -> str:
+        return self.name  # a copy is the same
+
     def __repr__(self) -> str:
         return f"torch.{self.name}"
 
@@ -188,6 +191,7 @@ class layout:  # noqa: N801 - torch's name
 strided = layout("strided")
 SPARSE = {name: layout(name) for name in ("sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")}
 """Layouts that are only names here: every tensor is strided."""
+globals().update(SPARSE)
 
 
 class memory_format:  # noqa: N801 - torch's name
@@ -200,6 +204,8 @@ class memory_format:  # noqa: N801 - torch's name
     def __init__(self, name: str, order: Numbers | None = None) -> None:
         self.name = name
         self.order = order
+
+    __reduce__ = layout.__reduce__
 
     def strides(self, layout: Layout) -> Numbers:
         """Those that a tensor gets which is made like one laid out so."""
@@ -238,15 +244,15 @@ def like(given: Layout) -> Numbers:
 
 def elementwise(shape: Numbers, operands: Sequence[Layout]) -> Numbers:
     """The strides of what an element-wise operation gives, as torch's TensorIterator decides."""
-    if all(each.shape == shape for each in operands):
-        if all(each.contiguous for each in operands):
+    if all(operand.shape == shape for operand in operands):
+        if all(operand.contiguous for operand in operands):
             return contiguous_strides(shape)
         channels = CHANNELS_LAST.get(len(shape))
-        if channels is not None and len(shape) == 4 and all(each.ordered(channels) for each in operands):
+        if channels is not None and len(shape) == 4 and all(operand.ordered(channels) for operand in operands):
             return strides_in_order(shape, channels)
-        if len({each.strides for each in operands}) == 1 and operands[0].dense:
+        if len({operand.strides for operand in operands}) == 1 and operands[0].dense:
             return operands[0].strides
-    return _iterated(shape, [_broadcast(each, shape) for each in operands])
+    return _iterated(shape, [_broadcast(operand, shape) for operand in operands])
 
 
 def _broadcast(layout: Layout, shape: Numbers) -> Numbers:
@@ -326,7 +332,7 @@ def kept(rule: str, shape: Numbers, operands: Sequence[Layout]) -> Numbers:
         last = CHANNELS_LAST[len(shape)]
         turned = not first.contiguous and (first.ordered(last) or by_channels(first))
         return strides_in_order(shape, last) if turned else contiguous_strides(shape)
-    images = [by_channels(each) for each in operands if len(each.shape) == len(shape)]
+    images = [by_channels(operand) for operand in operands if len(operand.shape) == len(shape)]
     if (rule in (CHANNELS, VOLUMES) and any(images)) or (rule == JOINED and images and all(images)):
         return strides_in_order(shape, CHANNELS_LAST[len(shape)])
     return contiguous_strides(shape)

@@ -3,8 +3,6 @@
 No gradient flows through their results, except through `where`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

@@ -4,8 +4,6 @@ They ask for a matrix (`matrices`), a square one (`square`), floating or complex
 (`same_type`). `transposed` and `adjoint` take transposes of whole batches, `singular_values` those of each matrix.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import jax.numpy as jnp
@@ -14,12 +12,15 @@ import numpy as np
 from jaxvjp.types.dtypes import CTYPES, from_numpy
 
 
-class LinAlgError(RuntimeError):
+class _LinAlgError(RuntimeError):  # torch's name, which a traceback shows
     """The values of a matrix allow no result: it is singular, say, or not positive definite.
 
     Counterpart of `torch.linalg.LinAlgError`. Underneath: JAX raises nothing and gives NaN; a check of the values
     raises.
     """
+
+
+LinAlgError = _LinAlgError
 
 
 def legacy(array):
@@ -32,14 +33,19 @@ def ctype(array):
     return CTYPES.get(array.dtype.name, array.dtype.name)
 
 
-def floating(array, name):
-    """`array` unchanged; RuntimeError unless its dtype is floating or complex, and not of 16 bits."""
+def inexact(array, name):
+    """`array` unchanged; RuntimeError unless its dtype is floating or complex."""
     if not jnp.issubdtype(array.dtype, jnp.inexact):
         raise RuntimeError(
             f"{name}: Expected a floating point or complex tensor as input. Got {legacy(array)}\n"
             "Convert it first: `x.float()`."
         )
-    if array.dtype.itemsize == 2:
+    return array
+
+
+def floating(array, name):
+    """`array` unchanged; RuntimeError unless its dtype is floating or complex, and not of 16 bits."""
+    if inexact(array, name).dtype.itemsize == 2:
         raise RuntimeError(
             f"{name}: Low precision dtypes not supported. Got {legacy(array)}\nConvert it first: `x.float()`."
         )

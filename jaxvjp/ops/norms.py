@@ -1,7 +1,5 @@
 """Norms of matrices, and what follows from their singular values: condition and rank."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -226,6 +224,12 @@ def distance(difference, p):
     return most + jnp.sum(jnp.where(constant == most[..., None], size - constant, 0), -1)
 
 
+def _powers(x, count):
+    """The powers of each element up to `count`, which is left out, along a last dimension."""
+    factors = jnp.broadcast_to(x[..., None], (*x.shape, max(count - 1, 0)))
+    return jnp.concatenate([jnp.ones((*x.shape, 1), x.dtype), jnp.cumprod(factors, -1)], -1)[..., :count]
+
+
 @op(saves="x", grad_fn="CatBackward0", out=False)
 def linalg_vander(x, *, N: Index | None = None):
     """For each element of `x` a row of its powers, from 0 up to N."""
@@ -237,9 +241,7 @@ def linalg_vander(x, *, N: Index | None = None):
         raise RuntimeError("N must be greater than 1.")
     if jnp.issubdtype(x.dtype, jnp.integer):
         x = x.astype(jnp.int64)
-    one = jnp.ones((*x.shape, 1), x.dtype)
-    powers = jnp.cumprod(jnp.broadcast_to(x[..., None], (*x.shape, max(count - 1, 0))), -1)
-    return jnp.concatenate([one, powers], -1)[..., :count]
+    return _powers(x, count)
 
 
 @op(public="function", saves="x", grad_fn="FlipBackward0", out=False)
@@ -252,8 +254,5 @@ def vander(x, N: Index | None = None, increasing: Flag = False):
         raise RuntimeError("N must be non-negative.")
     if not jnp.issubdtype(x.dtype, jnp.inexact):
         x = x.astype(jnp.int64)
-    powers = jnp.concatenate(
-        [jnp.ones((x.size, 1), x.dtype), jnp.broadcast_to(x[:, None], (x.size, max(count - 1, 0)))], 1
-    )
-    powers = jnp.cumprod(powers, 1)[:, :count]
+    powers = _powers(x, count)
     return powers if increasing else powers[:, ::-1]

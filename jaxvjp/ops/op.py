@@ -152,6 +152,22 @@ class Op:
     `function` takes arrays and statics, and gives an array or a tuple of arrays; it is pure and traceable.
     """
 
+    slopes: str | Callable[..., str | None] | None = None
+    in_one_step: bool = False
+    arities: tuple[tuple[int, int], ...] | None = None
+    refuse_out: Callable[[dtype, dtype], None] | None = None
+    exact_out: bool = False
+    operator: str | None = None
+    inplace: bool = False
+    write: Callable[..., Any] | None = None
+    layout: Callable[..., Any] | None = None
+    one_of_several: bool = False
+    check_result: Callable[..., None] | None = None
+    check_values: tuple[str, Callable[..., None]] | None = None
+    rewrite: Callable[..., Any] | None = None
+    moves: bool = False
+    numbers: str = WRAPPED
+
     refuses_inputs_error = ""
     """The error of a backward pass through this op that asks for certain inputs (`backward(inputs=...)`, `grad`) and
     not for all leaves. "" for all ops but one: the reentrant checkpoint, which as in torch takes only the latter."""
@@ -176,30 +192,21 @@ class Op:
         public: str | None = None,
         promotion: str = KEEP,
         saves: str = "",
-        slopes: str | Callable[..., str | None] | None = None,
-        in_one_step: bool = False,
         grad_fn: str | Callable[..., str] | None = None,
-        arities: tuple[tuple[int, int], ...] | None = None,
         returns: tuple[str, ...] = (),
         out: bool | None = None,
-        refuse_out: Callable[[dtype, dtype], None] | None = None,
-        exact_out: bool = False,
-        operator: str | None = None,
-        inplace: bool = False,
-        write: Callable[..., Any] | None = None,
-        layout: Callable[..., Any] | None = None,
         keeps: str = "",
-        one_of_several: bool = False,
-        check_result: Callable[..., None] | None = None,
-        check_values: tuple[str, Callable[..., None]] | None = None,
-        rewrite: Callable[..., Any] | None = None,
         differentiable: bool = True,
         rounds_once: bool | None = None,
-        moves: bool = False,
-        numbers: str = WRAPPED,
+        **columns: Any,
     ) -> None:
+        unknown = columns.keys() - Op.__annotations__.keys()
+        if unknown:
+            raise TypeError(f"no columns: {', '.join(unknown)}")
+        vars(self).update(columns)
         self.function = function
-        function.__doc__ = doc or function.__doc__
+        if doc:
+            function.__doc__ = doc
         self.name = name or function.__name__.rstrip("_")
         self.aliases = tuple(aliases.split())
         if public is None:
@@ -207,29 +214,14 @@ class Op:
         self.public = frozenset(public.split())
         self.promotion = promotion
         self._saves = saves
-        self.slopes = slopes
-        self.in_one_step = in_one_step
         self._returns = returns
         self.grad_fn = grad_fn or backward_name(self.torch_name)
-        self.arities = arities
-        self.out = write is None if out is None else out
+        self.out = self.write is None if out is None else out
         self.out_everywhere = out is True
-        self.refuse_out = refuse_out
-        self.exact_out = exact_out
-        self.operator = operator
-        self.inplace = inplace
-        self.write = write
-        self.layout = layout
         self.keeps = keeps or LAYOUT_BY_MODULE.get(function.__module__.removeprefix("jaxvjp.ops."), "")
-        self.one_of_several = one_of_several
-        self.check_result = check_result
-        self.check_values = check_values
-        self.rewrite = rewrite
-        self.rewritten_by_call = rewrite is not None and not hasattr(rewrite, "by_setting")
+        self.rewritten_by_call = self.rewrite is not None and not hasattr(self.rewrite, "by_setting")
         self.differentiable = differentiable and promotion != COMPARE
         self.rounds_once = promotion in (ARITHMETIC, FLOAT) if rounds_once is None else rounds_once
-        self.moves = moves
-        self.numbers = numbers
 
     @cached_property
     def saves(self) -> tuple[Saved, ...]:
@@ -258,7 +250,7 @@ class Op:
 
     @cached_property
     def _taking(self) -> list[Parameter]:
-        return [each for each in self.parameters if each.role]
+        return [parameter for parameter in self.parameters if parameter.role]
 
     @cached_property
     def operands(self) -> tuple[str, ...]:
@@ -273,7 +265,7 @@ class Op:
     @cached_property
     def statics(self) -> tuple[Parameter, ...]:
         """The static parameters; their values, in this order, are a node's `static`."""
-        return tuple(each for each in self.parameters if not each.role)
+        return tuple(parameter for parameter in self.parameters if not parameter.role)
 
     @cached_property
     def static_names(self) -> tuple[str, ...]:
@@ -291,7 +283,7 @@ class Op:
     @cached_property
     def by_name(self) -> bool:
         """Whether `call` has to pass operands by name, too, as they are not the first parameters."""
-        leading = [each for each in self.parameters[: len(self._taking)] if each.positional]
+        leading = [parameter for parameter in self.parameters[: len(self._taking)] if parameter.positional]
         return self.structured or leading != self._taking
 
     @cached_property
@@ -323,7 +315,7 @@ class Op:
     def call(self, static: tuple[Any, ...], operands: Any) -> Any:
         """The function on arrays (or tracers), with `static` in the order of `statics`."""
         static = tuple([-0.0 if each is NEGATIVE_ZERO else each for each in static])
-        if self.rounds_once and any(each.dtype in SHORT for each in operands):
+        if self.rounds_once and any(operand.dtype in SHORT for operand in operands):
             numbers = Op.numbers_among(self, static, len(operands))
             return rounded_once(lambda *wide: Op._call(self, static, wide), operands, numbers)
         return Op._call(self, static, operands)  # not `self._call`: `self` may be a stand-in for a row
@@ -345,14 +337,14 @@ class Op:
         """The operands of a structured op, flattened and without the missing ones; and their form."""
         flat: list[Any] = []
         form: list[Any] = []
-        for each in operands:
-            if type(each) is tuple:
-                flat += each
-                form.append(len(each))
-            elif each is None:
+        for operand in operands:
+            if type(operand) is tuple:
+                flat += operand
+                form.append(len(operand))
+            elif operand is None:
                 form.append(None)
             else:
-                flat.append(each)
+                flat.append(operand)
                 form.append(())
         return tuple(flat), tuple(form)
 
@@ -382,7 +374,7 @@ class Op:
     def read_in_one_step(self, static: tuple[Any, ...], count: int) -> list[int]:
         """By `in_one_step`: the positions of the operands that the step of all gradients reads."""
         names = [each.name for each in self.saves if self.in_one_step]
-        return sorted({at for each in names for at in self.positions(each, static, count)})
+        return sorted({at for name in names for at in self.positions(name, static, count)})
 
     def roles_of(self, static: tuple[Any, ...], count: int) -> list[str]:
         """What each of the `count` inputs of a node may be."""
@@ -411,13 +403,13 @@ def rounded_once(function: Callable[..., Any], operands: Sequence[Any], numbers:
     types = counted_as(operands, numbers or [False] * len(operands))
     structs = [jax.ShapeDtypeStruct(each.shape, own) for each, own in zip(operands, types, strict=True)]
     own = jax.eval_shape(function, *structs)  # first, as its errors name the dtypes
-    results = function(*[each.astype("float32") if each.dtype in SHORT else each for each in operands])
+    results = function(*[operand.astype("float32") if operand.dtype in SHORT else operand for operand in operands])
     return jax.tree.map(lambda each, like: each.astype(like.dtype), results, own)
 
 
 def counted_as(operands: Sequence[Any], numbers: Sequence[bool]) -> list[Any]:
     """The operands' dtypes as they count in promotion: beside 16-bit ones, `numbers` count as those."""
-    short = next((each.dtype for each in operands if each.dtype in SHORT), None)
+    short = next((operand.dtype for operand in operands if operand.dtype in SHORT), None)
     wide = [short and number and not each.shape for each, number in zip(operands, numbers, strict=True)]
     return [short if number else each.dtype for each, number in zip(operands, wide, strict=True)]
 
@@ -426,7 +418,7 @@ def _parameter(parameter: inspect.Parameter) -> Parameter:
     """What a parameter of an op's function is, by its annotation: `Annotated[type, Kind]`, or that `| None`."""
     annotations = (parameter.annotation, *typing.get_args(parameter.annotation))
     marks = [each for annotation in annotations for each in getattr(annotation, "__metadata__", ())]
-    kind = next((each for each in marks if isinstance(each, Kind)), None)
+    kind = next((mark for mark in marks if isinstance(mark, Kind)), None)
     keyword_only = parameter.kind is parameter.KEYWORD_ONLY
     role = kind.role if kind is not None else "" if keyword_only else TENSOR
     name = "*" + parameter.name if parameter.kind is parameter.VAR_POSITIONAL else parameter.name

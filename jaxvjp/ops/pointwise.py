@@ -3,9 +3,8 @@
 Operands arrive promoted to one dtype; here it is checked whether their shapes broadcast.
 """
 
-from __future__ import annotations
-
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -46,7 +45,7 @@ def broadcast(input, other):
     return input, other
 
 
-def check_broadcast(a, b):
+def check_broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> None:
     """torch's RuntimeError if these shapes do not broadcast."""
     for dim in range(1, min(len(a), len(b)) + 1):
         if a[-dim] != b[-dim] and 1 not in (a[-dim], b[-dim]):
@@ -58,11 +57,14 @@ def check_broadcast(a, b):
             )
 
 
-@op(promotion=ARITHMETIC, operator="+", inplace=True, arities=())
+SUMS: dict[str, Any] = {"promotion": ARITHMETIC, "arities": ()}
+PRODUCTS: dict[str, Any] = {"inplace": True, "numbers": OPMATH}
+
+
+@op(operator="+", inplace=True, **SUMS)
 def add(input: Either, other: Either):
     """`input + other`."""
-    input, other = broadcast(input, other)
-    return jnp.add(input, other)
+    return jnp.add(*broadcast(input, other))
 
 
 def refuse_masks(row, operands, static):
@@ -82,52 +84,28 @@ def refuse_masks(row, operands, static):
     return row, operands, static
 
 
-@op(promotion=ARITHMETIC, operator="-", inplace=True, arities=(), aliases="subtract", rewrite=refuse_masks)
+@op(operator="-", inplace=True, aliases="subtract", rewrite=refuse_masks, **SUMS)
 def sub(input: Either, other: Either):
     """`input - other`."""
-    input, other = broadcast(input, other)
-    return jnp.subtract(input, other)
+    return jnp.subtract(*broadcast(input, other))
 
 
-@op(
-    promotion=ARITHMETIC,
-    operator="r-",
-    grad_fn=by_number("rsub", 0, 1),
-    public="function",
-    arities=(),
-    rewrite=refuse_masks,
-)
+@op(operator="r-", grad_fn=by_number("rsub", 0, 1), public="function", rewrite=refuse_masks, **SUMS)
 def rsub(input, other: Either):
     """`other - input`, for a number on the left of the sign."""
     return sub.function(other, input)
 
 
-@op(
-    promotion=ARITHMETIC,
-    operator="*",
-    inplace=True,
-    aliases="multiply",
-    saves="other for input, input for other",
-    numbers=OPMATH,
-)
+@op(promotion=ARITHMETIC, operator="*", aliases="multiply", saves="other for input, input for other", **PRODUCTS)
 def mul(input: Either, other: Either):
     """`input * other`."""
-    input, other = broadcast(input, other)
-    return jnp.multiply(input, other)
+    return jnp.multiply(*broadcast(input, other))
 
 
-@op(
-    promotion=FLOAT,
-    operator="/",
-    inplace=True,
-    aliases="divide true_divide",
-    saves="other, input for other",
-    numbers=OPMATH,
-)
+@op(promotion=FLOAT, operator="/", aliases="divide true_divide", saves="other, input for other", **PRODUCTS)
 def div(input: Either, other: Either):
     """`input / other`; of integers, too, the result is floating."""
-    input, other = broadcast(input, other)
-    return jnp.divide(input, other)
+    return jnp.divide(*broadcast(input, other))
 
 
 @op(
@@ -253,7 +231,7 @@ def _integer_power(input, exponent):
     saves="exponent, input, result for exponent",
     grad_fn=by_number("pow", 1, 0, 2),
     rewrite=_fixed_power,
-    arities=((2, 3), (2, 3), (2, 3)),
+    arities=((2, 3),) * 3,
 )
 def pow_(input: Either, exponent: Either):
     """`input ** exponent`."""
@@ -316,6 +294,8 @@ def masked_fill(input, mask, value: Either):
 
 
 def _bounded(within, input, bound):
+    if jnp.iscomplexobj(input):
+        raise NotImplementedError("clamp is not supported for complex types")
     # The choice is a constant, as in torch: no derivative goes through the comparison.
     constant, limit = jax.lax.stop_gradient(input), jax.lax.stop_gradient(bound)
     undefined = jnp.isnan(constant) | jnp.isnan(limit)
@@ -323,43 +303,26 @@ def _bounded(within, input, bound):
     return jnp.where(within(constant, limit), input, jnp.where(undefined, nan, bound))
 
 
-def _refuse_complex(input):
-    if jnp.iscomplexobj(input):
-        raise NotImplementedError("clamp is not supported for complex types")
+CLAMPING = {
+    "promotion": ARITHMETIC,
+    "inplace": True,
+    "numbers": CHECKED,
+    "grad_fn": lambda static, avals: f"ClampBackward{1 if all(aval.number for aval in avals[1:]) else 0}",
+}
+TOLD = "`input`, or `{}` where that is {}; at the bound the gradient goes to `input`, at a NaN to neither."
 
 
-@op(promotion=ARITHMETIC, inplace=True, saves="input, min", slopes="", arities=OTHER_TENSOR_OR_NUMBER, numbers=CHECKED)
+@op(saves="input, min", slopes="", arities=OTHER_TENSOR_OR_NUMBER, doc=TOLD.format("min", "larger"), **CLAMPING)
 def clamp_min(input, min: Either):
-    """`input`, or `min` where that is larger; at the bound the gradient goes to `input`, at a NaN to neither."""
-    input, min = broadcast(input, min)
-    _refuse_complex(input)
-    return _bounded(jnp.greater_equal, input, min)
+    return _bounded(jnp.greater_equal, *broadcast(input, min))
 
 
-@op(promotion=ARITHMETIC, inplace=True, saves="input, max", slopes="", arities=OTHER_TENSOR_OR_NUMBER, numbers=CHECKED)
+@op(saves="input, max", slopes="", arities=OTHER_TENSOR_OR_NUMBER, doc=TOLD.format("max", "smaller"), **CLAMPING)
 def clamp_max(input, max: Either):
-    """`input`, or `max` where that is smaller; at the bound the gradient goes to `input`, at a NaN to neither."""
-    input, max = broadcast(input, max)
-    _refuse_complex(input)
-    return _bounded(jnp.less_equal, input, max)
+    return _bounded(jnp.less_equal, *broadcast(input, max))
 
 
-def _clamp_name(static, avals):
-    return f"ClampBackward{1 if all(each.number for each in avals[1:]) else 0}"
-
-
-clamp_min.grad_fn = clamp_max.grad_fn = _clamp_name
-
-
-@op(
-    promotion=ARITHMETIC,
-    inplace=True,
-    saves="input, min, max",
-    grad_fn=_clamp_name,
-    arities=((1, 4), (1, 4)),
-    aliases="clip",
-    numbers=CHECKED,
-)
+@op(saves="input, min, max", arities=((1, 4), (1, 4)), aliases="clip", **CLAMPING)
 def clamp(input, min: Either = None, max: Either = None):
     """`input` clamped to between `min` and `max`, either of which may be omitted; at a bound `input` has the
     gradient."""
@@ -466,14 +429,10 @@ def fitting_numbers(beside, **numbers):
     return category
 
 
-@op(
-    name="add.scaled",
-    promotion=ARITHMETIC,
-    inplace=True,
-    arities=((2, 4), (4, 4)),
-    grad_fn="AddBackward0",
-    rewrite=fitting_alpha,
-)
+SCALED = {"promotion": ARITHMETIC, "inplace": True, "arities": ((2, 4), (4, 4))}
+
+
+@op(name="add.scaled", rewrite=fitting_alpha, **SCALED)
 def add_scaled(input: Either, other: Either, *, alpha: Scalar = 1):
     """`input + alpha * other`."""
     input, other = broadcast(input, other)

@@ -4,8 +4,6 @@ The order may be a tensor: the recurrence runs up to the largest order, and each
 in torch, they have no gradient.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -66,9 +64,7 @@ FAMILIES = {
         lambda k, x, current, last: ((2 * k + 1 - x) * current - k * last) / (k + 1),
     ),
     "legendre_polynomial_p": Family(
-        "Legendre polynomial",
-        lambda x: x,
-        lambda k, x, current, last: ((2 * k + 1) * x * current - k * last) / (k + 1),
+        "Legendre polynomial", lambda x: x, lambda k, x, current, last: ((2 * k + 1) * x * current - k * last) / (k + 1)
     ),
 }
 

@@ -4,8 +4,6 @@ float32 products keep float32's precision on every device, as torch's do by defa
 allows less.
 """
 
-from __future__ import annotations
-
 import copy
 import sys
 from contextvars import ContextVar
@@ -22,11 +20,7 @@ from jaxvjp.ops.pointwise import assigned, broadcast, fitting_numbers
 from jaxvjp.types.dtypes import forget_calls
 from jaxvjp.types.user_code import warn_user
 
-PRECISIONS = {
-    "highest": jax.lax.Precision.HIGHEST,
-    "high": jax.lax.Precision.HIGH,
-    "medium": jax.lax.Precision.DEFAULT,
-}
+PRECISIONS = {"highest": jax.lax.Precision.HIGHEST, "high": jax.lax.Precision.HIGH, "medium": jax.lax.Precision.DEFAULT}
 """JAX's precision for each word of torch: float32 itself; TensorFloat32 or three passes of bfloat16; the device's
 fastest."""
 
@@ -44,7 +38,7 @@ def set_float32_matmul_precision(precision: str) -> None:
     if precision not in PRECISIONS:
         warn_user(
             f"{precision} is not one of 'highest', 'high', or 'medium'; the current setFloat32MatmulPrecision call has "
-            "no effect.",
+            "no effect."
         )
         return
     _setting = sys.intern(precision)
@@ -124,14 +118,13 @@ def mm(input, mat2):
 @op(saves="mat2 for input, input for mat2", arities=((2, 3), (3, 4)), rewrite=at_setting)
 def bmm(input, mat2):
     """The matrix products of b n×k and b k×m matrices."""
-    told = ": {name} must be a 3D tensor\nIts shape is {shape}; `a @ b` takes any."
+    told = "{name} must be a 3D tensor\nIts shape is {shape}; `a @ b` takes any."
     of_dims(3, told, batch1=input, batch2=mat2)
     one_scalar_type(input, mat2)
     wanted = [input.shape[0], input.shape[2]]
     if list(mat2.shape[:2]) != wanted:
         raise RuntimeError(
-            f": Expected size for first two dimensions of batch2 tensor to be: {wanted} but got: "
-            f"{list(mat2.shape[:2])}."
+            f"Expected size for first two dimensions of batch2 tensor to be: {wanted} but got: {list(mat2.shape[:2])}."
         )
     numeric(input, "bmm")
     return product(input, mat2)
@@ -183,8 +176,8 @@ def mv(input, vec):
 
 
 def _matmul_name(static, avals):
-    vector = [len(each.shape) == 1 for each in avals]
-    if max(len(each.shape) for each in avals) <= 2:
+    vector = [len(aval.shape) == 1 for aval in avals]
+    if max(len(aval.shape) for aval in avals) <= 2:
         return {(True, True): "DotBackward0", (False, True): "MvBackward0", (True, False): "SqueezeBackward4"}.get(
             (vector[0], vector[1]), "MmBackward0"
         )
@@ -193,7 +186,7 @@ def _matmul_name(static, avals):
 
 def _of_vectors(row, operands, static):
     """`dot` or `mv` where the right operand is a vector: torch saves their operands in another order."""
-    input, other = (len(each.aval.shape) for each in operands)
+    input, other = (len(operand.aval.shape) for operand in operands)
     if other == 1 and input in (1, 2):
         row = dot if input == 1 else mv
     return at_setting(row, operands, static)

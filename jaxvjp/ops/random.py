@@ -1,7 +1,5 @@
 """Random numbers as functions of their distribution's parameters: numbers drawn before, with pathwise gradients."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 

@@ -3,8 +3,6 @@
 Unlike those of views (`view`), their results have a storage of their own.
 """
 
-from __future__ import annotations
-
 import jax.numpy as jnp
 from jax import lax
 
@@ -47,7 +45,7 @@ def roll(input, shifts: Shape, dims: Shape | None = ()):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     if not input.ndim:
         raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
-    return jnp.roll(input, shifts, [wrap(each, input.ndim) for each in dims])
+    return jnp.roll(input, shifts, [wrap(dim, input.ndim) for dim in dims])
 
 
 @op(out=False)

@@ -1,7 +1,5 @@
 """Reductions: sums, means, products, variances, norms."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +10,7 @@ import jax.scipy.special as scipy
 
 from jaxvjp.ops.arguments import Dims, Fixed, Flag, Index, Shape, Type, axes, wrap
 from jaxvjp.ops.identity import rebind
+from jaxvjp.ops.matrices import inexact, legacy
 from jaxvjp.ops.op import ARITHMETIC, FLOAT, op
 from jaxvjp.ops.pointwise import abs_, broadcast
 from jaxvjp.types.dtypes import BOOL, INTEGRAL, bool_, from_numpy, int64, promote_types, uint8
@@ -92,10 +91,8 @@ def nansum(input, dim: Dims = None, keepdim: Flag = False, *, dtype: Type | None
 def nanmean(input, dim: Dims = None, keepdim: Flag = False, *, dtype: Type | None = None):
     """The mean of the elements that are not NaN."""
     if not jnp.issubdtype(input.dtype, jnp.inexact):
-        raise RuntimeError(
-            "nanmean(): expected input to have floating point or complex dtype but got "
-            f"{from_numpy(input.dtype).legacy}"
-        )
+        told = "nanmean(): expected input to have floating point or complex dtype but got"
+        raise RuntimeError(f"{told} {legacy(input)}")
     numbers = ~jnp.isnan(jax.lax.stop_gradient(input))
     if jnp.iscomplexobj(input):
         raise RuntimeError("nansum on CPU does not support complex inputs")
@@ -104,17 +101,15 @@ def nanmean(input, dim: Dims = None, keepdim: Flag = False, *, dtype: Type | Non
 
 
 def _truth(name: str, function: Any, meaning: str) -> None:
-    def row(input, dim: Dims = None, keepdim: Flag = False):
-        over = () if dim == () else axes(dim, input.ndim)  # no dimension at all is not every one here
-        result = function(input, over, keepdims=keepdim)
-        return result.astype(input.dtype) if input.dtype == jnp.uint8 else result
-
     def refuse_out(result, out):
         if out not in (bool_, uint8):
             raise RuntimeError(f"{name} only supports bool tensor for result, got: {out.legacy}")
 
-    row.__doc__ = meaning
-    op(name=name, differentiable=False, arities=((1, 2), (2, 4)), refuse_out=refuse_out)(row)
+    @op(name=name, differentiable=False, arities=((1, 2), (2, 4)), refuse_out=refuse_out, doc=meaning)
+    def row(input, dim: Dims = None, keepdim: Flag = False):
+        over = () if dim == () else axes(dim, input.ndim)  # no dimension at all is not every one here
+        result = function(input, over, keepdims=keepdim)
+        return result.astype(input.dtype) if input.dtype == jnp.uint8 else result
 
 
 _truth("all", jnp.all, "Whether all elements are true.")
@@ -151,7 +146,7 @@ def _variance(name, input, dim, correction, keepdim):
     if count <= correction:
         warn_user(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
-            "(input numel divided by output numel).",
+            "(input numel divided by output numel)."
         )
     total = jnp.sum(_squared(distance), reduced, keepdims=True)
     if count != correction:
@@ -183,32 +178,17 @@ def _declare_spread(name: str, of: Callable[[Any, Any], Any], meaning: str, **co
     def by_dim(input, dim: Dims, unbiased: Flag = True, keepdim: Flag = False):
         return of(*_variance(name, input, dim, int(unbiased), keepdim))
 
-    grad_fn = name.partition("_")[0].capitalize() + "Backward0"
-    columns = {"grad_fn": grad_fn, "saves": "input", "rounds_once": True, **columns}
+    columns = {"saves": "input", "rounds_once": True, **columns}
     for suffix, row in (("", by_correction), (".unbiased", unbiased_only), (".dim", by_dim)):
-        row.__doc__ = meaning
         row.__annotations__["return"] = tuple[Any, Any] if name.endswith("_mean") else Any
-        op(name=name + suffix, **columns)(row)
+        op(name=name + suffix, doc=meaning, **columns)(row)
 
 
 _declare_spread("var", lambda variance, mean: variance, "The variance over `dim`.")
 _declare_spread("std", lambda variance, mean: root(variance), "The deviation over `dim`.", saves="input, result")
-_declare_spread(
-    "var_mean",
-    lambda variance, mean: (variance, mean),
-    "The variance and the mean.",
-    public="function",
-    out=False,
-    grad_fn="VarMeanBackward0",
-)
-_declare_spread(
-    "std_mean",
-    lambda variance, mean: (root(variance), mean),
-    "The deviation and the mean.",
-    public="function",
-    out=False,
-    grad_fn="StdMeanBackward0",
-)
+BOTH = {"public": "function", "out": False}
+_declare_spread("var_mean", lambda variance, mean: (variance, mean), "The variance and the mean.", **BOTH)
+_declare_spread("std_mean", lambda variance, mean: (root(variance), mean), "The deviation and the mean.", **BOTH)
 
 
 # Norms.
@@ -319,12 +299,7 @@ def shared(input, extreme, reduced, keepdims=False, of_nan=EVERYWHERE):
 
 def of_type(name, array, dtype):
     """The numbers of a norm in the type that it is asked for; RuntimeError where they do not fit it."""
-    own = from_numpy(array.dtype)
-    if not jnp.issubdtype(array.dtype, jnp.inexact):
-        raise RuntimeError(
-            f"{name}: Expected a floating point or complex tensor as input. Got {own.legacy}\n"
-            "Convert it first: `x.float()`."
-        )
+    own = from_numpy(inexact(array, name).dtype)
     if dtype is None:
         return array
     if not (dtype.is_floating_point or dtype.is_complex):

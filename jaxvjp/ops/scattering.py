@@ -3,8 +3,6 @@
 If several values go to one position and are not added up, one of them is kept, and has the gradient.
 """
 
-from __future__ import annotations
-
 import math
 
 import jax
@@ -351,6 +349,8 @@ def index_fill(input, dim: Index, index: Kept, value: Either):
         raise RuntimeError(
             f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         )
+    if jnp.iscomplexobj(value) and not jnp.iscomplexobj(input):
+        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
     key = strip_of(wrapped(index.reshape(-1), jnp.atleast_1d(input).shape[dim]), dim)
     return jnp.atleast_1d(input).at[key].set(value.astype(input.dtype), mode=IN_BOUNDS).reshape(input.shape)
 

@@ -1,7 +1,5 @@
 """Reductions over segments of a dimension, and histograms of points."""
 
-from __future__ import annotations
-
 import math
 
 import jax.numpy as jnp
@@ -108,7 +106,7 @@ def points_in_cells(input, edges: Tensors, weight=None, *, density: Flag = False
 
     The last edge belongs to the last cell. With `density` it is divided by the total and by the size of the cell.
     """
-    shape = tuple(each.size - 1 for each in edges)
+    shape = tuple(edge.size - 1 for edge in edges)
     points = input.reshape(-1, len(edges))
     inside = jnp.ones(points.shape[0], bool)
     places = []

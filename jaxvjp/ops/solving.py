@@ -4,8 +4,6 @@ Ops that need a regular matrix read its values and raise before they return; tho
 to.
 """
 
-from __future__ import annotations
-
 import math
 
 import jax
@@ -48,20 +46,17 @@ def _first_zero(factors):
     return jnp.where(zero.any(-1), jnp.argmax(zero, -1) + 1, 0).astype(jnp.int32)
 
 
-@op(
-    saves="result",
-    grad_fn="LinalgInvExBackward0",
-    check_result=refusing("linalg.inv", SINGULAR),
-    aliases="inverse",
-    keeps=COLUMNS,
-)
+INVERSES = {"saves": "result", "keeps": COLUMNS}
+
+
+@op(grad_fn="LinalgInvExBackward0", check_result=refusing("linalg.inv", SINGULAR), aliases="inverse", **INVERSES)
 def linalg_inv(A):
     """The inverse of a square matrix; LinAlgError where it is singular."""
     square(floating(A, "linalg.inv"), "linalg.inv")
     return jnp.linalg.inv(A), singular(A)
 
 
-@op(saves="result", returns=("inverse", "info"), check_result=refusing("linalg.inv_ex", SINGULAR), keeps=COLUMNS)
+@op(returns=("inverse", "info"), check_result=refusing("linalg.inv_ex", SINGULAR), **INVERSES)
 def linalg_inv_ex(A, *, check_errors: Flag = False):
     """The inverse of a square matrix; and 0, or the position of the zero on U's diagonal that makes it singular."""
     return with_errors(linalg_inv.function(A), check_errors)

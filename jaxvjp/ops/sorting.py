@@ -4,16 +4,14 @@ All of them first find positions, through which no gradient flows, and then gath
 where it came from, as in torch. NaN counts as the largest number.
 """
 
-from __future__ import annotations
-
 import jax.numpy as jnp
 from jax import lax
 
 from jaxvjp.ops.arguments import Either, Flag, Index, Kept, Text, wrap
 from jaxvjp.ops.layouts import LIKE
-from jaxvjp.ops.op import op
+from jaxvjp.ops.matrices import legacy
+from jaxvjp.ops.op import Op, op
 from jaxvjp.ops.pointwise import supported
-from jaxvjp.types.dtypes import from_numpy
 
 
 def _order(input, dim, descending=False):
@@ -123,7 +121,7 @@ def _kept(results, dim, keepdim):
     """Results that have one index along `dim`: without that dimension, or with it."""
     if keepdim or not results[0].ndim:
         return results
-    return tuple(jnp.squeeze(each, dim) for each in results)
+    return tuple(jnp.squeeze(result, dim) for result in results)
 
 
 def _ranked(input, rank, dim, keepdim):
@@ -194,18 +192,17 @@ def _median_along(name, input, dim, keepdim, ignore_nan):
 def _medians(name, ignore_nan, told):
     """The two rows of a median: of all elements, and along one dimension."""
 
+    whole = f"The median, the lower one of two; equal elements share the gradient. {told}"
+    parts = f"The medians along `dim`, the lower ones of two, and where they were. {told}"
+    columns = {"returns": ("values", "indices"), "grad_fn": f"{name.capitalize()}Backward1", "doc": parts}
+
+    @op(name=name, saves="input, result", doc=whole)
     def of_all(input):
         return _median(input, ignore_nan)
 
+    @op(name=f"{name}.dim", saves="result", **columns)
     def along(input, dim: Index, keepdim: Flag = False):
         return _median_along(name, input, dim, keepdim, ignore_nan)
-
-    of_all.__doc__ = f"The median, the lower one of two; equal elements share the gradient. {told}"
-    along.__doc__ = f"The medians along `dim`, the lower ones of two, and where they were. {told}"
-    op(name=name, saves="input, result")(of_all)
-    op(name=f"{name}.dim", saves="result", returns=("values", "indices"), grad_fn=f"{name.capitalize()}Backward1")(
-        along
-    )
 
 
 _medians("median", False, "NaN where there is one.")
@@ -270,15 +267,10 @@ def _quantile(name, input, q, dim, keepdim, interpolation, ignore_nan):
 
 def _between(values, rank, interpolation):
     """The elements at fractional ranks of the last dimension."""
-    if interpolation == "lower":
-        rank = jnp.floor(rank)
-    elif interpolation == "higher":
-        rank = jnp.ceil(rank)
-    elif interpolation == "nearest":
-        rank = jnp.round(rank)
-    below = jnp.floor(lax.stop_gradient(rank)).astype(jnp.int64)
+    rounding = {"lower": jnp.floor, "higher": jnp.ceil, "nearest": jnp.round}.get(interpolation)
+    below = (rounding or jnp.floor)(lax.stop_gradient(rank)).astype(jnp.int64)
     lower = _at(values, below, -1)
-    if interpolation in ("lower", "higher", "nearest"):
+    if rounding is not None:
         return lower
     above = jnp.ceil(lax.stop_gradient(rank)).astype(jnp.int64)
     weight = jnp.full_like(rank, 0.5) if interpolation == "midpoint" else rank - below.astype(rank.dtype)
@@ -287,16 +279,17 @@ def _between(values, rank, interpolation):
     return jnp.where(weight < 0.5, lower + weight * (upper - lower), upper - (1 - weight) * (upper - lower))
 
 
-@op(grad_fn="SqueezeBackward4", saves="input", public="")
-def quantile(input, q: Either, dim: Index | None = None, keepdim: Flag = False, *, interpolation: Text = "linear"):
-    """The quantiles `q`, from 0 (the least element) to 1 (the largest), along `dim` or of all elements."""
-    return _quantile("quantile", input, q, dim, keepdim, interpolation, False)
+def _quantiles(name: str, ignore_nan: bool, meaning: str) -> Op:
+    @op(name=name, grad_fn="SqueezeBackward4", saves="input", public="", doc=meaning)
+    def row(input, q: Either, dim: Index | None = None, keepdim: Flag = False, *, interpolation: Text = "linear"):
+        return _quantile(name, input, q, dim, keepdim, interpolation, ignore_nan)
+
+    return row
 
 
-@op(grad_fn="SqueezeBackward4", saves="input", public="")
-def nanquantile(input, q: Either, dim: Index | None = None, keepdim: Flag = False, *, interpolation: Text = "linear"):
-    """The quantiles `q` of the elements that are not NaN, along `dim` or of all."""
-    return _quantile("nanquantile", input, q, dim, keepdim, interpolation, True)
+OF_ALL = "from 0 (the least element) to 1 (the largest), along `dim` or of all elements"
+quantile = _quantiles("quantile", False, f"The quantiles `q`, {OF_ALL}.")
+nanquantile = _quantiles("nanquantile", True, f"The quantiles `q`, {OF_ALL} that are not NaN.")
 
 
 # Searching.
@@ -352,10 +345,8 @@ def searchsorted(
                 f"{list(sorted_sequence.shape)}and got sorter tensor {list(sorter.shape)}"
             )
         if sorter.dtype != jnp.int64:
-            raise RuntimeError(
-                "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype "
-                f"{from_numpy(sorter.dtype).legacy}"
-            )
+            told = "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype"
+            raise RuntimeError(f"{told} {legacy(sorter)}")
         sorted_sequence = jnp.take_along_axis(sorted_sequence, sorter, -1)
     return _places(sorted_sequence, input, right or side == "right", out_int32)
 

@@ -1,7 +1,5 @@
 """The short-time Fourier transform and its inverse: `stft`, `istft`."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 

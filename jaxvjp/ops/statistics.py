@@ -1,7 +1,5 @@
 """Covariances, histograms, slopes of sampled functions."""
 
-from __future__ import annotations
-
 import math
 
 import jax
@@ -10,18 +8,22 @@ import jax.numpy as jnp
 from jaxvjp.ops.arguments import Exact, Fixed, Index, Kept, Tensors, wrap
 from jaxvjp.ops.layouts import LIKE
 from jaxvjp.ops.op import op
+from jaxvjp.ops.pointwise import ALL_BUT_FLOATS, supported
 from jaxvjp.ops.reduction import largest, smallest
 from jaxvjp.types.dtypes import from_numpy
 from jaxvjp.types.user_code import warn_user
 
 
+def _check_dims(name, input):
+    if input.ndim > 2:
+        told = "expected input to have two or fewer dimensions but got an input with"
+        raise RuntimeError(f"{name}(): {told} {input.ndim} dimensions")
+
+
 @op(saves="input", rounds_once=True)
 def cov(input, *, correction: Index = 1, fweights: Kept = None, aweights: Kept = None):
     """The covariances of the rows, each column an observation; counted `fweights` times, weighed by `aweights`."""
-    if input.ndim > 2:
-        raise RuntimeError(
-            f"cov(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions"
-        )
+    _check_dims("cov", input)
     if input.dtype == bool:
         raise RuntimeError("cov(): bool dtype is not supported for input")
     rows = input.reshape(1, -1) if input.ndim < 2 else input
@@ -29,9 +31,7 @@ def cov(input, *, correction: Index = 1, fweights: Kept = None, aweights: Kept =
         rows = rows.astype("float32")
     _check_weights(rows, fweights, aweights)
     weights = [each for each in (fweights, aweights) if each is not None]
-    count = jnp.ones(rows.shape[1], jnp.real(rows).dtype)
-    for each in weights:
-        count = count * each
+    count = math.prod(weights, start=jnp.ones(rows.shape[1], jnp.real(rows).dtype))
     if not weights and rows.shape[1] <= correction:
         warn_user(
             "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations."
@@ -69,10 +69,7 @@ def _check_weights(rows, fweights, aweights):
 @op(saves="input", rounds_once=True)
 def corrcoef(input):
     """The correlations of the rows, each column an observation."""
-    if input.ndim > 2:
-        raise RuntimeError(
-            f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions"
-        )
+    _check_dims("corrcoef", input)
     covariance = cov.function(input)
     if covariance.ndim == 0:
         return covariance / covariance
@@ -94,8 +91,7 @@ def _finite(values, shapes, *, bins, min, max):
 @op(differentiable=False, rounds_once=True, check_values=("input", _finite))
 def histc(input, bins: Index = 100, min: Fixed = 0, max: Fixed = 0):
     """How many elements are in each of `bins` equal ranges from `min` to `max`, by default those of the elements."""
-    if not jnp.issubdtype(input.dtype, jnp.floating):
-        raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{from_numpy(input.dtype).legacy}'")
+    supported("histogram", input, ALL_BUT_FLOATS)
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     if min > max:

@@ -3,8 +3,6 @@
 At its end are the copying forms of all views.
 """
 
-from __future__ import annotations
-
 import math
 
 import jax.numpy as jnp
@@ -169,13 +167,11 @@ def _resized(layout, *, dtype):
     return layout.resized(dtype.itemsize)
 
 
-@op(
-    name="view.dtype",
-    write=lambda base, new, *, dtype: _bits(new, from_numpy(base.dtype), base.shape),
-    layout=_resized,
-    public="method",
-    differentiable=False,
-)
+def _put_bits(base, new, *, dtype):
+    return _bits(new, from_numpy(base.dtype), base.shape)
+
+
+@op(name="view.dtype", write=_put_bits, layout=_resized, public="method", differentiable=False)
 def view_dtype(input, dtype: Type):
     """The bytes of the elements as numbers of another type; of another size, in a longer or shorter last dimension."""
     own = from_numpy(input.dtype)
@@ -194,20 +190,8 @@ def _copy_name(row):
     return lambda static, avals: row.gradient_name(static, avals) + "_copy"
 
 
-for _row in (
-    alias,
-    expand,
-    permute,
-    t,
-    transpose,
-    unsqueeze,
-    squeeze,
-    view,
-    diagonal,
-    unfold,
-    view_as_real,
-    view_as_complex,
-):
+WITH_COPIES = (alias, expand, permute, t, transpose, unsqueeze, squeeze, view, diagonal, unfold)
+for _row in (*WITH_COPIES, view_as_real, view_as_complex):
     # For example `torch.permute_copy`: a copy of the view.
     op(name=f"{_row.name}_copy", public="function", grad_fn=_copy_name(_row), slopes=_row.slopes)(_row.function)
 op(name="view_copy.dtype", public="function", differentiable=False)(view_dtype.function)

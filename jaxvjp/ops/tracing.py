@@ -4,8 +4,6 @@
 error. `laid_out` adds the strides of torch's result. `jaxpr_of` gives the jaxpr, which NumPy runs before XLA compiles.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container, Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -46,14 +44,14 @@ def jaxpr_of(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) ->
     """The jaxpr of an op for such operands; and the shape and dtype of its result, a tuple of them for a tuple."""
     if operation.jaxpr is not None:
         closed = operation.jaxpr(static)
-        return closed, tuple([each.aval for each in closed.jaxpr.outvars])
+        return closed, tuple([variable.aval for variable in closed.jaxpr.outvars])
     find = _jaxpr_of.__wrapped__ if operation.carries_program else _jaxpr_of  # that of a program may be long
     return find(operation, static, avals)
 
 
 @lru_cache(maxsize=TRACES)
 def _jaxpr_of(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) -> tuple[Any, Any]:
-    return trace(lambda *operands: operation.call(static, operands), [each.struct for each in avals], operation)
+    return trace(lambda *operands: operation.call(static, operands), [aval.struct for aval in avals], operation)
 
 
 def trace(function: Callable[..., Any], structs: Sequence[Any], operation: Op) -> tuple[Any, Any]:
@@ -88,8 +86,8 @@ def has_any(jaxpr: Any, primitives: Container[str]) -> bool:
     for equation in jaxpr.eqns:
         if equation.primitive.name in primitives:
             return True
-        for each in equation.params.values():
-            inside = each if isinstance(each, tuple | list) else (each,)  # `cond` has several
+        for parameter in equation.params.values():
+            inside = parameter if isinstance(parameter, tuple | list) else (parameter,)  # `cond` has several
             if any(has_any(inner, primitives) for inner in inside if hasattr(inner, "eqns")):
                 return True
     return False
@@ -99,9 +97,9 @@ def laid_over(operation: Op, avals: tuple[Aval, ...], shape: tuple[int, ...], pl
     """Where the result of an op is on the mesh: where an operand of its shape is, if the op is elementwise. For the
     others that is left to XLA."""
     if operation.keeps in (ELEMENTWISE, SAME, LIKE):
-        for each in avals:
-            if type(each.device) is OnMesh and each.device.spec is not None and (each.shape == shape or each.number):
-                return each.device
+        for aval in avals:
+            if type(aval.device) is OnMesh and aval.device.spec is not None and (aval.shape == shape or aval.number):
+                return aval.device
     return place.anywhere
 
 
@@ -116,7 +114,7 @@ def laid_out(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...], re
         except (ValueError, RuntimeError):  # torch would not make this view, but a program may read it
             return result
         return result.laid(layout.strides)
-    strided = operation.keeps == COLUMNS or any(each.strides is not None for each in avals)
+    strided = operation.keeps == COLUMNS or any(aval.strides is not None for aval in avals)
     if operation.keeps not in ("", CONTIGUOUS) and strided:
-        return result.laid(kept(operation.keeps, result.shape, [each.layout for each in avals]))
+        return result.laid(kept(operation.keeps, result.shape, [aval.layout for aval in avals]))
     return result

@@ -5,8 +5,6 @@ and how to write it back (`write`: the base with the shown part replaced); `tens
 same view of a `Layout`, which tells torch's strides, and where torch can make the view at all.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -75,18 +73,18 @@ def _one_index(layout, index, *, dim):
     return layout.part(dim, index, 1, 1).without((dim,))
 
 
-@op(write=_put_selected, layout=_one_index, public="")
+SELECTING: dict[str, Any] = {"write": _put_selected, "layout": _one_index, "public": ""}
+
+
+@op(**SELECTING)
 def select(input, index, *, dim: Index):
     """One index of one dimension, which is removed: `x[3]`."""
-    return jax.lax.dynamic_index_in_dim(
-        input, _position(index, input), dim, keepdims=False, allow_negative_indices=False
-    )
+    place = _position(index, input)
+    return jax.lax.dynamic_index_in_dim(input, place, dim, keepdims=False, allow_negative_indices=False)
 
 
-@op(write=_put_selected, layout=_one_index, one_of_several=True, public="", grad_fn="UnbindBackward0")
-def unbind_one(input, index, *, dim: Index):
-    """As `select`, for `unbind` and iteration over a tensor."""
-    return select.function(input, index, dim=dim)
+unbind_one = op(name="unbind_one", grad_fn="UnbindBackward0", one_of_several=True, **SELECTING)(select.function)
+"""As `select`, for `unbind` and iteration over a tensor."""
 
 
 def _put_slice(base, new, start, *, dim, length, step):
@@ -99,7 +97,10 @@ def _range(layout, start, *, dim, length, step):
     return layout.part(dim, start, length, step)
 
 
-@op(write=_put_slice, layout=_range, public="")
+SLICING: dict[str, Any] = {"write": _put_slice, "layout": _range, "public": ""}
+
+
+@op(**SLICING)
 def slice_(input, start, *, dim: Index, length: Index, step: Index):
     """`length` indices of one dimension, from `start` on by `step`: `x[2:8:3]`."""
     if step == 1:
@@ -107,16 +108,11 @@ def slice_(input, start, *, dim: Index, length: Index, step: Index):
     return jnp.take(input, start + step * jnp.arange(length), dim)
 
 
-@op(write=_put_slice, layout=_range, one_of_several=True, public="", grad_fn="SplitBackward0")
-def split_one(input, start, *, dim: Index, length: Index, step: Index):
-    """As `slice`, for `split` and `chunk`."""
-    return slice_.function(input, start, dim=dim, length=length, step=step)
-
-
-@op(write=_put_slice, layout=_range, one_of_several=True, public="", grad_fn="SplitWithSizesBackward0")
-def split_with_sizes_one(input, start, *, dim: Index, length: Index, step: Index):
-    """As `slice`, for `split_with_sizes`."""
-    return slice_.function(input, start, dim=dim, length=length, step=step)
+SLICING["one_of_several"] = True
+split_one = op(name="split_one", grad_fn="SplitBackward0", **SLICING)(slice_.function)
+"""As `slice`, for `split` and `chunk`."""
+split_with_sizes_one = op(name="split_with_sizes_one", grad_fn="SplitWithSizesBackward0", **SLICING)(slice_.function)
+"""As `slice`, for `split_with_sizes`."""
 
 
 def _put_reshaped(base, new, **_):
@@ -160,11 +156,11 @@ def _squeeze_name(static, avals):
     return f"SqueezeBackward{0 if static[0] is None else 2 if isinstance(static[0], tuple) else 1}"
 
 
-@op(
-    write=_put_reshaped,
-    layout=lambda layout, *, dim: layout.without(_single(layout.shape, dim)),
-    grad_fn=_squeeze_name,
-)
+def _squeezed(layout, *, dim):
+    return layout.without(_single(layout.shape, dim))
+
+
+@op(write=_put_reshaped, layout=_squeezed, grad_fn=_squeeze_name)
 def squeeze(input, dim: Dims = None):
     """Without the dimensions of size 1, or without those among `dim` that are."""
     return jnp.squeeze(input, _single(input.shape, dim))
@@ -202,16 +198,11 @@ def view(input, size: Shape):
     return jnp.reshape(input, _resolved(size, input.size))
 
 
-@op(write=_put_reshaped, layout=_viewed, public="", grad_fn="ReshapeAliasBackward0")
-def reshape_alias(input, *, size: Shape):
-    """`view`, as torch's `reshape` calls it where the elements do not lie in their order."""
-    return jnp.reshape(input, _resolved(size, input.size))
-
-
-@op(public="", grad_fn="UnsafeViewBackward0")
-def reshaped_copy(input, *, size: Shape):
-    """The same elements in another shape, where torch has to copy."""
-    return jnp.reshape(input, _resolved(size, input.size))
+_alias = {"write": _put_reshaped, "layout": _viewed, "public": "", "grad_fn": "ReshapeAliasBackward0"}
+reshape_alias = op(name="reshape_alias", **_alias)(view.function)
+"""`view`, as torch's `reshape` calls it where the elements do not lie in their order."""
+reshaped_copy = op(name="reshaped_copy", public="", grad_fn="UnsafeViewBackward0")(view.function)
+"""The same elements in another shape, where torch has to copy."""
 
 
 OVERLAPPING = (
@@ -300,19 +291,14 @@ def diagonal(input, offset: Index = 0, dim1: Index = 0, dim2: Index = 1):
     return _diagonal(input, offset, dim1, dim2)
 
 
-@op(
-    write=put_diagonal,
-    layout=_diagonal_layout,
-    slopes="",
-    grad_fn="DiagonalBackward0",
-)
+@op(write=put_diagonal, layout=_diagonal_layout, slopes="", grad_fn="DiagonalBackward0")
 def linalg_diagonal(A, *, offset: Index = 0, dim1: Index = -2, dim2: Index = -1):  # noqa: N803 - torch's name
     """The diagonal of the last two dimensions, as the last dimension."""
     return _diagonal(A, offset, dim1, dim2)
 
 
 def _put_permuted(base, new, *, dims):
-    order = [wrap(each, base.ndim) for each in dims]
+    order = [wrap(dim, base.ndim) for dim in dims]
     return jnp.transpose(new, [order.index(each) for each in range(base.ndim)])
 
 
@@ -324,7 +310,7 @@ def permute(input, dims: Shape):
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
             f"ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(dims)}"
         )
-    order = [wrap(each, input.ndim) for each in dims]
+    order = [wrap(dim, input.ndim) for dim in dims]
     if len(set(order)) < len(order):
         raise RuntimeError("permute(): duplicate dims are not allowed.")
     return jnp.transpose(input, order)
@@ -343,11 +329,7 @@ def _swapped_layout(layout, *, dim0, dim1):
     return layout.permuted(order)
 
 
-@op(
-    write=lambda base, new, *, dim0, dim1: _swapped(new, dim0, dim1),
-    layout=_swapped_layout,
-    aliases="swapdims",
-)
+@op(write=lambda base, new, *, dim0, dim1: _swapped(new, dim0, dim1), layout=_swapped_layout, aliases="swapdims")
 def transpose(input, dim0: Index, dim1: Index):
     """Two dimensions exchanged."""
     return _swapped(input, dim0, dim1)

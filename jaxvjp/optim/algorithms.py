@@ -72,8 +72,8 @@ class Adam(Elementwise):
         betas = settings["betas"]
         if len(betas) != 2:
             raise (IndexError("tuple index out of range") if len(betas) < 2 else ValueError("betas are two numbers"))
-        kinds = [isinstance(each, Tensor) for each in betas]
-        if not (all(kinds) or all(isinstance(each, float) for each in betas)):
+        kinds = [isinstance(beta, Tensor) for beta in betas]
+        if not (all(kinds) or all(isinstance(beta, float) for beta in betas)):
             raise ValueError("betas must be either both floats or both Tensors")
         if kinds[0]:
             for number, each in enumerate(betas):

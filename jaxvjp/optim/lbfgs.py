@@ -45,20 +45,20 @@ class LBFGS(Optimizer):
 
     def _numel(self) -> int:
         if self._numel_cache is None:
-            self._numel_cache = sum(each.numel() * (1 + each.dtype.is_complex) for each in self._params)
+            self._numel_cache = sum(parameter.numel() * (1 + parameter.dtype.is_complex) for parameter in self._params)
         return self._numel_cache
 
     def _gather_flat_grad(self) -> Tensor:
         """All gradients in one vector; zeros where there are none."""
         grads = [each.new_zeros(each.shape) if each.grad is None else each.grad for each in self._params]
-        real = [view(each, AS_REAL) if each.dtype.is_complex else each for each in grads]
+        real = [view(gradient, AS_REAL) if gradient.dtype.is_complex else gradient for gradient in grads]
         return apply(cat, (tuple([each.reshape(-1) for each in real]),), (0,))
 
     def _add_grad(self, step_size: Any, update: Tensor) -> None:
         """Goes `step_size` along `update`, a vector of all parameters."""
         offset = 0
-        for each in self._params:
-            p = view(each, AS_REAL) if each.dtype.is_complex else each
+        for parameter in self._params:
+            p = view(parameter, AS_REAL) if parameter.dtype.is_complex else parameter
             part = update[offset : offset + p.numel()].view_as(p)
             p.add_(part * step_size if isinstance(step_size, Tensor) else part, alpha=_alpha(step_size))
             offset += p.numel()
@@ -109,7 +109,7 @@ class LBFGS(Optimizer):
             if group["line_search_fn"] is not None:
                 if group["line_search_fn"] != "strong_wolfe":
                     raise RuntimeError("only 'strong_wolfe' is supported")
-                kept = [each.clone() for each in self._params]
+                kept = [parameter.clone() for parameter in self._params]
 
                 def along(size: Any, way: Tensor = way, kept: list[Tensor] = kept) -> tuple[float, Tensor]:
                     self._add_grad(size, way)

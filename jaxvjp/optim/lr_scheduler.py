@@ -52,7 +52,7 @@ class _OfSchedulers(LRScheduler):
 
     def state_dict(self) -> dict[str, Any]:
         """All attributes but the optimizer; of the schedulers, theirs."""
-        return super().state_dict() | {"_schedulers": [each.state_dict() for each in self._schedulers]}
+        return super().state_dict() | {"_schedulers": [scheduler.state_dict() for scheduler in self._schedulers]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Takes over what `state_dict()` gave."""
@@ -109,8 +109,8 @@ class SequentialLR(_OfSchedulers):
         """Takes back the step that each schedule took when it was made."""
         undone = self if sched is None else sched
         if hasattr(undone, "_schedulers"):
-            for each in undone._schedulers:
-                self.recursive_undo(each)
+            for scheduler in undone._schedulers:
+                self.recursive_undo(scheduler)
         elif hasattr(undone, "last_epoch"):
             undone.last_epoch -= 1
 
@@ -142,8 +142,8 @@ class ChainedScheduler(_OfSchedulers):
 
     def step(self) -> None:  # type: ignore[override]
         """Sets the next rates."""
-        for each in self._schedulers:
-            each.step()
+        for scheduler in self._schedulers:
+            scheduler.step()
         self._last_lr = _values_of_groups(self.optimizer, "lr")
 
 

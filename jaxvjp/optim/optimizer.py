@@ -102,6 +102,7 @@ class Optimizer:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        self._patch_step_function()
         for each in HOOKS:
             self.__dict__.setdefault(each, OrderedDict())
         self.defaults.setdefault("differentiable", False)
@@ -141,7 +142,7 @@ class Optimizer:
         return wrapper
 
     def _patch_step_function(self) -> None:
-        """Has hooks called around its class's `step`, from the first that is made on: one may do without them."""
+        """Has the hooks called around the steps of its class: once one is begun, for others have no hooks."""
         kind: Any = type(self)
         kind.step = self.profile_hook_step(kind.step)
 

@@ -125,7 +125,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     """Computes the statistics of batch norms anew, from all batches of `loader`."""
     from jaxvjp.nn.modules.batchnorm import _BatchNorm
 
-    momenta = {each: each.momentum for each in model.modules() if isinstance(each, _BatchNorm)}
+    momenta = {module: module.momentum for module in model.modules() if isinstance(module, _BatchNorm)}
     if not momenta:
         return
     was_training = model.training

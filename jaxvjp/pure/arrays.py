@@ -123,7 +123,7 @@ def arrays_of(nodes: Sequence[Node]) -> list[Any]:
 
 def crossing(tensors: Collection[Tensor]) -> list[Any]:
     """The arrays of tensors as JAX gets them; RuntimeError, with the line, where a gradient would be lost unnoticed."""
-    nodes = [each.__node__ for each in tensors]
+    nodes = [tensor.__node__ for tensor in tensors]
     if grad_mode().enabled:
         refuse_lost(nodes)
     return arrays_of(nodes)

@@ -72,7 +72,7 @@ class _Bodies:
     """Bodies of the same arguments, and all that they read, as operands of one op."""
 
     def __init__(self, tensors: Sequence[Tensor]) -> None:
-        self.operands: list[Node | Number] = [each.__node__ for each in tensors]
+        self.operands: list[Node | Number] = [tensor.__node__ for tensor in tensors]
 
     def add(self, body: Body) -> tuple[Program, Places]:
         """The program of a body, and which operands are its arguments."""
@@ -98,10 +98,10 @@ class _Bodies:
 def _leaves(name: str, tree: Any) -> tuple[list[Tensor], Any]:
     structure: Any
     leaves, structure = jax.tree.flatten(tree, is_leaf=is_tensor)
-    for each in leaves:
-        if not isinstance(each, Tensor):
+    for leaf in leaves:
+        if not isinstance(leaf, Tensor):
             raise RuntimeError(
-                f"{name}: Expected tensors, or tuples, lists and dicts of them, got {type(each).__name__}"
+                f"{name}: Expected tensors, or tuples, lists and dicts of them, got {type(leaf).__name__}"
             )
     return leaves, structure
 
@@ -113,7 +113,7 @@ def _body(function: Callable[..., Any], avals: Sequence[Aval], structures: Seque
 
 def _check_same(name: str, what: str, given: Sequence[Any], avals: Sequence[Any]) -> None:
     """RuntimeError where `given` are other than `avals`, which each round or branch has to give."""
-    if [(each.shape, each.dtype) for each in given] != [(each.shape, each.dtype) for each in avals]:
+    if [(each.shape, each.dtype) for each in given] != [(aval.shape, aval.dtype) for aval in avals]:
         raise RuntimeError(
             f"Expected {what} to have same metadata but found:\n"
             f"{list(avals)} and {list(given)}. Convert or reshape in the function of the {name}, such that both agree."
@@ -158,11 +158,11 @@ def scan(
         raise RuntimeError(
             f"scan: Expected combine_fn to return the next carry, like init, and an output, got {told(body.tree)}"
         )
-    _check_same("scan", "init and carry", [each.aval for each in body.outputs[: len(carry)]], avals)
+    _check_same("scan", "init and carry", [output.aval for output in body.outputs[: len(carry)]], avals)
     bodies = _Bodies([*carry, *moved])
     program, places = bodies.add(body)
     results = bodies.recorded(scan_, program, places, len(carry), len(moved), bool(reverse))
-    stacked = [each if dim == 0 else each.movedim(0, dim) for each in results[len(carry) :]]
+    stacked = [result if dim == 0 else result.movedim(0, dim) for result in results[len(carry) :]]
     return jax.tree.unflatten(carry_tree, results[: len(carry)]), jax.tree.unflatten(children[1], stacked)
 
 
@@ -189,13 +189,13 @@ def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried
     carry, tree = _leaves("while_loop", tuple(carried_inputs))
     avals = [each.__node__.aval.plain for each in carry]
     test = _body(cond_fn, avals, tree.children())
-    _check_same("while_loop", "cond_fn's output and a truth value", [each.aval for each in test.outputs], [TRUTH])
+    _check_same("while_loop", "cond_fn's output and a truth value", [output.aval for output in test.outputs], [TRUTH])
     body = _body(body_fn, avals, tree.children())
     if body.tree.children() != tree.children():
         raise RuntimeError(
             f"while_loop: Expected body_fn to return a tuple like carried_inputs, {told(tree)}, got {told(body.tree)}"
         )
-    _check_same("while_loop", "body_fn_output and carried_inputs", [each.aval for each in body.outputs], avals)
+    _check_same("while_loop", "body_fn_output and carried_inputs", [output.aval for output in body.outputs], avals)
     bodies = _Bodies(carry)
     (program, places), (body_program, body_places) = bodies.add(test), bodies.add(body)
     results = bodies.recorded(while_loop_, program, body_program, places, body_places, len(carry))
@@ -234,8 +234,8 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], o
     _check_same(
         "cond",
         "true_fn_output and false_fn_output",
-        [each.aval for each in true.outputs],
-        [each.aval for each in false.outputs],
+        [output.aval for output in true.outputs],
+        [output.aval for output in false.outputs],
     )
     (program, places), (other, other_places) = bodies.add(true), bodies.add(false)
     bodies.operands.insert(0, pred.reshape(()).bool().__node__)

@@ -55,7 +55,7 @@ class RecordedFunction:
                 raise RuntimeError(UNUSED.format(place))
             starts.update(dict.fromkeys(same, place))
         self._wrt = wrt
-        self._avals = [each.__node__.aval for each in wrt]
+        self._avals = [position.__node__.aval for position in wrt]
         self._replayed = Replayed(nodes, starts)
         self.__name__ = found[0].__node__.forward_name if len(found) == 1 else "recorded"
 
@@ -78,7 +78,7 @@ def _behind(nodes: Sequence[Node]) -> list[Node]:
     """All nodes that were computed before; RuntimeError where a backward pass has freed one of them."""
 
     def onward(node: Node) -> tuple[Any, ...]:
-        node.inputs = tuple([original_of(each) if isinstance(each, Node) else each for each in node.inputs])
+        node.inputs = tuple([original_of(operand) if isinstance(operand, Node) else operand for operand in node.inputs])
         return node.inputs
 
     behind = reachable(nodes, onward)
@@ -191,7 +191,7 @@ def _in_a_form(tensor: Tensor, wrt: Tensor | Iterable[Tensor] | None, form: Call
     """What `form` makes of the recorded function of `wrt`, by default of the leaves that require a gradient."""
     if wrt is None:
         leaves = [each for each in _behind([tensor.__node__]) if each.requires_grad and each.is_leaf]
-        wrt = [*dict.fromkeys([wrap(each) if each.tensor is None else each.tensor for each in leaves])]
+        wrt = [*dict.fromkeys([wrap(leaf) if leaf.tensor is None else leaf.tensor for leaf in leaves])]
     function = RecordedFunction(tensor, wrt)
     with jax.enable_x64(True):
         return form(function)(*function.operands)

@@ -7,7 +7,8 @@ A tensor from outside that it reads becomes one more argument.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import jax
@@ -40,25 +41,15 @@ def is_tensor(value: Any) -> bool:
     return isinstance(value, Tensor)
 
 
-class Recording:
+@contextmanager
+def recording() -> Iterator[Guard]:
     """A block in which a pure function is recorded: it has to leave alone all that it did not make."""
-
-    def __init__(self) -> None:
-        self.guard, self._mode, self._outside = Guard(()), tracking(True), outside_inference()
-
-    def __enter__(self) -> Recording:
-        state = transforming()
-        state.depth, state.pure = state.depth + 1, state.pure + 1
-        self._outside.__enter__()
-        self.guard.__enter__()
-        self._mode.__enter__()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        state = transforming()
-        self._mode.__exit__()
-        self.guard.__exit__()
-        self._outside.__exit__()
+    state, guard = transforming(), Guard(())
+    state.depth, state.pure = state.depth + 1, state.pure + 1
+    try:
+        with outside_inference(), guard, tracking(True):
+            yield guard
+    finally:
         state.depth, state.pure = state.depth - 1, state.pure - 1
 
 
@@ -83,15 +74,15 @@ class Body:
         """
         self.tree: Any
         self.name = getattr(function, "__name__", type(function).__name__)
-        avals = [each for each in leaves if isinstance(each, Aval)]
+        avals = [leaf for leaf in leaves if isinstance(leaf, Aval)]
         known = arrays or [None] * len(avals)
-        with Recording() as recording:
+        with recording() as guard:
             self.arguments = [argument_node(each, array) for each, array in zip(avals, known, strict=True)]
             shown = [Node(transform_argument, (), (each,), each.aval, each.requires_grad) for each in self.arguments]
             tensors = [wrap(each) for each in shown]
-            recording.guard.arguments += tensors
+            guard.arguments += tensors
             rest = iter(tensors)
-            given, named = jax.tree.unflatten(tree, [next(rest) if isinstance(each, Aval) else each for each in leaves])
+            given, named = jax.tree.unflatten(tree, [next(rest) if isinstance(leaf, Aval) else leaf for leaf in leaves])
             found, self.tree = jax.tree.flatten(function(*given, **named), is_leaf=is_tensor)
             self._check_writes(shown, tensors, found)
             self.outputs = [self._output(each) for each in found]
@@ -146,14 +137,14 @@ def functional(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def pure(*args: Any, **kwargs: Any) -> Any:
         leaves, tree = jax.tree.flatten((args, kwargs))
-        arrays = [each for each in leaves if is_array(each)]
-        body = Body(function, [aval_of(each) if is_array(each) else each for each in leaves], tree, arrays)
+        arrays = [leaf for leaf in leaves if is_array(leaf)]
+        body = Body(function, [aval_of(leaf) if is_array(leaf) else leaf for leaf in leaves], tree, arrays)
         if grad_mode().enabled:
             refuse_lost(body.outputs, READ)
         if not any(isinstance(each, jax.core.Tracer) for each in arrays):
             for node, array in zip(body.arguments, arrays, strict=True):  # a graph like any other, which is remembered
                 node.operation, node.inputs, node.value = None, (), node_of(array).value
         results = arrays_of(body.outputs)
-        return jax.tree.unflatten(body.tree, results if wide_types() else [narrow(each) for each in results])
+        return jax.tree.unflatten(body.tree, results if wide_types() else [narrow(result) for result in results])
 
     return pure

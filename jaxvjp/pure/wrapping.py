@@ -57,7 +57,7 @@ class Call:
     def __init__(self, function: Callable[..., Any], tree: Any, leaves: Sequence[Any], wide: bool) -> None:
         self.function, self.tree, self.leaves, self.wide = function, tree, tuple(leaves), wide
         # 1 == 1.0 == True, and 0.0 == -0.0
-        self._key = (function, tree, wide, tuple([(type(each), _told(each)) for each in leaves]))
+        self._key = (function, tree, wide, tuple([(type(leaf), _told(leaf)) for leaf in leaves]))
         self._hash = hash(self._key)
 
     def __hash__(self) -> int:
@@ -69,12 +69,12 @@ class Call:
     @property
     def places(self) -> list[Any]:
         """For each array ARRAY, or the `Key` that it is the words of."""
-        return [each for each in self.leaves if each is ARRAY or type(each) is Key]
+        return [leaf for leaf in self.leaves if leaf is ARRAY or type(leaf) is Key]
 
     def arguments(self, operands: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """What the function is called with: arguments and keywords, given the arrays."""
         rest = iter(operands)
-        leaves = [next(rest) if each is ARRAY or type(each) is Key else each for each in self.leaves]
+        leaves = [next(rest) if leaf is ARRAY or type(leaf) is Key else leaf for leaf in self.leaves]
         args, kwargs = jax.tree.unflatten(self.tree, leaves)
         return args, kwargs
 
@@ -86,7 +86,7 @@ class Call:
         with jax.enable_x64(self.wide), Guard(()):
             args, kwargs = self.arguments([_given(each, to) for each, to in zip(operands, self.places, strict=True)])
             leaves, tree = jax.tree.flatten(self.function(*args, **kwargs))
-            return [self._array(each) for each in leaves], tree
+            return [self._array(leaf) for leaf in leaves], tree
 
     def traced(self, avals: Sequence[Any]) -> tuple[Any, Any]:
         """What `run` traces for arrays of such shapes and dtypes: a jaxpr, and the structure of the results."""
@@ -134,7 +134,7 @@ def operation_of(function: Callable[..., Any]) -> Op:
     from jax.extend.core import jaxpr_as_fun  # takes 12 ms to import
 
     def called(*operands: Any, call: Call) -> Any:
-        jaxpr, tree = _traced(call, tuple([(jnp.shape(each), jnp.result_type(each)) for each in operands]))
+        jaxpr, tree = _traced(call, tuple([(jnp.shape(operand), jnp.result_type(operand)) for operand in operands]))
         with jax.enable_x64(call.wide):
             leaves = jaxpr_as_fun(jaxpr)(*operands)
         return leaves[0] if jax.tree_util.treedef_is_leaf(tree) else tuple(leaves)
@@ -148,7 +148,7 @@ def operation_of(function: Callable[..., Any]) -> Op:
 def _traced(call: Call, avals: tuple[tuple[Any, Any], ...]) -> tuple[Any, Any]:
     """The jaxpr of a call, and the structure of what it returns."""
     struct: Any = jax.ShapeDtypeStruct
-    return call.traced([struct(*each) for each in avals])
+    return call.traced([struct(*aval) for aval in avals])
 
 
 def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -180,12 +180,12 @@ def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         leaves, tree = jax.tree.flatten((args, kwargs), is_leaf=is_tensor)
-        kinds = [Key(jax.random.key_impl(each)) if is_key(each) else ARRAY for each in leaves]
-        leaves = [jax.random.key_data(each) if is_key(each) else each for each in leaves]
-        given = [each if isinstance(each, Tensor) or not is_array(each) else shown(node_of(each)) for each in leaves]
+        kinds = [Key(jax.random.key_impl(leaf)) if is_key(leaf) else ARRAY for leaf in leaves]
+        leaves = [jax.random.key_data(leaf) if is_key(leaf) else leaf for leaf in leaves]
+        given = [leaf if isinstance(leaf, Tensor) or not is_array(leaf) else shown(node_of(leaf)) for leaf in leaves]
         operands = [each for each in given if isinstance(each, Tensor)]
         fixed = [kind if isinstance(each, Tensor) else each for each, kind in zip(given, kinds, strict=True)]
-        wide = wide_types() or any(each.dtype.numpy in DOUBLE_DTYPES for each in operands)
+        wide = wide_types() or any(operand.dtype.numpy in DOUBLE_DTYPES for operand in operands)
         for each in fixed:
             try:
                 hash(each)

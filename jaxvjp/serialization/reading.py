@@ -78,7 +78,7 @@ class Stored:
     def tensor(self, dtype: Dtype, offset: int, size: tuple[int, ...], stride: tuple[int, ...]) -> Tensor:
         """The part of it with that offset, shape and strides; UnpicklingError for one that does not lie within."""
         numbers = (offset, *size, *stride)
-        if not all(type(each) is int and each >= 0 for each in numbers) or len(size) != len(stride):
+        if not all(type(number) is int and number >= 0 for number in numbers) or len(size) != len(stride):
             raise pickle.UnpicklingError(f"no tensor has the size {size}, stride {stride} and offset {offset}")
         count = len(self.data) // dtype.itemsize
         last = offset + sum((each - 1) * step for each, step in zip(size, stride, strict=True))

@@ -109,7 +109,7 @@ class Staged:
             return self._function(*given, **named)
         arguments: list[Any] = [*given, *named.values()]
         structure = Form(len(given), tuple(named), None)
-        if not all(type(each) in PLAIN or isinstance(each, Tensor) for each in arguments):
+        if not all(type(argument) in PLAIN or isinstance(argument, Tensor) for argument in arguments):
             arguments, tree = flattened(tuple(arguments))
             structure = structure._replace(tree=tree)
         first: dict[int, int] = {}
@@ -144,7 +144,7 @@ class Staged:
 
     def _stage(self, key: Any, arguments: list[Any], given: Any, named: Any) -> Any:
         """Runs the function as Python, and keeps what it recorded as one more program."""
-        evaluate([each.__node__ for each in arguments if isinstance(each, Tensor)])
+        evaluate([argument.__node__ for argument in arguments if isinstance(argument, Tensor)])
         look_everywhere()
         journal, profile, collects = Journal(self._fullgraph), sys.getprofile(), gc.isenabled()
         try:

@@ -6,7 +6,7 @@ from collections.abc import Container
 from typing import Any
 from weakref import ref
 
-from jaxvjp.core.record.graph import Node, Number, reachable
+from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
 from jaxvjp.core.record.lifetime import drop_inputs_if_done
 from jaxvjp.core.record.modes import tracking
 from jaxvjp.core.record.record import record
@@ -35,10 +35,10 @@ class Builder:
         self.arguments = arguments
         self.leaves, self.structure = flattened(result)
         self.alone = len(self.leaves) == 1 and self.leaves[0] is result
-        self.given = [each for each in arguments if isinstance(each, Tensor)]
+        self.given = [argument for argument in arguments if isinstance(argument, Tensor)]
         # Tensors from outside whose `_node` was replaced, with the node before; and those whose `grad` was set.
         self.shown = {tensor: node for tensor, node in journal.nodes.items() if journal.older(node)}
-        self.graded = [each for each in journal.grads if journal.older(journal.before(each))]
+        self.graded = [gradient for gradient in journal.grads if journal.older(journal.before(gradient))]
         self.written = self._written()
         self.replaced = self._replaced()
         self.grads = self._grads()
@@ -64,8 +64,8 @@ class Builder:
         graph, inspection = self._graphs(outputs, reads, drawn) if self.live else (None, None)
         made = Variant(
             plan=self.plan,
-            avals=[each.aval for each in outputs],
-            tracked=[each.requires_grad and not each.is_leaf for each in outputs],
+            avals=[output.aval for output in outputs],
+            tracked=[output.requires_grad and not output.is_leaf for output in outputs],
             graph=graph,
             table=table,
             reads=reads,
@@ -209,7 +209,7 @@ class Builder:
         its survey, `recorded`, with its `plan`.
         """
         journal = self.journal
-        ends = [each for each in self.leaves if isinstance(each, Tensor)]
+        ends = [leaf for leaf in self.leaves if isinstance(leaf, Tensor)]
         self.ends = {
             each: each.__node__ for each in ends
         }  # read once: a view whose base was written makes a node a read
@@ -247,8 +247,17 @@ class Builder:
             self.journal.refuse(
                 "sets gradients and gives a tensor whose gradient could still be asked for: return `y.detach()`, or do "
                 "one of the two outside",
-                next((each.where for each in outputs if unfinished(each)), None),
+                next((output.where for output in outputs if unfinished(output)), None),
             )
+        leaves = {node for node in self.ends.values() if node.requires_grad and node.is_leaf}
+        made = {node for node in leaves if not self.journal.older(node)}
+        for output in outputs if made else ():
+            if unfinished(output) and not made.isdisjoint(reachable([output], gradient_edges)):
+                self.journal.refuse(
+                    "gives a leaf that it makes and a tensor whose gradient leads to it: make the leaf outside, or "
+                    "return one of the two",
+                    output.where,
+                )
         for node in self.inside:
             if not self.journal.older(node) and (node.stands_alone or node.hooks or node.retains):
                 self.journal.refuse("gives a tensor whose gradient would call Python", node.where)
@@ -368,7 +377,7 @@ class Builder:
     def _returned(self) -> list[Returned]:
         """The leaves of the step's result, as each call makes them."""
         owners = {grad: self._slot(each) for each, grad in self.grads.items() if grad is not None}
-        returned = [self._leaf(each, owners) for each in self.leaves]
+        returned = [self._leaf(leaf, owners) for leaf in self.leaves]
         self._note_aliases_among(returned)
         return returned
 
@@ -380,7 +389,7 @@ class Builder:
         if leaf_ in owners:
             return Returned(owner=owners[leaf_])
         if leaf_.__storage__ is not None:
-            shared = [each for each in self.slots if each.__storage__ is leaf_.__storage__]
+            shared = [slot for slot in self.slots if slot.__storage__ is leaf_.__storage__]
             for each in shared:
                 alias = alias_as(leaf_, each)
                 if alias is not None:
@@ -389,6 +398,9 @@ class Builder:
                 what = "returns an alias of a tensor outside, of which it shows another part"
                 self.journal.refuse(what, leaf_.__node__.where)
         node = self._node(leaf_)
+        if leaf_._grad is not None:
+            what = "gives a tensor that it makes and whose `grad` it has set: make it outside, or return that `grad`"
+            self.journal.refuse(what, node.where)
         output = self.outputs.get(self.recorded.place_of[node])
         shown = self.ends[leaf_]
         tracked = shown.requires_grad and shown.is_leaf
@@ -422,7 +434,7 @@ def _plan_of(recorded: Survey) -> Plan:
     """The plan of a step, in larger pieces if no program in it is called twice: where one is, there is a loop, whose
     pieces also serve a loop of another length."""
     plan = plan_of(recorded)
-    programs = [each.executable for each in plan.dispatches]
+    programs = [dispatch.executable for dispatch in plan.dispatches]
     return plan if len(set(programs)) < len(programs) or len(programs) < 2 else plan_of(recorded, most=STAGED_PIECE)
 
 

@@ -37,9 +37,9 @@ class Call(NamedTuple):
         inputs = tuple([today.get(each, each) for each in self.reads])
         avals = tuple([each.aval for each, _ in self.gives])
         node = Node(called, (self.program,), inputs, avals, requires_grad=bool(self.edges))
-        edges = [inputs[each] for each in self.edges]
-        if edges and any(tracks((each,)) and each not in edges for each in inputs):
-            node.edges = tuple([each for each in edges if isinstance(each, Node)])
+        edges = [inputs[edge] for edge in self.edges]
+        if edges and any(tracks((operand,)) and operand not in edges for operand in inputs):
+            node.edges = tuple([edge for edge in edges if isinstance(edge, Node)])
         for number, (each, tracked) in enumerate(self.gives):
             today[each] = Node(tuple_item, (number,), (node,), each.aval, tracked)
 
@@ -60,22 +60,22 @@ class Graph:
             if node in sources:
                 stands[node] = node_of_value(None, node.aval, node.requires_grad)
             elif node.operation is not None and node.inputs:
-                inputs = tuple([stands.get(each, each) for each in node.inputs])
+                inputs = tuple([stands.get(operand, operand) for operand in node.inputs])
                 copy = Node(node.operation, node.static, inputs, node.aval, node.requires_grad, where=node.where)
                 stands[node] = Node(detach, (), (copy,), node.aval, where=node.where) if severed(node) else copy
         self.sources = {stands[node]: source for node, source in sources.items() if node in stands}
-        self.outputs = [stands[each] for each in outputs]
+        self.outputs = [stands[output] for output in outputs]
         self.calls: list[Call] = []
-        tracked = sorted({each for each in self.outputs if each.requires_grad}, key=recording_order)
+        tracked = sorted({output for output in self.outputs if output.requires_grad}, key=recording_order)
         for each in tracked[:-1]:
             self._add([each])
-        self._add([*tracked[-1:], *[each for each in self.outputs if not each.requires_grad]])
+        self._add([*tracked[-1:], *[output for output in self.outputs if not output.requires_grad]])
 
     def _add(self, wanted: list[Node]) -> None:
         """Adds calls that compute the `wanted`: one, or for a long function one for each piece compiled apart."""
         known = {each for call in self.calls for each, _ in call.gives}.difference(wanted)
         edges = reachable(wanted, lambda node: () if node in known else gradient_edges(node))
-        differentiable = {each for each in edges if each in known or each in self.sources}
+        differentiable = {edge for edge in edges if edge in known or edge in self.sources}
         reached = reachable(wanted, lambda node: () if node in known else node.inputs)
         pieces = in_pieces([each for each in reached if each.operation is not None and each not in known])
         needed = read_across(pieces).union(wanted)
@@ -83,13 +83,13 @@ class Graph:
             outputs = [node for node in piece if node in needed]
             program, read = freeze(piece, outputs)
             places = tuple([place for place, each in enumerate(read) if each in differentiable])
-            gives = tuple([(each, each.requires_grad and each.aval.dtype.differentiable) for each in outputs])
+            gives = tuple([(output, output.requires_grad and output.aval.dtype.differentiable) for output in outputs])
             self.calls.append(Call(program, tuple(read), places, gives))
             differentiable.update([each for each, tracked in gives if tracked])
 
     def record(self, node_of: Callable[[Any], Node]) -> list[Node]:
         """A node for each output, recorded with `node_of(source)` as the operand for each source."""
         today = {stand: node_of(source) for stand, source in self.sources.items()}
-        for each in self.calls:
-            each.record(today)
-        return [today[each] for each in self.outputs]
+        for call in self.calls:
+            call.record(today)
+        return [today[output] for output in self.outputs]

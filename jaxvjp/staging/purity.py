@@ -146,7 +146,7 @@ def opaque(value: Any) -> bool:
     kind = type(value)
     if issubclass(type(value), NEVER_CHANGE) or (callable(value) and kind.__module__ == "numpy"):
         return False
-    known = next((each for each in kind.__mro__ if each in READABLE), object)
-    slots = sum(inspect.ismemberdescriptor(at) for each in kind.__mro__ for at in vars(each).values())
+    known = next((base for base in kind.__mro__ if base in READABLE), object)
+    slots = sum(inspect.ismemberdescriptor(at) for base in kind.__mro__ for at in vars(base).values())
     references = (kind.__dictoffset__ > known.__dictoffset__) + (kind.__weakrefoffset__ > known.__weakrefoffset__)
     return kind.__basicsize__ > known.__basicsize__ + 8 * (slots + references)

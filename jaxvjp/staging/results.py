@@ -15,6 +15,7 @@ from jaxvjp.core.record.modes import count_change, tracking
 from jaxvjp.core.record.record import node_of_value
 from jaxvjp.core.record.saves import saves_something
 from jaxvjp.core.record.user_lines import UserLine
+from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.ops.op import Aval, Op
 from jaxvjp.tensor.tensor import Tensor, view, wrap
 from jaxvjp.tensor.view_steps import Step, Steps
@@ -44,6 +45,8 @@ class Finished(NamedTuple):
     def made(self, tensor: Tensor) -> Tensor:
         """`tensor`, with this as its `grad_fn`."""
         node = tensor.__shown__
+        evaluate([node])  # which is left to be done where other results can be differentiated
+        node.inputs = ()
         node.operation, node.static, node.input_avals = self
         node.requires_grad = node.freed = node.special = True
         node.passed = NOTHING_PASSED
@@ -176,7 +179,7 @@ def _steps_beyond(first: Steps, steps: Steps) -> Steps | None:
 
 
 def values_of(step: Step) -> list[Any]:
-    return [each.value for each in step.operands]
+    return [operand.value for operand in step.operands]
 
 
 def unfinished(output: Node, walked: Container[Node] = ()) -> bool:
@@ -187,7 +190,7 @@ def unfinished(output: Node, walked: Container[Node] = ()) -> bool:
     """
     if not output.requires_grad or output.is_leaf:
         return False
-    behind = [each for each in reachable([output], gradient_edges) if not each.is_leaf]
+    behind = [node for node in reachable([output], gradient_edges) if not node.is_leaf]
     if any(each.freed for each in behind):
         return False
     return output not in walked or any(each.operation is not None and saves_something(each) for each in behind)

@@ -101,7 +101,7 @@ class Surroundings:
         self._absent: dict[int, set[str]] = {}
         self._objects: list[tuple[Any, str]] = []
         self._pending: list[tuple[Any, str]] = []
-        self._given = {id(each) for each in arguments if issubclass(type(each), Tensor)}
+        self._given = {id(argument) for argument in arguments if issubclass(type(argument), Tensor)}
         self._pinned: set[int] = set()
         for each in (function, *arguments):
             if each is not function:
@@ -274,7 +274,7 @@ class Surroundings:
                 self._see(Place("item", value, key), name)
                 self._follow(key, name)
         else:
-            contents = next((CONTENTS[each] for each in kind.__mro__ if each in CONTENTS), None)
+            contents = next((CONTENTS[base] for base in kind.__mro__ if base in CONTENTS), None)
             if contents is not None:
                 self._see(Place("contents", value, contents), name)
                 holds = contents(value)
@@ -294,7 +294,7 @@ class Surroundings:
         """Notes the values of the attributes `names` of an object, class or module. No code of the user's runs."""
         is_class, own = issubclass(type(value), type), own_of(value)
         holder = value if is_class else type(value)
-        classes = [] if issubclass(type(value), BOUND) else [vars(each) for each in holder.__mro__ if not ours(each)]
+        classes = [] if issubclass(type(value), BOUND) else [vars(base) for base in holder.__mro__ if not ours(base)]
         if "__dict__" in names and (is_class or foreign(value)):
             names = names - {"__dict__"}
         called = holder is not type and any(map(ours, holder.__mro__))  # for example, the user's `autograd.Function`

@@ -171,7 +171,7 @@ def _step_of(optimizer: Any) -> Step | None:
         if type(group["lr"]) is not float:
             return None
         settings = tuple([value for name, value in group.items() if name not in ("params", "param_names", "lr")])
-        if any(isinstance(each, Tensor | list) for each in settings):
+        if any(isinstance(setting, Tensor | list) for setting in settings):
             return None
         key.append(settings)
         step.rates.append(group["lr"])
@@ -197,9 +197,9 @@ def _step_of(optimizer: Any) -> Step | None:
                     return None
                 memories.add(each.storage)
             key += (which, names)
-            for each in tensors:
-                node = shown(each)
-                if node.inference or not node.aval.dtype.is_floating_point or (each is grad and node.requires_grad):
+            for tensor in tensors:
+                node = shown(tensor)
+                if node.inference or not node.aval.dtype.is_floating_point or (tensor is grad and node.requires_grad):
                     return None
                 key.append(node.aval)
                 step.nodes.append(node)
@@ -252,9 +252,9 @@ def _record(optimizer: Any, step: Step, rates: Sequence[float]) -> Update | None
     places.update((node, Count(place)) for place, node in enumerate(counts))
     return Update(
         program,
-        [places.get(each, each) for each in arguments],
+        [places.get(argument, argument) for argument in arguments],
         [(place, tensors[place].__versions__.count) for place in written],
-        Signature(called, tuple([each.aval for each in outputs])),
+        Signature(called, tuple([output.aval for output in outputs])),
     )
 
 

@@ -101,9 +101,9 @@ def write_warm_path(
     mode = grad_mode()
     if mode.inference or mode.autocast or any(each.hooks or each.aval.device is not None for each in variant.outside):
         return None
-    if not all(each.executable.is_chosen and each.executable.device is None for each in dispatches):
+    if not all(dispatch.executable.is_chosen and dispatch.executable.device is None for dispatch in dispatches):
         return None
-    if not pays(variant.spent, len(dispatches), sum(each.executable.program.weight for each in dispatches)):
+    if not pays(variant.spent, len(dispatches), sum(dispatch.executable.program.weight for dispatch in dispatches)):
         return None
     if variant.graph is not None or any(each.alias is not None or each.tracked for each in variant.returned):
         return None
@@ -152,7 +152,7 @@ NAMES = {**{each.__name__: each for each in USED}, "changes": changes, "counters
 
 
 def _indented(lines: list[str]) -> list[str]:
-    return [f"    {each}" for each in lines]
+    return [f"    {line}" for line in lines]
 
 
 class _Writer:
@@ -193,7 +193,7 @@ class _Writer:
         self.drawn = {number: draw for draw, number in variant.drawn}
         given = {each for dispatch in dispatches for each in dispatch.gives}
         now = {number: self.tensors[slot].__value__ for number, slot in self.operands.items()}
-        for each in {each for dispatch in dispatches for each in dispatch.arrays}.difference(now, given):
+        for each in {array for dispatch in dispatches for array in dispatch.arrays}.difference(now, given):
             now[each] = self.names[f"k{each}"] = placed(table[each])
         if variant.compiled is None:
             variant.compiled = self._compiled(now)
@@ -208,7 +208,7 @@ class _Writer:
         enough = DONATED.get(jax.default_backend(), 1 << 18)
         runs: list[Any] = []
         for dispatch in dispatches:
-            values = [now[each] for each in dispatch.arrays]
+            values = [now[array] for array in dispatch.arrays]
             constants = [np.array([self.variant.table[each] for each in of], own) for own, of in dispatch.packs]
             run: Any = dispatch.executable.with_constants(values, constants)
             # Bound methods: looking one up at each call takes a tenth of a microsecond.
@@ -275,11 +275,11 @@ class _Writer:
             self.names[f"check_result{number}"] = check
             checked = f"check_result{number}(asarray(r{self.variant.plan.outputs[result]}))"
             arrays = [each for each in read or () if each in self.operands]
-            if read is None or self._overwrites([self.operands[each] for each in arrays]):
+            if read is None or self._overwrites([self.operands[array] for array in arrays]):
                 inside.append(checked)
                 continue
             self.names[f"passed_for{number}"] = (None,) * len(arrays)
-            now = "".join([f"x{each}, " for each in arrays])
+            now = "".join([f"x{array}, " for array in arrays])
             inside += [f"global passed_for{number}", f"if not all(map(is_, passed_for{number}, ({now}))):"]
             inside += [f"    {checked}", f"    passed_for{number} = {now or '()'}"]
         owners: dict[int, str] = {}
@@ -365,7 +365,7 @@ class _Writer:
                     self.ties.setdefault(slot, []).append(f"u{number}")
         if lines:
             yield "try:"
-            yield from [f"    {each}" for each in lines]
+            yield from [f"    {line}" for line in lines]
             yield "except (LookupError, AttributeError, ValueError): return Miss"
 
     def _tensor_checked(self, slot: int) -> Iterator[str]:
@@ -422,7 +422,7 @@ class _Writer:
                     # If nothing has changed, a value that was a JAX array still is one.
                     unless = "" if self.varies[self.operands[each]] else "not same and "
                     yield f"if {unless}type(x{each}) is not array: x{each} = t{self.operands[each]}.__value__"
-            operands = ", ".join([names.get(each, f"k{each}") for each in dispatch.arrays])
+            operands = ", ".join([names.get(array, f"k{array}") for array in dispatch.arrays])
             bound = "".join([f"r{each}, " for each in dispatch.gives]) + ("= " if dispatch.gives else "")
             names.update({each: f"r{each}" for each in dispatch.gives})
             if self.donated:

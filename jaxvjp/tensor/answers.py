@@ -3,7 +3,7 @@
     device_count() -> int = 0  # How many there are: none.
 
 is a function with torch's parameters: what it gives, an expression or `raise` and an error, and what it does. That may
-stand on a line of its own, further in; a line that ends with a comma goes on in the next. A row without parentheses is
+stand on lines of its own, further in; a line that ends with a comma goes on in the next. A row without parentheses is
 a value: a setting, or another name of a function. `from jaxvjp.library.random_state import seed, fork_rng` has those
 names of another module.
 """
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from jaxvjp.tensor.published import public
 from jaxvjp.types.user_code import PACKAGE
 
-ROW = re.compile(r"(\w+)(\(.*\) -> .*?|: .*?|) = (.*?)(?:(?:  # |\n +)(.*))?")
+ROW = re.compile(r"(\w+)(\(.*\) -> .*?|: .*?|) = (.*?)(?:(?:  # |\n +)((?:.|\n)*))?")
 
 
 class Row(NamedTuple):
@@ -60,8 +60,8 @@ def rows_of(text: str) -> list[Row]:
 
 def define(rows: Sequence[Row], space: dict[str, Any]) -> dict[str, Any]:
     """What rows stand for, by name; their code reads the names of a module, whose namespace is `space`."""
-    lines = "\n".join(["from __future__ import annotations", *[each.source() for each in rows]]).splitlines(True)
-    file = f"{PACKAGE}rows of {space['__name__']} {''.join(each.name for each in rows[:1])}"
+    lines = "\n".join(["from __future__ import annotations", *[row.source() for row in rows]]).splitlines(True)
+    file = f"{PACKAGE}rows of {space['__name__']} {''.join(row.name for row in rows[:1])}"
     linecache.cache[file] = (0, None, lines, file)  # for tracebacks, and who asks for the source
     made: dict[str, Any] = {}
     exec(compile("".join(lines), file, "exec"), space, made)

@@ -124,14 +124,14 @@ def tuple_of(operation: Op, node: Node) -> Any:
 
 def recorded(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...]) -> Node:
     """The node of `operation` on `operands`, promoted and, where the row says so, rewritten as another op."""
-    nodes = tuple([operand_node(each) for each in operands])
+    nodes = tuple([operand_node(operand) for operand in operands])
     key = key_of(operation, nodes, static)
     if key is not None:
         found = remembered.get(key)
         if found is not None:
             alike, form, signature, places = found
             read = flat(nodes)
-            node = record_with(signature, alike, tuple([read[each] for each in places]), form, user_line())
+            node = record_with(signature, alike, tuple([read[place] for place in places]), form, user_line())
             leave_recorded_uncollected(node)
             if operation.check_values is not None:
                 inspected(operation, nodes, static)
@@ -172,14 +172,13 @@ def key_of(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...]) ->
     if Elsewhere.used or operation.rewritten_by_call:
         return None
     key: list[Any] = [operation, static]
-    for each in operands:
-        if type(each) is Node:
-            node: Node = each
-            key.append(node.aval)
-        elif each is None:
+    for operand in operands:
+        if type(operand) is Node:
+            key.append(operand.aval)
+        elif operand is None:
             key.append(None)
-        elif type(each) is tuple:
-            inner = key_of(operation, each, ())
+        elif type(operand) is tuple:
+            inner = key_of(operation, operand, ())
             if inner is None:
                 return None
             key.append(inner)
@@ -191,18 +190,18 @@ def key_of(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...]) ->
 def flat(operands: tuple[Any, ...]) -> list[Any]:
     """The nodes among operands, of which some may be left out or be tuples of nodes."""
     nodes: list[Any] = []
-    for each in operands:
-        if type(each) is tuple:
-            nodes += flat(each)
-        elif each is not None:
-            nodes.append(each)
+    for operand in operands:
+        if type(operand) is tuple:
+            nodes += flat(operand)
+        elif operand is not None:
+            nodes.append(operand)
     return nodes
 
 
 def remember(key: tuple[Any, ...], node: Node, read: list[Any]) -> None:
     """Remembers that the call recorded `node`, if that has the nodes `read` as its inputs, as they are."""
     assert node.operation is not None
-    places = [read.index(each) for each in node.inputs if each in read]
+    places = [read.index(operand) for operand in node.inputs if operand in read]
     if REMEMBERS and len({*places}) == len(read) == len(node.inputs) and not node.special:
         if len(remembered) >= MOST_REMEMBERED:
             remembered.clear()
@@ -225,7 +224,7 @@ def inspect(node: Node, check: Callable[[np.ndarray[Any, Any]], Any]) -> None:
     Inside `vmap` it is not called: each example has other values; nor for what JAX traces, which has none.
     """
     if node.value is None and (
-        node.operation is None or any(each.holds(node) for each in transforming().batches) or is_traced(node)
+        node.operation is None or any(batch.holds(node) for batch in transforming().batches) or is_traced(node)
     ):
         return
     if node.device is META:
@@ -244,12 +243,12 @@ def on_one_device(operation: Op, operands: tuple[Any, ...]) -> tuple[Any, ...]:
     """`operands`, with those moved that torch moves: CPU tensors without dimensions, and what `copy_` copies."""
     if operation in (copy, assigned):
         return (operands[0], *on_device(operands[1:], operands[0].device))
-    nodes = [each for each in operands if isinstance(each, Node)]
+    nodes = [operand for operand in operands if isinstance(operand, Node)]
     if operation.promotion == KEEP or not nodes:
         return operands
-    place = next((each.device for each in nodes if each.aval.shape or of(each.device).type != "cpu"), nodes[0].device)
-    free = [each for each in nodes if not each.aval.shape and of(each.device).type == "cpu"]
-    return tuple([on_device((each,), place)[0] if each in free else each for each in operands])
+    place = next((node.device for node in nodes if node.aval.shape or of(node.device).type != "cpu"), nodes[0].device)
+    free = [node for node in nodes if not node.aval.shape and of(node.device).type == "cpu"]
+    return tuple([on_device((operand,), place)[0] if operand in free else operand for operand in operands])
 
 
 def apply_in_place(operation: Op, target: Tensor, operands: tuple[Any, ...], static: tuple[Any, ...] = ()) -> Tensor:
@@ -288,11 +287,11 @@ def check_writable(operation: Op, target: Tensor, operands: tuple[Any, ...]) -> 
     ):
         target.__check_apart__()
     read_meanwhile = operation.torch_name in READ_MEANWHILE
-    for each in operands:
-        if isinstance(each, Tensor):
-            if each.__storage__ is target.__storage__ is not None:
-                target.__check_overlap__(each)
-            if read_meanwhile and (each is target or each.__shares_memory__(target)):
+    for operand in operands:
+        if isinstance(operand, Tensor):
+            if operand.__storage__ is target.__storage__ is not None:
+                target.__check_overlap__(operand)
+            if read_meanwhile and (operand is target or operand.__shares_memory__(target)):
                 raise RuntimeError(OVERLAP)
     for guard in transforming().guards:
         guard.check(target, operation, len(operands))
@@ -329,7 +328,7 @@ def _check_fit(operation: Op, target: Tensor, operands: tuple[Any, ...], result:
     if operation.torch_name in ("cumsum", "cumprod") and target.dtype is bool_:
         raise NotImplementedError(f"\"{operation.torch_name}_out_cpu\" not implemented for 'Bool'")
     named = target.dtype.legacy
-    if operation.torch_name.startswith("clamp") and not any(isinstance(each, Tensor) for each in operands):
+    if operation.torch_name.startswith("clamp") and not any(isinstance(operand, Tensor) for operand in operands):
         named = IN_C.get(named, named.lower())
     _check_castable(result.aval.dtype, target.dtype, named)
     if target.dtype.is_complex and result.aval.dtype.category == FLOATING:

@@ -96,7 +96,7 @@ def autocasted(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...]
         way = WAYS[kind].get(name)
         given = [each for each in tensors_of(operands) if _eligible(each, kind)]
         if way is not None and given:
-            return tuple([cast_if_eligible(each, kind, _target(way, to, given)) for each in operands])
+            return tuple([cast_if_eligible(operand, kind, _target(way, to, given)) for operand in operands])
     return operands
 
 

@@ -20,12 +20,12 @@ def drawn_from(draw: Callable[..., Tensor], *parameters: Tensor) -> Tensor:
         return draw(*parameters)
     batch: Batch = transforming().batches[-1]
     differs = batch.random_differs()
-    if not differs and any(batch.holds(each.__node__) for each in parameters):
+    if not differs and any(batch.holds(parameter.__node__) for parameter in parameters):
         raise RuntimeError(
             "Vmap does not currently support same randomness with a batched tensor input. Please file an issue with "
             'functorch\nWhat is drawn depends on the example: `vmap(f, randomness="different")`.'
         )
-    given = [(batch.whole(each) if differs else each).detach() for each in parameters]
+    given = [(batch.whole(parameter) if differs else parameter).detach() for parameter in parameters]
     with batch.outside():
         drawn = drawn_from(draw, *given)
     return wrap(record(clone, (batch.example(drawn, 0).__node__,))) if differs else drawn

@@ -20,7 +20,7 @@ from jaxvjp.tensor.autocasting import suspended, tensors_of
 from jaxvjp.tensor.checked_calls import checked
 from jaxvjp.tensor.docstrings import of_rows
 from jaxvjp.tensor.out_argument import EXACT, OUT, writing_out, written_into
-from jaxvjp.tensor.overriding import asking, handle_torch_function, saying
+from jaxvjp.tensor.overriding import TOLD_AS, asking, handle_torch_function, saying
 from jaxvjp.tensor.published import PUBLISHED, WRITING_OUT, names
 from jaxvjp.tensor.remembered_calls import remembering, remembering_in_place, remembering_operator
 from jaxvjp.tensor.signatures import NUMERIC, Signature, chosen, invalid
@@ -144,7 +144,7 @@ def _with_inplace(signatures: list[Signature]) -> Callable[..., Any]:
     def function(*arguments: Any, inplace: bool = False, **named: Any) -> Any:
         if found := saying(arguments, named):
             return handle_torch_function(function, found, *arguments, inplace=inplace, **named)
-        last = max(each.positional for each in signatures)
+        last = max(signature.positional for signature in signatures)
         if len(arguments) > last:
             arguments, inplace = arguments[:last], arguments[last]
         row, (operands, static) = chosen(signatures, arguments, named)
@@ -158,6 +158,8 @@ def method_of(rows: Sequence[Op], name: str) -> Callable[..., Any]:
     signatures = _signatures(rows, name, "method")
 
     def method(*arguments: Any, **named: Any) -> Any:
+        if found := saying(arguments[1:], named):
+            return handle_torch_function(getattr(Tensor, name), found, *arguments, **named)
         row, (operands, static) = chosen(signatures, arguments, named)
         return apply(row, operands, static)
 
@@ -183,10 +185,17 @@ def operators_of(row: Op) -> dict[str, Callable[..., Any]]:
         return {f"__{row.operator}__": method_of([row], row.torch_name)}
     reflects = row.operator.startswith("r")
     name = OPERATORS[row.operator.removeprefix("r")]
+    own = f"__r{name}__" if reflects else f"__{name}__"
 
     def forward(self: Tensor, other: Tensor | complex) -> Tensor:
-        if not isinstance(other, OPERANDS) and row.operator in BESIDE:
-            other = BESIDE[row.operator](other)
+        if not isinstance(other, OPERANDS):
+            if found := saying((other,), {}):
+                try:
+                    return handle_torch_function(getattr(Tensor, TOLD_AS.get(own, own)), found, self, other)
+                except TypeError:
+                    return NotImplemented
+            if row.operator in BESIDE:
+                other = BESIDE[row.operator](other)
         if row.operator == "r/" and isinstance(other, Tensor):  # its dtype is promoted with the reciprocal's
             return self.reciprocal() * other
         if row.operator == "@" and isinstance(other, NUMERIC):
@@ -214,7 +223,7 @@ def operators_of(row: Op) -> dict[str, Callable[..., Any]]:
             raise
         return written(row, self, (other,), result.__node__)
 
-    methods = {f"__r{name}__" if reflects else f"__{name}__": remembered}
+    methods = {own: remembered}
     if row.operator == "r/":
         methods["__rdiv__"] = remembered  # from Python 2; torch still has it
     if row.operator in REFLECTED:

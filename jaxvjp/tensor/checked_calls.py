@@ -128,7 +128,7 @@ def _signatures(function: Callable[..., Any], name: str, method: bool) -> tuple[
     ]
     signatures = [each for form in forms for each in _of_form(form, name, method)]
     closed = all(each.kind is not each.VAR_KEYWORD for form in forms for each in form)
-    return signatures, None if closed else {each.name for one in signatures for each in one.parameters}
+    return signatures, None if closed else {parameter.name for one in signatures for parameter in one.parameters}
 
 
 def _of_form(shown: Collection[inspect.Parameter], name: str, method: bool) -> Iterator[Signature]:
@@ -165,8 +165,8 @@ def _parameters(shown: inspect.Parameter) -> list[Parameter]:
         kinds = [whole] if whole is not None or None in map(_kind, taken) else [_kind(each) for each in taken]
     by_place, none = shown.kind is not shown.KEYWORD_ONLY, type(None) in types or shown.default is None
     return [
-        Parameter(shown.name, each, each.role if each else "", default, by_place, shown.annotation, none)
-        for each in kinds
+        Parameter(shown.name, kind, kind.role if kind else "", default, by_place, shown.annotation, none)
+        for kind in kinds
     ]
 
 

@@ -58,7 +58,7 @@ def to(self: Tensor, *arguments: Any, **named: Any) -> Tensor:
         and isinstance(given.get("dtype"), Dtype | None)
     )
     if not fits:
-        kinds = [type(each).__name__ for each in arguments]
+        kinds = [type(argument).__name__ for argument in arguments]
         kinds += [f"{name}={type(each).__name__}" for name, each in named.items()]
         got = ", ".join(kinds) + ("" if arguments else ", ")
         raise TypeError(

@@ -1,7 +1,7 @@
 """Completes docstrings: adds to what is written by hand what follows from the signature, the row and torch's name.
 
 By hand a function has a sentence, and those of the sections Args, Returns, Raises, Counterpart and Underneath that say
-more than follows from its annotations; `jaxvjp.tensor.argument_words` says what arguments mean that many functions
+more than follows from its annotations; `argument_words.txt` says what arguments mean that many functions
 share. `of_rows` composes the docstring of a function of the registry, `complete` that of any other.
 """
 
@@ -12,11 +12,16 @@ import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from jaxvjp.ops.op import ARITHMETIC, COMPARE, DOUBLE, FLOAT, Op
-from jaxvjp.tensor.argument_words import WORDS
 
+ROWS = (Path(__file__).parent / "argument_words.txt").read_text(encoding="utf-8").splitlines()
+PARTS = [row.partition(": ") for row in ROWS]
+WORDS = {name: meaning for names, _, meaning in PARTS for name in names.split(", ")}
+"""The meaning of arguments that many functions share: by name, or by place or function and name. (*, m, n) is any
+number of batch dimensions, then m and n."""
 PROMOTED = {
     ARITHMETIC: "the operands' dtypes promote",
     FLOAT: "the operands' dtypes promote, integers to the default floating dtype",
@@ -26,6 +31,7 @@ PROMOTED = {
 ARGS = re.compile(r"^Args:\n(?:    .+\n?)+", re.MULTILINE)
 UNKNOWN = "as said above"
 RAISING = {"refuse_type": "NotImplementedError"}
+"""What a function raises by calling another one that only raises."""
 IN_PLACE = "a leaf that requires a gradient; a result of another shape, or of a dtype that cannot be cast to this one"
 
 
@@ -43,8 +49,8 @@ def of_rows(rows: Sequence[Op], name: str, place: str, forms: Sequence[inspect.S
     if in_place:
         told[0] = f"In place: {told[0]}"
     row = rows[0]
-    parameters = [each for form in forms for each in form.parameters.values() if each.name != "self"]
-    types = {each.name: inspect.formatannotation(each.annotation) for each in parameters}
+    parameters = [parameter for form in forms for parameter in form.parameters.values() if parameter.name != "self"]
+    types = {parameter.name: inspect.formatannotation(parameter.annotation) for parameter in parameters}
     keys = [place, row.function.__module__.rpartition(".")[2], name[-2:], row.torch_name]
     ops = " or ".join(f"the op `{each.name}` of `{each.function.__module__}`" for each in rows)
     slope = "`jax.vjp` of it" if any(each.differentiable for each in rows) else "no gradient"
@@ -157,7 +163,7 @@ def _with_others(block: str, lines: Sequence[str]) -> str:
     """A handwritten section Args, completed by `lines` for the arguments that it leaves out."""
     own = re.findall(r"^    ([\w, ]+?)(?: \(.*\))?: ", block, re.MULTILINE)
     known = {name for each in own for name in each.split(", ")}
-    return "\n    ".join([block.rstrip("\n"), *[each for each in lines if each.split(" ")[0] not in known]]) + "\n"
+    return "\n    ".join([block.rstrip("\n"), *[line for line in lines if line.split(" ")[0] not in known]]) + "\n"
 
 
 def _word(name: str, type: str, keys: Sequence[str]) -> str:

@@ -45,7 +45,7 @@ class Tangents:
         self.enabled = enabled
 
     def __enter__(self) -> None:
-        self.before = [each for each in transforming().cuts if each.end == math.inf]
+        self.before = [cut for cut in transforming().cuts if cut.end == math.inf]
         start = next_serial()
         if self.enabled:
             self._end(self.before)
@@ -57,12 +57,12 @@ class Tangents:
         if self.enabled:
             cuts += [Cut(each.block, next_serial()) for each in self.before]
         else:
-            self._end([each for each in cuts if each.end == math.inf and each not in self.before])
+            self._end([cut for cut in cuts if cut.end == math.inf and cut not in self.before])
 
     @staticmethod
     def _end(open_: Sequence[Cut]) -> None:
         ended = [each._replace(end=next_serial()) for each in open_ if transforming().forward]
-        transforming().cuts = [each for each in transforming().cuts if each not in open_] + ended
+        transforming().cuts = [cut for cut in transforming().cuts if cut not in open_] + ended
 
 
 class TangentStep(Step):
@@ -150,7 +150,7 @@ class Duals:
         transforming().forward -= 1
         transforming().depth -= self.of_function
         if not transforming().forward:
-            transforming().cuts = [each for each in transforming().cuts if each.end == math.inf]
+            transforming().cuts = [cut for cut in transforming().cuts if cut.end == math.inf]
         self.open = False
         self.tangents.clear()
         self.primals.clear()
@@ -178,13 +178,13 @@ class Duals:
         """The nodes from whose tangents that of `node` is computed."""
         aval = node.aval
         whole = type(aval) is not Aval
-        stopped = any(self.first < each.block and each.start <= node.serial < each.end for each in transforming().cuts)
+        stopped = any(self.first < cut.block and cut.start <= node.serial < cut.end for cut in transforming().cuts)
         if stopped and not (node.operation is rebind or (node.operation and node.operation.write)):  # a write; a view
             return ()
         if node in self.primals or (node.operation is not None and not node.operation.differentiable):
             return ()
         if node.python is not None:
-            return [each for each in node.python.operands if each is not None]
+            return [operand for operand in node.python.operands if operand is not None]
         return node.inputs if whole or aval.dtype.differentiable else ()
 
     def carries(self, node: Node) -> bool:
@@ -208,7 +208,7 @@ class Duals:
         for node in between(nodes, starts, self.edges):
             if node.python is not None:
                 if node not in starts:
-                    ends = [each for each in node.python.outputs if each is not None]
+                    ends = [output for output in node.python.outputs if output is not None]
                     steps.append((ends, self._through(node.python, starts, zeros)))
                     starts.update(ends)
                 continue
@@ -233,12 +233,12 @@ class Duals:
     ) -> Callable[[dict[Node, Node]], list[Node | None]]:
         """The linear function from the tangents of `starts` to those of a custom Function's outputs, by its own
         `jvp`."""
-        operands = [each for each in python.operands if each is not None and each not in starts]
+        operands = [operand for operand in python.operands if operand is not None and operand not in starts]
         push = pushforward(operands, set(starts), self.edges, FORWARD, zeros)
 
         def step(tangents: dict[Node, Node]) -> list[Node | None]:
             known = {**tangents, **dict(zip(operands, push(tangents), strict=True))}
-            found = python.jvp([None if each is None else known.get(each) for each in python.operands])
+            found = python.jvp([None if operand is None else known.get(operand) for operand in python.operands])
             return [tangent for output, tangent in zip(python.outputs, found, strict=True) if output is not None]
 
         return step

@@ -60,12 +60,12 @@ def rows(
     """For each output its Jacobian with respect to each input, of the output's shape and then the input's; None for
     an input that no output depends on. Underneath: `jax.vmap` of the pullback over the standard basis."""
     basis = one_hots(outputs)
-    with Batch(sum(_size(each) for each in outputs), "same", chunk) as batch, tracking(create_graph):
+    with Batch(sum(_size(output) for output in outputs), "same", chunk) as batch, tracking(create_graph):
         examples = [batch.example(each, 0).__node__ for each in basis]
         found = walk_back(outputs, examples, inputs, create_graph).gradients
-        reached = [each for each in inputs if each in found]
+        reached = [operand for operand in inputs if operand in found]
         blocks = dict(zip(reached, batch.batches([found[each] for each in reached], [0] * len(reached)), strict=True))
-        by_input = [parts(blocks[each], outputs, 0, each) if each in blocks else None for each in inputs]
+        by_input = [parts(blocks[operand], outputs, 0, operand) if operand in blocks else None for operand in inputs]
     return [[None if column is None else column[number] for column in by_input] for number in range(len(outputs))]
 
 
@@ -74,8 +74,8 @@ def columns(
 ) -> list[list[Node | None]]:
     """For each tensor that `run` returns for dual tensors of `inputs` its Jacobian with respect to each of them, as
     `rows` has it. Underneath: `jax.vmap` of the pushforward over the standard basis."""
-    nodes = [each.__node__ for each in inputs]
-    with Batch(sum(_size(each) for each in nodes), randomness, None) as batch, Duals() as duals:
+    nodes = [operand.__node__ for operand in inputs]
+    with Batch(sum(_size(node) for node in nodes), randomness, None) as batch, Duals() as duals:
         tangents = [batch.example(each, 0) for each in one_hots(nodes)]
         made = [duals.make(each, tangent) for each, tangent in zip(inputs, tangents, strict=True)]
         outputs = [each.__node__ for each in run(made)]

@@ -38,7 +38,7 @@ class Guard:
     def owns(self, target: Tensor) -> bool:
         """Whether `target` was made by the function, or is one of its arguments."""
         made_inside = target.storage.contents.serial >= self.first
-        return made_inside or any(each.storage is target.storage for each in self.arguments)
+        return made_inside or any(argument.storage is target.storage for argument in self.arguments)
 
     def check(self, target: Tensor, operation: Op, others: int) -> None:
         """RuntimeError if `target` was made before the function ran and is none of its arguments."""

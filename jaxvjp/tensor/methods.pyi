@@ -207,7 +207,7 @@ class Methods(Stored):
     def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Self:
         """In place: `beta * input + alpha * outer(vec1, vec2)`."""
     def adjoint(self) -> Tensor:
-        """The last two dimensions exchanged, and of complex numbers the conjugates. Counterpart of `torch.adjoint`."""
+        """The last two dimensions exchanged, and of complex numbers the conjugates."""
     def all(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
         """Whether all elements are true."""
     def allclose(self, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> builtins.bool:
@@ -521,7 +521,7 @@ class Methods(Stored):
     @overload
     def expand(self, *size: builtins.int) -> Tensor: ...
     def expand_as(self, other: Tensor) -> Tensor:
-        """A view expanded to the shape of another tensor. Counterpart of `torch.Tensor.expand_as`."""
+        """A view expanded to the shape of another tensor."""
     def explain(self, gradient: Tensor | None = None, style: str = 'vjp') -> Explanation:
         """The functional JAX program that this tensor was computed by: `jaxvjp.explain` of it."""
     def expm1(self) -> Tensor:
@@ -950,7 +950,7 @@ class Methods(Stored):
     @overload
     def nanmedian(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.nanmedian: ...
     def nanquantile(self, q: Tensor | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = 'linear') -> Tensor:
-        """The quantiles `q` of the elements that are not NaN, along `dim` or of all. Counterpart of `torch.nanquantile`."""
+        """The quantiles `q`, from 0 (the least element) to 1 (the largest), along `dim` or of all elements that are not NaN. Counterpart of `torch.nanquantile`."""
     def nansum(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: dtype | None = None) -> Tensor:
         """The sum of the elements that are not NaN."""
     def narrow(self, dim: builtins.int, start: builtins.int | Tensor, length: builtins.int) -> Tensor:
@@ -1065,7 +1065,7 @@ class Methods(Stored):
     def random_(self, *bounds: builtins.int, generator: Generator | None = None, **named: Any) -> Self:
         """Integers from `from` on, below `to`; without them all that the dtype tells apart. In place. Counterpart of `torch.Tensor.random_`."""
     def ravel(self) -> Tensor:
-        """The elements in one dimension: a view where torch has one. Counterpart of `torch.ravel`."""
+        """The elements in one dimension: a view where torch has one."""
     @property
     def real(self) -> Tensor:
         """The real part: a view of a complex tensor, a real tensor itself. Counterpart of `torch.real`."""
@@ -1098,7 +1098,7 @@ class Methods(Stored):
     @overload
     def repeat_interleave(self, *, output_size: builtins.int | None = None) -> Tensor: ...
     def reshape_as(self, other: Tensor) -> Tensor:
-        """The same elements in the shape of another tensor. Counterpart of `torch.Tensor.reshape_as`."""
+        """The same elements in the shape of another tensor."""
     def resize(self, *sizes: Any) -> Tensor:
         """As `view`, with a warning that it is deprecated. Counterpart of `torch.Tensor.resize`."""
     @overload
@@ -1230,7 +1230,7 @@ class Methods(Stored):
     def stft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, pad_mode: str = 'reflect', normalized: builtins.bool = False, onesided: builtins.bool | None = None, return_complex: builtins.bool | None = None, align_to_window: builtins.bool | None = None) -> Tensor:
         """The spectra of the frames of a signal (*, length), each `n_fft` long: (*, frequencies, frames)."""
     def storage_type(self) -> storagetype:
-        """The old type of its storage, such as `torch.FloatStorage`. Counterpart of `torch.Tensor.storage_type`."""
+        """The old type of its storage, such as `torch.FloatStorage`."""
     @overload
     def sub(self, other: Tensor | complex) -> Tensor:
         """`input - other`."""
@@ -1261,9 +1261,9 @@ class Methods(Stored):
     def svd(self, some: builtins.bool = True, compute_uv: builtins.bool = True) -> return_types.svd:
         """torch's older `linalg.svd`, with V for its adjoint; without `compute_uv` U and V are zeros."""
     def swapaxes(self, axis0: builtins.int, axis1: builtins.int) -> Tensor:
-        """Two dimensions exchanged: a view. Counterpart of `torch.swapaxes`."""
+        """Two dimensions exchanged: a view."""
     def swapaxes_(self, axis0: builtins.int, axis1: builtins.int) -> Self:
-        """In place: two dimensions exchanged. Counterpart of `torch.Tensor.swapaxes_`."""
+        """In place: two dimensions exchanged."""
     def swapdims(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
         """Two dimensions exchanged."""
     def swapdims_(self, dim0: builtins.int, dim1: builtins.int) -> Self:
@@ -1273,7 +1273,7 @@ class Methods(Stored):
     def t(self) -> Tensor:
         """The transpose of a matrix; a vector unchanged."""
     def t_(self) -> Tensor:
-        """In place: a matrix turned over. Counterpart of `torch.Tensor.t_`."""
+        """In place: a matrix turned over; RuntimeError for more dimensions."""
     def take(self, index: Tensor) -> Tensor:
         """The elements at positions in the flattened tensor, in the shape of `index`."""
     def take_along_dim(self, indices: Tensor, dim: builtins.int | None = None) -> Tensor:
@@ -1357,9 +1357,9 @@ class Methods(Stored):
     def unsqueeze(self, dim: builtins.int) -> Tensor:
         """The tensor with a new dimension of size 1 at `dim`."""
     def unsqueeze_(self, dim: builtins.int) -> Self:
-        """In place: a dimension of size 1 more. Counterpart of `torch.Tensor.unsqueeze_`."""
+        """In place: a dimension of size 1 more."""
     def untyped_storage(self) -> UntypedStorage:
-        """The memory that the tensor shares with its views. Counterpart of `torch.Tensor.untyped_storage`."""
+        """The memory that the tensor shares with its views."""
     @overload
     def var(self, dim: builtins.int | Sequence[builtins.int] | None = None, *, correction: builtins.float | None = None, keepdim: builtins.bool = False) -> Tensor:
         """The variance over `dim`."""
@@ -1377,7 +1377,7 @@ class Methods(Stored):
     @overload
     def view(self, dtype: dtype) -> Tensor: ...
     def view_as(self, other: Tensor) -> Tensor:
-        """A view in the shape of another tensor. Counterpart of `torch.Tensor.view_as`."""
+        """A view in the shape of another tensor."""
     @property
     def volatile(self) -> builtins.bool:
         """False, with a warning: what torch once had in place of `no_grad`."""

@@ -16,6 +16,7 @@ from typing import Any
 from jaxvjp.ops.view import alias
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.remembered_calls import remembering
+from jaxvjp.tensor.signatures import NUMERIC
 from jaxvjp.tensor.storage import Stored, of_class
 from jaxvjp.tensor.tensor import Tensor, view
 from jaxvjp.tensor.view_steps import Step
@@ -29,9 +30,19 @@ NOT_ASKED = frozenset(
         *("__class__", "__new__", "__init__", "__init_subclass__", "__torch_function__", "__getattr__", "__setattr__"),
         *("__getattribute__", "__delattr__", "__hash__", "__dir__", "__sizeof__", "__subclasshook__", "__getstate__"),
         *("__reduce__", "__array_priority__", "__array_wrap__", "__doc__", "__module__", "as_subclass", "value"),
+        *("__alias__", "__apart__", "__check_no_inference__", "__conjugated__", "__evaluated__", "__jax_array__"),
+        *("__numbers__", "__scalar__", "__text__", "__update_views__"),
     ]
 )
 """Attributes of `Tensor` of which a class is not asked."""
+OTHERS = "floordiv eq and or xor lshift rshift"
+OPERATORS = {each: each for each in ["add", "sub", "mul", "pow", "matmul", "lt", "le", "gt", "ge", "ne"]}
+OPERATORS |= {"truediv": "div", "mod": "remainder"}
+BINARY = {f"__{side}{each}__" for each in (*OPERATORS, *OTHERS.split()) for side in ("", "r", "i")}
+TOLD_AS = {f"__{each}__": name for each, name in OPERATORS.items()}
+TOLD_AS |= {f"__i{each}__": f"{name}_" for each, name in OPERATORS.items()}
+TOLD_AS |= {"__radd__": "add", "__rmul__": "mul", "__ifloordiv__": "floor_divide_"}
+"""The method that a class is told of, by the operator, where its operand is a tensor or a number."""
 FUNCTIONS_NOT_ASKED = frozenset(
     ["as_tensor", "asarray", "as_torch", "compare", "compile", "is_tensor", "jit", "tensor", "typename", "vmap"]
 )
@@ -70,17 +81,17 @@ def _says(value: Any) -> bool:
     if kind in SILENT or getattr(kind, "__torch_function__", disabled) is disabled:
         return False
     # A tensor of real torch says something of torch's functions, not of these.
-    return issubclass(kind, Tensor) or not any(each.__module__.startswith("torch.") for each in kind.__mro__)
+    return issubclass(kind, Tensor) or not any(base.__module__.startswith("torch.") for base in kind.__mro__)
 
 
 def _saying(values: Iterable[Any]) -> list[Any]:
     """Those whose classes say something, also in lists among them."""
     found = []
-    for each in values:
-        if not isinstance(each, SEVERAL):
-            found += [each] * _says(each)
-        elif not SILENT.issuperset(map(type, each)):
-            found += [one for one in each if _says(one)]
+    for value in values:
+        if not isinstance(value, SEVERAL):
+            found += [value] * _says(value)
+        elif not SILENT.issuperset(map(type, value)):
+            found += [one for one in value if _says(one)]
     return found
 
 
@@ -199,10 +210,16 @@ def asking(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _asking_method(name: str) -> Callable[..., Any]:
     def method(*args: Any, **kwargs: Any) -> Any:
-        function = getattr(Tensor, name)
-        if _state.disabled or not (found := _saying([*args, *kwargs.values()])):  # nothing: a `Parameter` as well
+        told = TOLD_AS.get(name, name) if isinstance(args[-1], (Tensor, *NUMERIC)) else name
+        function = getattr(Tensor, told)
+        if _state.disabled or not (saying := _saying([*args, *kwargs.values()])):  # nothing: a `Parameter` as well
             return function(*args, **kwargs)
-        return handle_torch_function(function, found, *args, **kwargs)
+        try:
+            return handle_torch_function(function, saying, *args, **kwargs)
+        except TypeError:
+            if name in BINARY:
+                return NotImplemented
+            raise
 
     method.__name__ = method.__qualname__ = name
     return method
@@ -214,7 +231,13 @@ def _asking_property(own: property) -> property:
             return own.__get__(self)
         return handle_torch_function(own.__get__, [self], self)
 
-    return property(read, own.fset, own.fdel)
+    def write(self: Tensor, value: Any) -> None:
+        if _state.disabled:
+            own.__set__(self, value)
+        else:
+            handle_torch_function(own.__set__, [self], self, value)
+
+    return property(read, own.fset and write, own.fdel)
 
 
 told_of_classes: list[Callable[[Any], None]] = []

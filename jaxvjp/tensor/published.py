@@ -36,11 +36,12 @@ def public(
     """
 
     def put(function: F) -> F:
-        for place in names(places.split(), name or function.__name__, aliases.split()):
+        function.__name__ = name or function.__name__
+        for place in names(places.split(), function.__name__, aliases.split()):
             if place in PUBLISHED:
                 raise ValueError(f"two functions for {place}")
             PUBLISHED[place] = function
-        complete(function, *next(names(places.split(), name or function.__name__, aliases.split())), out=out)
+        complete(function, *next(names(places.split(), function.__name__, aliases.split())), out=out)
         if out:
             WRITING_OUT.add(function)
         return function

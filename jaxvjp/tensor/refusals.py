@@ -81,9 +81,14 @@ def inside(call: str, others: str = "") -> str:
     )
 
 
+def differs(node: Node) -> bool:
+    """Whether `node` differs from example to example of a `vmap` under way."""
+    return any(batch.holds(node) for batch in transforming().batches)
+
+
 def unreadable(node: Node, sentence: str) -> None:
     """RuntimeError with `sentence` if `node` differs from example to example of a `vmap` under way."""
-    if any(batch.holds(node) for batch in transforming().batches):
+    if differs(node):
         raise RuntimeError(f"{sentence}\n{NO_VALUE.partition(chr(10))[2]}")
 
 

@@ -1,10 +1,7 @@
 # What C knows of remembered calls.
 from jaxvjp.core.record.graph cimport Node, Number
-from jaxvjp.core.record.record cimport leave_recorded_uncollected
-from jaxvjp.core.record.record cimport Signature, record_with
+from jaxvjp.core.record.record cimport Signature, leave_recorded_uncollected, record_with
 from jaxvjp.core.record.user_lines cimport user_line
-from jaxvjp.tensor.apply cimport check_writable, limit_untracked_graph, written
-from jaxvjp.tensor.view_steps cimport Step
 from jaxvjp.tensor.storage cimport Stored, holding, shown, view_by
 
 cdef class Call:

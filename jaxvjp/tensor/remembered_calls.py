@@ -128,20 +128,20 @@ class Calls:
         values = (*arguments, *named.values()) if named else arguments
         key: list[Any] = [*named] if named else []
         read: list[Any] = []
-        for each in values:
-            kind = type(each)
+        for value in values:
+            kind = type(value)
             if kind is Tensor or kind in ORDINARY:
-                node = shown(each)
+                node = shown(value)
                 key.append(node.aval)
                 read.append(node)
                 continue
-            if kind is int or kind is bool or kind is float or each is None or kind in VALUES:
+            if kind is int or kind is bool or kind is float or value is None or kind in VALUES:
                 key.append(kind)
-            elif (kind is tuple or kind is Size) and {*map(type, each)} <= {int}:
+            elif (kind is tuple or kind is Size) and {*map(type, value)} <= {int}:
                 key.append(tuple)
             else:
                 return None
-            read.append(each)
+            read.append(value)
         signature = tuple(key)
         known: Kind | None = self.kinds.get(signature, UNSEEN)
         if known is None:

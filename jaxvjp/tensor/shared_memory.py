@@ -148,7 +148,7 @@ class SharedMemory:
         """An array of this memory, laid out so."""
         if 0 in layout.shape:
             return np.empty(layout.shape, dtype)
-        strides = [each * layout.itemsize for each in layout.strides]
+        strides = [stride * layout.itemsize for stride in layout.strides]
         begins = self.begins + layout.offset * layout.itemsize
         return np.ndarray(layout.shape, dtype, _flat(self.owner.array), begins, strides)
 
@@ -227,7 +227,7 @@ def _flat(owner: Any) -> Any:
 def _as_contents(memory: Array, contents: Node) -> Array:
     """The bytes of a storage as an array of its shape."""
     layout = memory_of(contents)
-    strides = [each * layout.itemsize for each in layout.strides]
+    strides = [stride * layout.itemsize for stride in layout.strides]
     return np.ndarray(layout.shape, contents.aval.dtype.numpy, memory, 0, strides)
 
 
@@ -235,5 +235,5 @@ def _words(memory: Array, layout: Layout) -> Array:
     """The bytes of elements that lie so in a memory, as the longest integers that they are made of."""
     size = min(layout.itemsize, 8)
     shape = *layout.shape, layout.itemsize // size
-    strides = *[each * layout.itemsize for each in layout.strides], size
+    strides = *[stride * layout.itemsize for stride in layout.strides], size
     return np.ndarray(shape, f"u{size}", memory, layout.offset * layout.itemsize, strides)

@@ -75,7 +75,7 @@ class Signature:
         self.own = int(method)
         if method:
             self.parameters.sort(key=lambda each: each.name != "input")  # stable: the others keep their order
-        taken = [each for each in self.parameters[self.own :] if not each.name.startswith("*")]
+        taken = [parameter for parameter in self.parameters[self.own :] if not parameter.name.startswith("*")]
         self.most = len(taken)
         self.least = sum(each.default is REQUIRED for each in taken)
         own = ((self.least + self.own, self.most + self.own + row.out),) if row.arities is None else row.arities
@@ -90,7 +90,7 @@ class Signature:
         self.numbers_first = row.roles[:1] == (EITHER,)
         self.plans: dict[tuple[Any, ...], list[tuple[Parameter, int | str | None]]] = {}
         """Bindings of valid calls, by the number of positional arguments and the names of the others."""
-        self.plain = not row.statics and all(each.role == "tensor" for each in self.parameters)
+        self.plain = not row.statics and all(parameter.role == "tensor" for parameter in self.parameters)
 
     def bind(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> Bound:
         """The operands and static values of a call; TypeError, in torch's words, where they do not fit.
@@ -117,7 +117,7 @@ class Signature:
             else:
                 value = self._checked(parameter, named[source], None)
             (operands if parameter.role else static).append(value)
-        if self.numbers_first and not any(isinstance(each, Tensor) for each in operands):
+        if self.numbers_first and not any(isinstance(operand, Tensor) for operand in operands):
             raise TypeError(invalid([self], arguments, named))
         return tuple(operands), tuple(static)
 
@@ -211,7 +211,7 @@ class Signature:
         return f"{name}() takes {most} positional argument{plural} but {given} {'was' if given == 1 else 'were'} given"
 
     def _missing(self, place: int) -> str:
-        lacking = [each.name for each in self.parameters[place:] if each.default is REQUIRED]
+        lacking = [parameter.name for parameter in self.parameters[place:] if parameter.default is REQUIRED]
         quoted = ", ".join(f'"{each}"' for each in lacking)
         # torch's spelling of the plural
         return f"{self.name}() missing {len(lacking)} required positional argument{'s'[len(lacking) > 1 :]}: {quoted}"
@@ -219,8 +219,8 @@ class Signature:
     def _unexpected(self, given: int, named: dict[str, Any]) -> str:
         if self.own and not self.most:
             return f"TensorBase.{self.name}() takes no keyword arguments"
-        before = [each.name for each in self.parameters[self.own : given]]
-        names = [each.name for each in self.parameters[self.own :]]
+        before = [parameter.name for parameter in self.parameters[self.own : given]]
+        names = [parameter.name for parameter in self.parameters[self.own :]]
         for each in named:
             if OTHER_NAMES.get(each, each) in before or each in before:
                 return f"{self.name}() got multiple values for argument '{each}'"
@@ -251,12 +251,12 @@ class Signature:
 
     def __str__(self) -> str:
         shown = []
-        for each in self.parameters[self.own :]:
-            if not each.positional and "*" not in shown:
+        for parameter in self.parameters[self.own :]:
+            if not parameter.positional and "*" not in shown:
                 shown.append("*")
-            word = "Tensor" if each.kind is None else each.kind.word
-            default = "" if each.default is REQUIRED else f" = {each.default}"
-            shown.append(f"{word} {each.name}{default}")
+            word = "Tensor" if parameter.kind is None else parameter.kind.word
+            default = "" if parameter.default is REQUIRED else f" = {parameter.default}"
+            shown.append(f"{word} {parameter.name}{default}")
         return f"({', '.join(shown)})"
 
 
@@ -290,9 +290,9 @@ def _widened(annotation: Any) -> Any:
 def chosen(signatures: Sequence[Signature], arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[Op, Bound]:
     """The first row that a call fits, and its arguments; TypeError, in torch's words, where it fits none."""
     last = signatures[-1]
-    for each in signatures[:-1]:
+    for signature in signatures[:-1]:
         try:
-            return each.row, each.bind(arguments, named)
+            return signature.row, signature.bind(arguments, named)
         except TypeError as error:
             if UNPACKING in str(error):
                 raise
@@ -304,7 +304,7 @@ def chosen(signatures: Sequence[Signature], arguments: tuple[Any, ...], named: d
         modern = _modern(last, arguments, named)
         if modern is not None:
             return chosen(signatures, *modern)
-        told = [arity for each in signatures for arity in each.arities]
+        told = [arity for signature in signatures for arity in signature.arities]
         if len(told) == 1:
             raise
     # If just one signature takes this number of arguments, torch says why that one does not fit.
@@ -331,8 +331,8 @@ def _modern(
 ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     """A call as one writes it today; None where it is not an old way to write one."""
     name = signature.row.torch_name
-    tensors = tuple(each for each in arguments if isinstance(each, Tensor))
-    numbers = [each for each in arguments if isinstance(each, NUMBERS)]
+    tensors = tuple(argument for argument in arguments if isinstance(argument, Tensor))
+    numbers = [argument for argument in arguments if isinstance(argument, NUMBERS)]
     if len(tensors) + len(numbers) < len(arguments) or not numbers:
         return None
     names = BETWEEN.get(name, ())
@@ -352,10 +352,10 @@ def _modern(
 def invalid(signatures: Sequence[Signature], arguments: tuple[Any, ...], named: dict[str, Any]) -> str:
     """torch's error for a call that fits no overload, with the list of overloads."""
     own = signatures[0].own
-    given = [typename(each) for each in arguments[own:]]
+    given = [typename(argument) for argument in arguments[own:]]
     # In torch those given by name stand in a hash table, which gives them back last first.
     got = ", ".join([*given, *[f"{name}={typename(each)}" for name, each in reversed(named.items())]])
     if not given and named:
         got += ", "  # as torch has it
     start = f"{signatures[0].name}() received an invalid combination of arguments - got ({got}), but expected one of:"
-    return "\n".join([start, *[f" * {each}" for each in signatures]])
+    return "\n".join([start, *[f" * {signature}" for signature in signatures]])

@@ -3,7 +3,6 @@ from jaxvjp.core.record.modes cimport GradMode, Staging, Transforming, count_cha
 from jaxvjp.core.record.graph cimport Holder, Node, hold
 from jaxvjp.core.record.collector cimport let_collector_visit
 from jaxvjp.core.record.record cimport node_of_value, record
-from jaxvjp.tensor.view_steps cimport Step, read
 
 cdef extern from *:
     """

@@ -232,7 +232,7 @@ class Stored(Holder):
         """Whether it is a view that torch does not compute again after a write: it was taken under `no_grad`, by a
         custom Function, or by a function that returns several views, such as `unbind`."""
         kinds = [step.operation for step in self.__steps__]
-        return self.__unrecorded__ is not None or any(each.one_of_several or each is function_view for each in kinds)
+        return self.__unrecorded__ is not None or any(kind.one_of_several or kind is function_view for kind in kinds)
 
     def __check_current__(self) -> None:
         """RuntimeError, in torch's words, for a `_marked` view whose base was written since."""
@@ -387,7 +387,7 @@ class Stored(Holder):
                 new.requires_grad and self.__watched__()
             ):  # in torch the write takes the view anew, without what watches it
                 anew = _unwatched(old, len(self.__steps__))
-                new.inputs = tuple([anew if each is old else each for each in new.inputs])
+                new.inputs = tuple([anew if operand is old else operand for operand in new.inputs])
             if self.__follows_base__:
                 whole = put_back(base.__node__, self.__steps__, new)
             else:
@@ -650,8 +650,7 @@ def view(source: Stored, steps: Steps, kind: type[Stored]) -> Any:
 
     ValueError where torch cannot make it without a copy.
     """
-    strided = source.__view_path__ or source.__shown__.aval.strides
-    if strided and any(step.operation in WHERE_STRIDES_ALLOW for step in steps):
+    if (source.__view_path__ or source.__shown__.aval.strides) and _where_strides_allow(steps):
         tensor: Any = source
         asked = steps[0].static[0] if steps[0].operation is view_dtype else tensor.dtype
         if asked is not tensor.dtype and tensor.__conjugated__():
@@ -670,6 +669,11 @@ def view(source: Stored, steps: Steps, kind: type[Stored]) -> Any:
         if not layout.contiguous or layout.offset:
             laid_out(layout, steps)
     return view_by(read(shown(source, steps), steps), source, steps, kind)
+
+
+def _where_strides_allow(steps: Steps) -> bool:  # apart, as Cython has no generator in what C calls
+    """Whether torch can take such a view only of tensors with certain strides, as with `view`."""
+    return any(step.operation in WHERE_STRIDES_ALLOW for step in steps)
 
 
 def view_by(node: Node, source: Stored, steps: Steps, kind: type[Stored]) -> Any:

@@ -615,6 +615,8 @@ def _called(hook: Callable[[Tensor | None], Any], cotangent: Node | None) -> tup
         return None
     given = users_tensor(cotangent)
     returned = hook(given)
+    if given.shape != cotangent.aval.shape:  # reshaped in place
+        given = given.sum_to_size(cotangent.aval.shape)
     written = given.__node__
     return written, written if returned is None else checked_replacement(hook, returned, cotangent)
 

@@ -66,7 +66,7 @@ def in_order(tree: Any) -> Any:
 
 
 def _in_order(leaves: list[Any], structure: Any) -> Any:
-    return tree_unflatten(structure, [InOrder(each) if type(each) in DICTS else each for each in leaves])
+    return tree_unflatten(structure, [InOrder(leaf) if type(leaf) in DICTS else leaf for leaf in leaves])
 
 
 def flattened(tree: Any) -> tuple[list[Any], Any]:
@@ -77,8 +77,8 @@ def flattened(tree: Any) -> tuple[list[Any], Any]:
     if kind is tuple and LEAVES.issuperset(map(type, tree)):  # the usual case, without JAX's overhead
         return list(tree), _tuple_of(len(tree))
     leaves, structure = tree_flatten(tree, is_leaf=_stops)
-    for each in leaves:
-        if type(each) in DICTS:
+    for leaf in leaves:
+        if type(leaf) in DICTS:
             leaves, structure = tree_flatten(_in_order(leaves, structure), is_leaf=_is_leaf)
             break
     return leaves, structure
@@ -92,7 +92,7 @@ def unflattened(structure: Any, leaves: Sequence[Any]) -> Any:
 def mapped(function: Callable[[Any], Any], tree: Any) -> Any:
     """`tree` with `function` applied to each leaf."""
     leaves, structure = flattened(tree)
-    return unflattened(structure, [function(each) for each in leaves])
+    return unflattened(structure, [function(leaf) for leaf in leaves])
 
 
 class _Star:

@@ -52,10 +52,10 @@ class Step:
         """The same step with other `Number`s: two operands of a program are two objects, even if they are equal."""
         if not self.operands:
             return self
-        step: Step = Step.__new__(Step)
+        step = Step.__new__(Step)
         step.operation = self.operation
         step.static = self.static
-        step.operands = tuple([each.again() for each in self.operands])
+        step.operands = tuple([operand.again() for operand in self.operands])
         step.signatures = self.signatures
         return step
 
@@ -69,7 +69,7 @@ class Step:
     def layout(self, layout: Layout) -> Layout:
         """The view of a layout that this step is; ValueError where torch can make none without a copy."""
         assert self.operation.layout is not None
-        indices = [each.value for each in self.operands]
+        indices = [operand.value for operand in self.operands]
         viewed: Layout = self.operation.layout(
             layout, *indices, **dict(zip(self.operation.static_names, self.static, strict=True))
         )

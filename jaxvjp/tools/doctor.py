@@ -114,7 +114,7 @@ def machine() -> dict[str, Any]:
         "python": f"{platform.python_version()} on {platform.platform()}, {os.cpu_count()} cores",
         **{name: _version(name) for name in PACKAGES},
         "jaxvjp is": "compiled" if CYTHONIZED else "pure Python",
-        "devices": ", ".join(f"{each.platform}:{each.id} {each.device_kind}" for each in devices),
+        "devices": ", ".join(f"{device.platform}:{device.id} {device.device_kind}" for device in devices),
         "tensors are on": f"{first.platform}:{first.id}, if no device is named",
         "a small program is": small,
         "float32 products": jaxvjp.get_float32_matmul_precision(),
@@ -166,7 +166,7 @@ def distance_between(exact: Any, given: Any) -> float:
 def steps() -> list[dict[str, Any]]:
     """Three workloads of the benchmark, warm; torch on a GPU, if JAX is on one and torch has it."""
     torch: Any = None if _version("torch") == "not installed" else importlib.import_module("torch")
-    chosen = [each for each in workloads() if each.name.startswith(WORKLOADS)]
+    chosen = [workload for workload in workloads() if workload.name.startswith(WORKLOADS)]
     on_gpu = torch is not None and jax.devices()[0].platform == "gpu" and torch.cuda.is_available()
     if on_gpu:
         torch.set_default_device("cuda")

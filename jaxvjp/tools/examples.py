@@ -162,7 +162,7 @@ def source(path: Path, function: str) -> str:
     needed = {function}
     shown: set[ast.stmt] = set()
     while True:
-        found = {each for each in statements if _defined(each) & needed} - shown
+        found = {statement for statement in statements if _defined(statement) & needed} - shown
         if not found:
             break
         shown |= found

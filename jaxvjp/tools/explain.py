@@ -165,7 +165,7 @@ def lowered(program: Program, compiled: bool) -> list[tuple[str, str]]:
     namespace = executed(program)
     with configured(program):
         for name, (arguments, count) in program.calls.items():
-            given = [eval(each, namespace) for each in arguments]
+            given = [eval(argument, namespace) for argument in arguments]
 
             def both(*own: Any, function: Any = namespace[name], rest: Any = given[count:]) -> Any:
                 values, pullback, *_ = jax.vjp(functools.partial(_before, function, rest), *own)

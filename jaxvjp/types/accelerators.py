@@ -16,7 +16,6 @@ ACCELERATORS = {
     "short pieces": "A long graph that was never seen runs in pieces that graphs of other lengths have as well.",
     "numpy first": "On a CPU a program runs in NumPy until compiling it pays; without it as `JAXVJP_XLA=always`.",
     "choosing": "A program that is called often is compiled in several ways, and the fastest is taken.",
-    "kept choices": "Which way that was is kept for the next process, beside what JAX keeps of compiled programs.",
     "warm path": "Python source is written for a staged step that is called often; only so is large state donated.",
 }
 """A sentence about each, by its name."""

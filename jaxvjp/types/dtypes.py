@@ -66,6 +66,7 @@ class dtype:  # noqa: N801 - torch's own spelling
         return named, (self.name,)
 
 
+Dtype = dtype  # for who has an argument `dtype`
 bool_ = dtype("bool", np.bool_, BOOL, "Bool")
 uint8 = dtype("uint8", np.uint8, INTEGRAL, "Byte")
 int8 = dtype("int8", np.int8, INTEGRAL, "Char")

@@ -26,8 +26,8 @@ class RemovableHandle:
         self.__dicts__ = (hooks, *marks)
         self.id = next(_numbers)
         hooks[self.id] = hook
-        for each in marks:
-            each[self.id] = True
+        for mark in marks:
+            mark[self.id] = True
 
     def remove(self) -> None:
         """Takes the hook out; a second call does nothing."""

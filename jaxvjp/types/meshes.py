@@ -76,7 +76,7 @@ def on_automatic_axes(array: jax.Array) -> jax.Array:
     if not isinstance(sharding, NamedSharding) or AxisType.Explicit not in sharding.mesh.axis_types:
         return array
     split = NamedSharding(Mesh(sharding.mesh.devices, sharding.mesh.axis_names), sharding.spec)
-    shards = [each.data for each in array.addressable_shards]
+    shards = [shard.data for shard in array.addressable_shards]
     return jax.make_array_from_single_device_arrays(array.shape, split, shards)
 
 
@@ -88,7 +88,7 @@ class Meshes:
 
 def mesh_among(places: Iterable[Any]) -> OnMesh | None:
     """The first place on a mesh."""
-    return next((each for each in places if type(each) is OnMesh), None)
+    return next((place for place in places if type(place) is OnMesh), None)
 
 
 def of_all_processes(own: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -113,6 +113,6 @@ def of_all_processes(own: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 @cache
 def _between_processes() -> tuple[NamedSharding, Any]:
-    first = {each.process_index: each for each in reversed(jax.devices())}
+    first = {device.process_index: device for device in reversed(jax.devices())}
     mesh = Mesh(np.array([first[number] for number in range(jax.process_count())]), ("process",))
     return NamedSharding(mesh, SPEC("process")), jax.jit(lambda x: x, out_shardings=NamedSharding(mesh, SPEC()))

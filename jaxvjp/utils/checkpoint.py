@@ -86,7 +86,7 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def check_backward_validity(inputs: Iterable[Any]) -> None:
     """Warns where no tensor among `inputs` requires a gradient."""
-    if not any(isinstance(each, Tensor) and each.requires_grad for each in inputs):
+    if not any(isinstance(operand, Tensor) and operand.requires_grad for operand in inputs):
         warn_user("None of the inputs have requires_grad=True. Gradients will be None")
 
 
@@ -116,7 +116,7 @@ def _step_without_gradient() -> type[Function]:
     class CheckpointFunction(Function):  # torch's name of the step
         @staticmethod
         def forward(ctx: Any, count: int, *tensors: Tensor) -> tuple[Tensor, ...]:
-            return tuple([each.detach() for each in tensors[:count]])
+            return tuple([tensor.detach() for tensor in tensors[:count]])
 
         @staticmethod
         def backward(ctx: Any, *gradients: Tensor) -> Any:
@@ -200,7 +200,7 @@ def checkpoint(
             shown.setdefault(each.__node__, []).append(each)
     if use_reentrant and grad_mode().enabled and not shown:
         unneeded = [each for each in results if isinstance(each, Tensor) and each.dtype.differentiable]
-        tensors = [each for each in args if isinstance(each, Tensor)]
+        tensors = [argument for argument in args if isinstance(argument, Tensor)]
         for each, result in zip(unneeded, WITHOUT_GRADIENT.apply(len(unneeded), *unneeded, *tensors), strict=True):
             each.__replace_node__(result.__node__)
 
@@ -318,13 +318,13 @@ def _recomputed(
     pieces = in_pieces(between)
     needed = read_across(pieces).union(wanted)
     results = dict(known)
-    differentiable = {results.get(each, each) for each in edges}
+    differentiable = {results.get(edge, edge) for edge in edges}
     for piece in pieces:
         outputs = [node for node in piece if node in needed]
         program, read = freeze(piece, outputs)
         leaves = [results.get(each, each) if isinstance(each, Node) else each for each in read]
-        node = made(program, leaves, [each.aval for each in outputs])
-        node.edges = tuple([each for each in leaves if isinstance(each, Node) and each in differentiable])
+        node = made(program, leaves, [output.aval for output in outputs])
+        node.edges = tuple([leaf for leaf in leaves if isinstance(leaf, Node) and leaf in differentiable])
         for old, new in zip(outputs, items(node), strict=True):
             new.value = old.value
             results[old] = new

@@ -261,6 +261,16 @@ def a_mode_that_there_is_not(torch):
     graph(torch).register_multi_grad_hook((leaf(torch),), lambda gradients: None, mode="some")
 
 
+@raises(AssertionError)
+def several_of_which_one_is_a_view_without_a_record(torch):
+    y = leaf(torch) * 2
+    with torch.no_grad():
+        view = y[0]
+    assert view.requires_grad
+    graph(torch).register_multi_grad_hook((view,), lambda gradient: None, mode="any")
+    graph(torch).register_multi_grad_hook((y, view), lambda gradients: None)
+
+
 # Writes to what was saved
 
 

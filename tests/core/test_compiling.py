@@ -13,7 +13,7 @@ from oracle import agreement_of, live_nodes, programs_of
 import jaxvjp
 from jaxvjp.core.derive import remembered_walks
 from jaxvjp.core.record.record import constant
-from jaxvjp.core.run import choosing, compilation, kept_choices
+from jaxvjp.core.run import choosing, compilation
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.ops.op import Aval
 
@@ -31,9 +31,8 @@ def links(torch, z, depth):
 
 @pytest.fixture
 def choosy(monkeypatch):
-    """Every program is worth measuring, and no choice of another process is taken."""
+    """Every program is worth measuring."""
     monkeypatch.setattr(choosing, "WORTHWHILE", 0.0)
-    monkeypatch.setattr(choosing, "file_of", lambda compiled, operands: None)
     monkeypatch.setattr(choosing.Choosing, "enabled", True)
 
 
@@ -296,46 +295,6 @@ def test_a_recompile_is_explained(change, told, capsys, monkeypatch):
     error = capsys.readouterr().err
     assert error == f"jaxvjp: {made[0]}\n"
     assert error.count("\n") == 1
-
-
-@pytest.mark.accelerated("remembered walks")
-def test_a_choice_is_kept_for_the_next_process(choosy, monkeypatch, tmp_path):
-    file = tmp_path / "program.choice"
-    monkeypatch.setattr(choosing, "file_of", lambda compiled, operands: file)
-    forced(monkeypatch, choosing.apart)
-
-    sizes = iter(range(20, 40))
-
-    def chosen(calls):
-        """How a program is compiled after so many calls that this process has not met before."""
-        remembered_walks.memory.known.clear()
-        x = leaf(*np.linspace(-1, 1, next(sizes)))
-        for _ in range(calls):
-            links(jaxvjp, x, 4).sum().backward()
-        return [each.way for each in choices() if each.way != "together"]
-
-    few, many = 2 + choosing.TRIALS, choosing.HOT + 2
-    assert chosen(few) == []
-    assert not file.exists()
-    assert chosen(many) == ["apart"]
-    assert chosen(few) == []  # it may have been timed in a bad moment
-    assert chosen(many) == ["apart"]
-    kept = file.read_text()
-    assert chosen(few) == ["apart"]
-    for spoilt in ("", "rubbish", "[]", kept[:-3], kept.replace("apart", "another"), kept.replace("[", '["no such", ')):
-        file.write_text(spoilt)
-        assert chosen(few) == []
-    assert chosen(many) == chosen(many) == ["apart"]
-    assert file.read_text() == kept
-
-
-def test_processes_that_choose_differently_end_at_the_third(tmp_path):
-    file = tmp_path / "program.choice"
-    for way, settled in (("apart", None), ("together", None), ("unfused", ("unfused", ["wide"]))):
-        kept_choices.write(file, way, ["wide"])
-        assert kept_choices.read(file) == settled
-    kept_choices.write(file, "apart", [])
-    assert kept_choices.read(file) is None
 
 
 def test_a_program_tells_how_it_is_compiled(choosy):

@@ -31,7 +31,7 @@ SCRIPTS = {
     + "b = torch.ones(3, requires_grad=True)\n(torch.ones(3, requires_grad=True) * w + b).sum().backward()",
     "a long name": f"w = {LONG} = torch.rand(16, 6, requires_grad=True)\n{LONG}.square().sum().backward()",
     "a long name of a module": "net = torch.nn.Sequential()\nnet.add_module('decoder_of_latents_function_of_time', "
-    "torch.nn.Linear(6, 16))\nw = net[0].weight\nnet(torch.rand(2, 6)).square().sum().backward()",
+    "torch.nn.Linear(6, 16))\nw = net[0].weight\nnet(torch.rand(1, 6)).square().sum().backward()",
     "a power": GONE + "((w + 1) ** 2.7).sum().backward()",
     "a power of tensors": GONE + "((w + 1) ** torch.tensor([0.5, 2.0, -1.3])).sum().backward()",
     "a recurrent layer": "lstm = torch.nn.LSTM(3, 2)\nw = lstm.weight_ih_l0\n"

@@ -138,7 +138,10 @@ STILL_TAKEN = {
     "a copy of conjugates": lambda torch: torch.view_as_real(torch.tensor([1j]).conj().clone()),
     "mode of masks": lambda torch: torch.tensor([True, False, True]).mode().values,
     "bins of whole numbers": lambda torch: torch.histc(torch.arange(116.0, 129), bins=151, min=0, max=151),
-    "bins of thirds": lambda torch: torch.histc(torch.arange(-30.0, 60) / 30, bins=9, min=-1, max=2),
+    # The thirds are Python's: XLA divides a tensor by a number through its reciprocal, and rounds otherwise.
+    "bins of thirds": lambda torch: torch.histc(
+        torch.tensor([each / 30 for each in range(-30, 60)]), bins=9, min=-1, max=2
+    ),
     "nothing counted": lambda torch: torch.bincount(torch.tensor([], dtype=torch.int64), torch.tensor([]), minlength=2),
     "bags in the old order": lambda torch: torch.nn.functional.embedding_bag(
         torch.ones(3, 2), torch.tensor([0, 1]), torch.tensor([0])

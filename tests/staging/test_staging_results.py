@@ -136,6 +136,21 @@ def a_loss_returned_with_its_graph_gone(torch):
     return results, [(each.requires_grad, each.is_leaf, each.grad_fn.name()) for each in results], w, w._version
 
 
+def a_graph_that_is_gone_beside_one_that_is_there(torch):
+    def step(x):
+        total = torch.nn.Parameter(x * 1).sum()
+        kept = torch.relu(total)
+        (kept * 0.5 * kept).sum().backward()
+        return total, total + kept
+
+    results = []
+    compiled = staged(torch, step)
+    for number in range(4):
+        total, gone = compiled(torch.tensor([1.0, float(number)]))
+        results += [total.detach(), gone.detach(), total.requires_grad, gone.requires_grad, gone.is_leaf]
+    return results
+
+
 def a_graph_on_a_parameter_that_the_step_overwrites(torch):
     w = torch.tensor([1.0, 2.0], requires_grad=True)
 
@@ -173,6 +188,19 @@ def the_gradient_of_a_function_inside(torch):
 
 
 test_agrees_with_torch = agreement_of(programs_of(globals()))
+
+
+@pytest.mark.parametrize("sets_grad", [True, False])
+def test_a_leaf_that_a_step_makes_is_not_given_with_what_would_lead_to_it(sets_grad):
+    def step(x):
+        leaf = jaxvjp.nn.Parameter(x * 1)
+        if sets_grad:
+            (leaf * 3).sum().backward()
+        return (leaf, x) if sets_grad else (leaf, leaf.sum())
+
+    told = "whose `grad` it has set" if sets_grad else "a tensor whose gradient leads to it"
+    with pytest.raises(jaxvjp.UnstageableError, match=f"gives a .*that it makes and {told}"):
+        jaxvjp.jit(step)(jaxvjp.ones(2))
 
 
 def test_a_graph_from_outside_is_not_there_again():

@@ -473,9 +473,9 @@ def test_an_argument_with_an_attribute_is_refused():
 def test_code_that_runs_many_times_is_looked_through_once(monkeypatch):
     looked, look = [], surroundings.Surroundings._runs
 
-    def runs(self, code, variables):
-        looked.append(code.co_name)
-        look(self, code, variables)
+    def runs(self, frame):
+        looked.append(frame.f_code.co_name)
+        look(self, frame)
 
     monkeypatch.setattr(surroundings.Surroundings, "_runs", runs)
 

@@ -37,20 +37,6 @@ for step, spoil in enumerate(os.environ["SPOIL"].split()):
         path.write_bytes(b"rubbish" if spoil == "rubbish" else path.read_bytes()[: path.stat().st_size // 2])
 """
 
-HOT = """
-import torch
-
-import jaxvjp
-
-w = torch.linspace(-1.0, 1.0, 20_000).requires_grad_()
-for _ in range(12):
-    z = w
-    for _ in range(10):
-        z = torch.sin(z) * 1.1 + torch.exp(-z)
-    z.sum().backward()
-print(jaxvjp.explain_program())
-"""
-
 
 @pytest.fixture
 def run(tmp_path):
@@ -93,17 +79,6 @@ def test_what_is_kept_may_be_spoilt_in_the_middle_of_a_run(run, tmp_path):
     whole = run(SPOIL="no no no no no no").stdout
     for how in ("cut", "rubbish", "delete"):
         assert run(SPOIL=f"no {how} no {how} {how} no").stdout == whole
-
-
-def test_ways_of_compiling_are_tried_until_processes_agree(run, tmp_path):
-    (tmp_path / "script.py").write_text(HOT)
-    assert "µs" in run(JAXVJP_CHOOSE="1").stdout
-    assert list((tmp_path / "kept").glob("*.choice"))
-    for _ in range(2):  # the second agrees with the first, or the third decides
-        run(JAXVJP_CHOOSE="1")
-    told = run(JAXVJP_CHOOSE="1").stdout
-    assert "compiled" in told
-    assert "µs" not in told
 
 
 def test_nothing_is_kept_where_that_is_off_or_there_is_no_room(run, tmp_path):

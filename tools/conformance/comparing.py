@@ -122,7 +122,7 @@ class Comparison:
             else:
                 values.append(each.item() if isinstance(each, np.generic) else each)
         one, other = values
-        exact = all(isinstance(each, bool | int) for each in values)
+        exact = all(isinstance(value, bool | int) for value in values)
         rtol, atol = self.tolerances("int64" if exact else "float64")
         same = one == other or (self.equal_nan and one != one and other != other)
         with contextlib.suppress(OverflowError):

@@ -418,7 +418,7 @@ def install() -> None:
 
     With jaxvjp there are also `functorch` and the few private functions that tests of public ones are written with.
     """
-    for name in [each for each in sys.modules if each == PACKAGE or each.startswith(PACKAGE + ".")]:
+    for name in [module for module in sys.modules if module == PACKAGE or module.startswith(PACKAGE + ".")]:
         del sys.modules[name]
     vars(importlib.import_module("torch.testing"))["make_tensor"] = samples.make_tensor
     sys.meta_path.insert(0, _Finder())

@@ -127,7 +127,7 @@ def _alignments(log_probs: Sequence[Sequence[float]], labels: Sequence[int]) -> 
 
 def _log_sum(values: Sequence[float]) -> float:
     most = max(values)
-    return most if most == -math.inf else most + math.log(sum(math.exp(each - most) for each in values))
+    return most if most == -math.inf else most + math.log(sum(math.exp(value - most) for value in values))
 
 
 NAMES = {

@@ -108,11 +108,11 @@ def _parts(statement: ast.stmt) -> list[ast.stmt]:
         if (statement.module or "").partition(".")[0] in DROPPED:
             return []
         return [
-            ast.copy_location(ast.ImportFrom(statement.module, [each], statement.level), statement)
-            for each in statement.names
+            ast.copy_location(ast.ImportFrom(statement.module, [name], statement.level), statement)
+            for name in statement.names
         ]
     if isinstance(statement, ast.Import):
-        kept = [each for each in statement.names if each.name.partition(".")[0] not in DROPPED]
+        kept = [name for name in statement.names if name.name.partition(".")[0] not in DROPPED]
         return [ast.copy_location(ast.Import([each]), statement) for each in kept]
     return [statement]
 
@@ -120,7 +120,7 @@ def _parts(statement: ast.stmt) -> list[ast.stmt]:
 def _bound(node: ast.stmt) -> list[str]:
     """The names that a statement binds."""
     if isinstance(node, ast.Import | ast.ImportFrom):
-        return [each.asname or each.name.partition(".")[0] for each in node.names]
+        return [name.asname or name.name.partition(".")[0] for name in node.names]
     if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
         return [node.name]
     stored = [each for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)]

@@ -137,7 +137,7 @@ def _is_torchs(error: AttributeError) -> bool:
     """Whether the attribute that is not there is one of torch's."""
     owner = error.obj if isinstance(error.obj, type) else type(error.obj)
     places = {owner.__module__, getattr(error.obj, "__name__", "")}
-    return any(str(each).partition(".")[0] in ("torch", "jaxvjp", "functorch") for each in places)
+    return any(str(place).partition(".")[0] in ("torch", "jaxvjp", "functorch") for place in places)
 
 
 def _restore(implementation: str) -> None:

@@ -96,7 +96,7 @@ def worked(options: argparse.Namespace, seeds: range) -> Iterator[tuple[int, lis
         lines = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=environment).stdout.splitlines()
         for line in lines:
             seed, kinds = json.loads(line)
-            yield seed, [tuple(each) for each in kinds]
+            yield seed, [tuple(kind) for kind in kinds]
         seeds = seeds[len(lines) :]
         if seeds:
             yield seeds[0], [("crash", "", "")]

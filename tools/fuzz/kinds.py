@@ -65,7 +65,7 @@ def tracked_leaf(holes: Holes, shape: Shape) -> None:
 
 def computed(holes: Holes, shape: Shape) -> None:
     new = holes.model.bind(Name(holes["new"], shape))
-    new.history.update(*(each.root.history for each in holes.inputs))
+    new.history.update(*(operand.root.history for operand in holes.inputs))
     if new.history:
         new.history.add(new)
 
@@ -80,7 +80,7 @@ def cut(holes: Holes, shape: Shape) -> None:
 
 def written(holes: Holes, shape: Shape) -> None:
     root = holes.x.root
-    root.history = set().union(*(each.root.history for each in holes.inputs))
+    root.history = set().union(*(operand.root.history for operand in holes.inputs))
     if root.history:
         root.history.add(root)
         root.leaf = False

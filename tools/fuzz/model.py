@@ -43,7 +43,7 @@ class Holes(dict[str, str]):
 
     def new(self) -> str:
         """A variable to assign to: mostly a new one."""
-        old = [each.text for each in self.model.names.values() if not each.stays and each not in self.inputs]
+        old = [name.text for name in self.model.names.values() if not name.stays and name not in self.inputs]
         if old and self.model.random.random() < 0.15:
             return self.model.random.choice(old)
         return str(next(self.model.fresh))
@@ -60,7 +60,7 @@ class Holes(dict[str, str]):
         return self.operand(self.x.shape[1:])
 
     def operand(self, shape: Shape) -> str:
-        names = [each for each in self.model.names.values() if each.shape in (shape, ())]
+        names = [name for name in self.model.names.values() if name.shape in (shape, ())]
         if not names or self.model.random.random() < 0.3:
             return self.number()
         y = self.model.random.choice(names)
@@ -71,7 +71,7 @@ class Holes(dict[str, str]):
 
     def other(self) -> str:
         """A tensor to differentiate with respect to."""
-        other = self.model.random.choice([each for each in self.model.names.values() if each.root.history] or [self.x])
+        other = self.model.random.choice([name for name in self.model.names.values() if name.root.history] or [self.x])
         return str(other.text)
 
     def handle(self) -> str:

@@ -43,7 +43,7 @@ def statement_of(model: Model, kind: Kind) -> Statement | None:
     x = None
     if kind.when is not None:
         wild = model.random.random() < 0.05
-        if not (xs := [each for each in model.names.values() if wild or kind.when(each)]):
+        if not (xs := [name for name in model.names.values() if wild or kind.when(name)]):
             return None
         x = model.random.choice(xs)
     texts = {text: shape for text, to in kind.texts.items() if (shape := to(x.shape if x else ())) is not None}
@@ -72,11 +72,11 @@ def program_of(seed: int, without: frozenset[str] = frozenset()) -> Program:
     model = Model(seed)
     usual = {"arithmetic", "backward"}
     kinds = [each for each in KINDS if each.name in usual or model.random.random() < 0.6]
-    kinds = [each for each in kinds if each.name not in without]
+    kinds = [kind for kind in kinds if kind.name not in without]
     start = [each for each in KINDS if each.name in ("leaf", "plain")]
     before = (*statements_of(model, start[1:], 1), *statements_of(model, start, model.random.randint(0, 2)))
-    for each in model.names.values():
-        each.stays = True
+    for name in model.names.values():
+        name.stays = True
     inside = tuple(statements_of(model, kinds, model.random.randint(3, 14)))
     return Program(before, inside, 3, model.random.choice(("statement", "statement", "round", "end")))
 

@@ -129,10 +129,10 @@ class Run:
 
     def execute(self, statement: Statement, code: Any) -> Any:
         nodes = list(ast.walk(ast.parse(statement.text)))
-        names = [each for each in nodes if isinstance(each, ast.Name)]
-        bound: list[ast.expr] = [each for each in names if isinstance(each.ctx, ast.Store)]
-        bound += [each.value for each in nodes if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store)]
-        loose = LOOSE.get(statement.kind, frozenset()).union(*(self.loose.get(each.id, ()) for each in names))
+        names = [node for node in nodes if isinstance(node, ast.Name)]
+        bound: list[ast.expr] = [name for name in names if isinstance(name.ctx, ast.Store)]
+        bound += [node.value for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)]
+        loose = LOOSE.get(statement.kind, frozenset()).union(*(self.loose.get(name.id, ()) for name in names))
         self.loose |= {each.id: loose for each in bound if isinstance(each, ast.Name)}
         if self.module is not jaxvjp and ("register_hook" in statement.text or "retain_grad" in statement.text):
             for each in self.variables().values():

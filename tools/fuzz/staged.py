@@ -68,7 +68,7 @@ class StagedProgram(Program):
 
 def bound(statements: Iterable[Statement]) -> list[str]:
     """The variables to which they assign, in order."""
-    nodes = [node for each in statements for node in ast.walk(ast.parse(each.text))]
+    nodes = [node for statement in statements for node in ast.walk(ast.parse(statement.text))]
     return list(
         dict.fromkeys([each.id for each in nodes if isinstance(each, ast.Name) and type(each.ctx) is ast.Store])
     )

@@ -254,7 +254,7 @@ class _Run:
         """Computes all results of all samples in one dispatch, as compiling takes longer than computing."""
         tensors = [each for outcome in outcomes for part in outcome.values() for each in part]
         try:
-            evaluate([each.__node__ for each in tensors if isinstance(each, jaxvjp.Tensor)])
+            evaluate([tensor.__node__ for tensor in tensors if isinstance(tensor, jaxvjp.Tensor)])
         except Exception as error:
             told = f"computing raises {type(error).__name__}: {str(error).partition(chr(10))[0]:.300}"
             for outcome in outcomes:
@@ -276,14 +276,14 @@ class _Run:
         result = process(function(first, *sample.args, **sample.kwargs))
         values = list(leaves(result))
         outcome: dict[str, list[Any]] = {"value": values}
-        roots = [each for each in values if is_tensor(each) and each.requires_grad]
+        roots = [value for value in values if is_tensor(value) and value.requires_grad]
         inputs = [each for each in leaves((sample.input, sample.args, sample.kwargs)) if is_tensor(each)]
         inputs = [each for each in dict.fromkeys(inputs) if each.requires_grad]
         if not self.differentiable or not roots or not inputs:
             return outcome
-        cotangents = [_drawn(module, each, 1, self.twice) for each in roots]
+        cotangents = [_drawn(module, root, 1, self.twice) for root in roots]
         if rounded is not None:
-            cotangents = [each.to(rounded).to(each.dtype) for each in cotangents]
+            cotangents = [cotangent.to(rounded).to(cotangent.dtype) for cotangent in cotangents]
         first = module.autograd.grad(roots, inputs, cotangents, create_graph=self.twice, allow_unused=True)
         outcome["gradient"] = list(first)
         again = [each for each in first if each is not None and each.requires_grad]

@@ -29,7 +29,7 @@ class Conversion:
 
     def sample(self, sample: Any) -> Any:
         tensors = {id(each): each for each in leaves((sample.input, sample.args, sample.kwargs)) if is_tensor(each)}
-        self.holders.update(each.untyped_storage().data_ptr() for each in tensors.values())
+        self.holders.update(tensor.untyped_storage().data_ptr() for tensor in tensors.values())
         mirrored = copy.copy(sample)
         mirrored.input, mirrored.args = self(sample.input), self(tuple(sample.args))
         mirrored.kwargs = {name: self(each) for name, each in sample.kwargs.items()}
@@ -87,7 +87,7 @@ def foreign(sample: Any) -> bool:
     import torch
 
     tensors = [each for each in leaves((sample.input, sample.args, sample.kwargs)) if isinstance(each, torch.Tensor)]
-    return any(each.layout is not torch.strided or each.is_quantized for each in tensors)
+    return any(tensor.layout is not torch.strided or tensor.is_quantized for tensor in tensors)
 
 
 def leaves(value: Any) -> Iterator[Any]:

@@ -34,7 +34,7 @@ class Case(NamedTuple):
     nearer: str
 
     def __str__(self) -> str:
-        operands = ", ".join(f"{each:.9g}" for each in self.operands)
+        operands = ", ".join(f"{operand:.9g}" for operand in self.operands)
         exact = "" if self.exact is None else f", exactly {float(self.exact):.9g}"
         return f"of {operands} torch gives {self.theirs:.9g}, here {self.ours:.9g}{exact}"
 
@@ -62,7 +62,7 @@ def values(name: str, few: bool) -> list[float]:
         edges += [kind.eps, 1 + kind.eps, 1 - kind.eps / 2, kind.max / 2, math.pi, math.pi / 2, 2.0, 1.5, 2.5, 0.1]
         edges += [11.2, 16.7, 87.5, 88.8, 104.5, 709.9, 745.2, 1e4, 1e5, 1e8, 1e15, 1e22, 9.3, 33.3, 170.7, 1e-3, 1e-5]
         edges += [10.0**each for each in range(-40, 39, 5)]
-    return [*edges, *[-each for each in edges], math.nan]
+    return [*edges, *[-edge for edge in edges], math.nan]
 
 
 def operands(name: str, count: int) -> tuple[Any, ...]:

@@ -26,7 +26,6 @@ from typing import Any, NamedTuple
 import jax
 
 from jaxvjp.explain import terminal
-from jaxvjp.library import creation
 from jaxvjp.tensor.bindings import overloads
 from jaxvjp.tensor.published import PUBLISHED
 from jaxvjp.tensor.tensor import Tensor
@@ -119,9 +118,9 @@ def _report_numbers(ops: Sequence[Any]) -> int:
                 cases = [*numbers.cases(op, name)]
             except (Missing, RuntimeError, TypeError, AssertionError):
                 continue  # neither takes the type, or `python -m tools.opinfo` tells
-            total.update((each.what, each.nearer) for each in cases)
-            for what in dict.fromkeys(each.what for each in cases):
-                some = [each for each in cases if each.what == what]
+            total.update((case.what, case.nearer) for case in cases)
+            for what in dict.fromkeys(case.what for case in cases):
+                some = [case for case in cases if case.what == what]
                 if what != numbers.PAYLOAD:
                     sides = Counter(each.nearer for each in some)
                     told = ", ".join(f"{side} {count}" for side, count in sorted(sides.items()))
@@ -231,7 +230,7 @@ def summary(verdicts: Sequence[Verdict], whole: bool) -> None:
 
 
 def _matches(name: str, patterns: Sequence[str]) -> bool:
-    return any(fnmatch.fnmatch(name, each) for each in patterns)
+    return any(fnmatch.fnmatch(name, pattern) for pattern in patterns)
 
 
 def covered() -> None:
@@ -249,8 +248,6 @@ def places() -> dict[str, list[str]]:
     for name in vars(Tensor):
         if name.endswith("_") and not name.startswith("_"):
             found.setdefault("Tensor, in place", set()).add(name)
-    for name in creation.__all__:
-        found["torch"].add(name)
     return {place: sorted(each for each in names if each[0] != "_") for place, names in sorted(found.items())}
 
 

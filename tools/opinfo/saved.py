@@ -40,7 +40,7 @@ def written(module: Any, function: Callable[..., Any], sample: Any, which: int) 
     tensors = [*copies.values(), *results]
     if which >= len(tensors):
         return None
-    differentiable = [each for each in results if each.requires_grad]
+    differentiable = [result for result in results if result.requires_grad]
     if not differentiable:
         return NO_GRADIENT
     try:

@@ -59,7 +59,7 @@ def blame(node: Node) -> None:
         return
     _warn(f"Error detected in {node.gradient_name}. " + _told(node.serial, node.where, "caused the error"))
     serial = node.serial
-    while inside := next((each for each in reversed(anomaly.steps) if each.first <= serial < each.last), None):
+    while inside := next((step for step in reversed(anomaly.steps) if step.first <= serial < step.last), None):
         serial = inside.serial
         _warn(
             f"\n\nPrevious calculation was induced by {inside.name}. "
@@ -98,8 +98,8 @@ def _of_all_examples(node: Node) -> Node:
 
 def look_for_nan(node: Node, results: Sequence[Node | None]) -> None:
     """RuntimeError where the backward step of `node` gave a NaN."""
-    numbers = [None if each is None else _of_all_examples(each) for each in results]
-    evaluate([each for each in numbers if each is not None])
+    numbers = [None if result is None else _of_all_examples(result) for result in results]
+    evaluate([number for number in numbers if number is not None])
     for place, each in enumerate(numbers):
         if each is not None and np.isnan(np.asarray(each.value)).any():
             raise RuntimeError(

@@ -58,7 +58,7 @@ def _required_by(node: Node) -> list[Node]:
     """The nodes that have `node` require a gradient: `gradient_edges`, or what it reads, if no gradient flows there."""
     if node.edges != ():
         return gradient_edges(node)
-    return [each for each in node.inputs if isinstance(each, Node) and each.requires_grad]
+    return [operand for operand in node.inputs if isinstance(operand, Node) and operand.requires_grad]
 
 
 def refuse_python_steps(nodes: Iterable[Node], what: str) -> None:
@@ -83,7 +83,7 @@ def severed(node: Node) -> bool:
     if node.operation is None or node.operation is transform_result or not node.operation.differentiable:
         return False
     source = node.inputs[0] if node.operation is tuple_item else node
-    return isinstance(source, Node) and any(each.requires_grad for each in source.inputs)
+    return isinstance(source, Node) and any(operand.requires_grad for operand in source.inputs)
 
 
 def frozen_for_jax(outputs: Sequence[Node], starts: Collection[Node]) -> tuple[Program, list[Node | Number], bool]:
@@ -103,7 +103,7 @@ def frozen_for_jax(outputs: Sequence[Node], starts: Collection[Node]) -> tuple[P
         return nodes[-1]
 
     for node in within:
-        inputs = tuple([now.get(each, each) for each in node.inputs])
+        inputs = tuple([now.get(operand, operand) for operand in node.inputs])
         if node.edges is not None:
             behind = zip(node.inputs, inputs, strict=True)
             inputs = tuple([stopped(to) if at.requires_grad and at not in node.edges else to for at, to in behind])
@@ -112,7 +112,7 @@ def frozen_for_jax(outputs: Sequence[Node], starts: Collection[Node]) -> tuple[P
         nodes.append(now.get(node, node))
         if severed(node) or node.operation is variable:
             now[node] = stopped(nodes[-1])
-    program, arguments = freeze(nodes, [now.get(each, each) for each in outputs])
+    program, arguments = freeze(nodes, [now.get(output, output) for output in outputs])
     avals = [each.aval for each in (*within, *outputs, *arguments)]
-    parts = [part for each in avals for part in (each if type(each) is tuple else (each,))]
+    parts = [part for aval in avals for part in (aval if type(aval) is tuple else (aval,))]
     return program, arguments, any(each.dtype.numpy in DOUBLE_DTYPES for each in parts)

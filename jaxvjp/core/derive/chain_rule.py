@@ -251,7 +251,7 @@ def opened(made: Expansion, static: tuple[Any, ...], operands: list[Place]) -> l
             step = steps[place]
             several = type(inner.avals[place]) is tuple
             keys = [(place, each) for each in range(step.results)] if several else [place]
-            given = [arrived[each] for each in keys if each in arrived]
+            given = [arrived[key] for key in keys if key in arrived]
             found = made.add_several(backward_step, (step,), [*residuals[place], *given])
             for position, cotangent in zip(step.reaches, found, strict=True):
                 arrive(reads[position], cotangent)
@@ -262,7 +262,7 @@ def opened(made: Expansion, static: tuple[Any, ...], operands: list[Place]) -> l
         own = program.arguments[position]
         return made.add(zero_cotangent, (own.shaped((*batch, *own.shape)),), [])
 
-    return [*[at[each] for each in outputs], *map(cotangent_of, wrt)]
+    return [*[at[output] for output in outputs], *map(cotangent_of, wrt)]
 
 
 def _steps(

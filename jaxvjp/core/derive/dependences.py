@@ -31,8 +31,8 @@ def grouped(
     they require a gradient."""
     groups: dict[tuple[tuple[Node, ...], bool], list[int]] = {}
     for result, positions in zip(results, sources, strict=True):
-        found = [operands[each] for each in positions if each >= 0 and tracked(operands[each])]
-        required = bool(found) or any(tracked(operands[~each]) for each in positions if each < 0)
+        found = [operands[position] for position in positions if position >= 0 and tracked(operands[position])]
+        required = bool(found) or any(tracked(operands[~position]) for position in positions if position < 0)
         edges = tuple([each for each in found if isinstance(each, Node)])
         groups.setdefault((edges, required), []).append(result)
     return groups
@@ -67,7 +67,7 @@ def _reads_in(made: Expansion, results: Any) -> tuple[Positions, ...]:
         return found[place] if place >= 0 else frozenset([-1 - place])
 
     for (made_by, own, inputs), aval, closed in zip(made.equations, made.avals, made.jaxprs, strict=True):
-        given = [of(each) for each in inputs]
+        given = [of(operand) for operand in inputs]
         if closed is None:
             found.append(given[0][own[0]] if own and isinstance(given[0], list) else given[0])
         else:
@@ -76,7 +76,7 @@ def _reads_in(made: Expansion, results: Any) -> tuple[Positions, ...]:
                 each_of = made_by.depends(own, each_of, given)
             found.append(each_of if type(aval) is tuple else each_of[0])
     items = list(map(of, results)) if isinstance(results, list) else of(results)
-    return tuple(tuple(sorted(each)) for each in items)
+    return tuple(tuple(sorted(item)) for item in items)
 
 
 def _reads(jaxpr: Any, arguments: list[frozenset[int]]) -> list[frozenset[int]]:

@@ -95,7 +95,8 @@ def walk_back(
     with tracking(create_graph):
         given = [constant(1, root.aval) if each is None else each for root, each in zip(roots, cotangents, strict=True)]
         walk = Walk(nodes, operations, targets, current_of, create_graph, batch, short_pieces, leaf_hooks)
-        return walk.back_from(roots, given)._replace(met=NodesMet(reached))
+        result = walk.back_from(roots, given)
+    return result._replace(met=NodesMet(reached))
 
 
 class FinishedWalk:
@@ -273,7 +274,7 @@ class Walk:
         if len(nodes) > PIECE and not self.short_pieces:
             # The programs that the segments become will also have the operations without a gradient that have no value
             # yet: `plan_of` cuts by the number of all, so that is counted here, too.
-            nodes = reachable(nodes, lambda node: [each for each in node.inputs if not _is_there(each)])
+            nodes = reachable(nodes, lambda node: [operand for operand in node.inputs if not _is_there(operand)])
         segments: list[list[Node]] = []
         steps: dict[PythonBackward, list[Node]] = {}
         several: dict[Node, list[Node]] = {}
@@ -346,7 +347,7 @@ class Walk:
             segment = sorted(inside | cut_off, key=recording_order)
         if self.stopped:
             inside = set(segment)
-            segment = reachable(outputs, lambda node: [each for each in node.inputs if each in inside])
+            segment = reachable(outputs, lambda node: [operand for operand in node.inputs if operand in inside])
         return segment
 
 
@@ -396,7 +397,7 @@ def _take_step(walk: Walk, segment: list[Node]) -> None:
     """Takes the backward step of a single node, calls its hooks and, in anomaly mode, checks the result for NaN."""
     node, step, hooks = segment[0], segment[0].python, segment[0].step_hooks
     outputs = _outputs_of(segment)
-    given: list[Node | None] = [each and walk.arrived.get(each) for each in outputs]
+    given: list[Node | None] = [output and walk.arrived.get(output) for output in outputs]
     arrived = given
     if hooks is not None:
         given = list(arrived)

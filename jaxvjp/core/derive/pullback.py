@@ -58,7 +58,7 @@ def record_pullback(
     be differentiated again."""
     operands = (*arguments, *cotangents)
     # An output has the aval of its cotangent, without the batch.
-    output_avals = tuple([each.aval.shaped(each.aval.shape[len(batch) :]) for each in cotangents])
+    output_avals = tuple([cotangent.aval.shaped(cotangent.aval.shape[len(batch) :]) for cotangent in cotangents])
 
     # Called once, for all of `wrt`. With `create_graph` it is called for each group of cotangents with equal edges.
     def apply(positions: Positions, edges: tuple[Node, ...], required: bool = False) -> list[Node]:
@@ -106,7 +106,7 @@ def dependences(program: Program, wrt: Positions) -> tuple[Positions, ...]:
     """For the cotangent of each argument `wrt`: the operands of the pullback that it depends on, by their numbers."""
     inner = Expansion(program.arguments)
     outputs = inner.open(program, [-1 - each for each in range(len(program.arguments))])
-    avals = [*program.arguments, *[inner.aval(each) for each in outputs]]
+    avals = [*program.arguments, *[inner.aval(output) for output in outputs]]
     made_from = reads(pullback, (program, wrt, 0), avals)[len(outputs) :]
     # JAX computes an array without elements from nothing; it is taken to depend on everything.
     everything = tuple(range(len(avals)))

@@ -11,7 +11,6 @@ from jaxvjp.core.derive.saved import check_unchanged, freed_error
 from jaxvjp.core.record.graph import (
     LeafIdentity,
     Node,
-    ends_here,
     gradient_edges,
     hooks_of,
     reachable,
@@ -59,7 +58,7 @@ def passed_through(nodes: list[Node], targets: Sequence[Node] | None, accumulati
     def goes_on(node: Node) -> bool:
         behind = node.freed and node.passed is not None and node.passed.leads(node, ends - {node})
         called = accumulating and whole(node).step_hooks is not None
-        return behind or called or any(each in inside for each in gradient_edges(node))
+        return behind or called or any(edge in inside for edge in gradient_edges(node))
 
     return [node for node in nodes if not node.is_leaf and (node not in ends or goes_on(node))]
 
@@ -80,7 +79,7 @@ def reachable_from(roots: Iterable[Node]) -> tuple[list[Node], dict[Node, Node]]
     """
 
     def onward(node: Node) -> list[Node]:
-        if any(type(each) is Node and each.original is not None for each in node.inputs):
+        if any(type(operand) is Node and operand.original is not None for operand in node.inputs):
             node.inputs = tuple([original_of(each) if isinstance(each, Node) else each for each in node.inputs])
         return gradient_edges(node)
 
@@ -88,10 +87,10 @@ def reachable_from(roots: Iterable[Node]) -> tuple[list[Node], dict[Node, Node]]
     current_of: dict[Node, Node] = {}
     last: dict[LeafIdentity, Node] = {}
     for node in reached:
-        if node.leaf is not None and ends_here(node):
+        if node.leaf is not None and node.is_leaf:
             last[node.leaf] = node
     for node in reached:
-        if node.stale and node.leaf is not None and ends_here(node):
+        if node.stale and node.leaf is not None and node.is_leaf:
             with tracking(False):  # also of a view that may not be read where gradients are recorded
                 current = None if node.tensor is None else node.tensor.__gradient_node__
             if current is None or current.leaf is not node.leaf:
@@ -111,7 +110,7 @@ def needed(nodes: list[Node], targets: Sequence[Node] | None, current_of: Mappin
     for node in nodes:
         if node not in on_the_way and (
             current_of.get(node) in on_the_way
-            or any(each in on_the_way for each in gradient_edges(node))
+            or any(edge in on_the_way for edge in gradient_edges(node))
             or (node.passed is not None and node.freed and node.passed.leads(node, targets))
         ):
             on_the_way.add(node)

@@ -1,6 +1,6 @@
 # What C knows of walks that are remembered.
 from jaxvjp.core.run.evaluation cimport values_of
-from jaxvjp.core.record.graph cimport Node, Number, new_node
+from jaxvjp.core.record.graph cimport Node, Number
 from jaxvjp.core.record.lifetime cimport NodesMet, drop_inputs_if_done
 from jaxvjp.core.record.record cimport node_of_value
 from jaxvjp.core.record.user_lines cimport user_line

@@ -12,7 +12,7 @@ from typing import Any
 
 from jaxvjp.core.derive.engine import WalkResult
 from jaxvjp.core.derive.saved import check_unchanged
-from jaxvjp.core.record.graph import Node, Number, new_node, reachable
+from jaxvjp.core.record.graph import Node, Number, reachable
 from jaxvjp.core.record.lifetime import NodesMet, drop_inputs_if_done
 from jaxvjp.core.record.record import node_of_value
 from jaxvjp.core.record.user_lines import user_line
@@ -95,7 +95,7 @@ class ComputedWalk:
         """Remembers the plan that computed the `results` of a walk; `further` goes on from the survey that was
         `found`."""
         place_of = further.place_of
-        outputs = {further.nodes[each] for each in plan.outputs}
+        outputs = {further.nodes[output] for output in plan.outputs}
         values = {**{node: node for node in outputs if node in found.place_of}, **walk.value_nodes}
         if not outputs.issuperset(results.values()) or any(each not in found.place_of for each in walk.operations):
             return
@@ -160,14 +160,14 @@ class RecordedWalk:
         nodes = found.nodes
         walked = [nodes[each] for each in self.walked]
         check_unchanged(walked)
-        table: list[Any] = [*nodes, *[each.again() for each in self.constants]]
+        table: list[Any] = [*nodes, *[constant.again() for constant in self.constants]]
         where = user_line()
         recipe: Recipe
         for recipe in self.recipes:
-            inputs = tuple([table[each] for each in recipe.inputs])
-            node = new_node(recipe.operation, recipe.static, inputs, recipe.aval, recipe.tracked, where)
+            inputs = tuple([table[operand] for operand in recipe.inputs])
+            node = Node(recipe.operation, recipe.static, inputs, recipe.aval, recipe.tracked, None, where)
             if recipe.edges is not None:
-                node.edges = tuple([table[each] for each in recipe.edges])
+                node.edges = tuple([table[edge] for edge in recipe.edges])
             table.append(node)
         gradients = {nodes[at]: table[place] for at, place in self.gradients}
         return WalkResult(gradients, {}, {}, walked, NodesMet(nodes))
@@ -178,8 +178,8 @@ class RecordedWalk:
         that was `found`."""
         recorded = _recorded_since(walk.gradients.values(), begin)
         place_of: dict[Any, int] = dict(found.place_of)
-        numbers = dict.fromkeys([each for node in recorded for each in node.inputs if type(each) is Number])
-        constants = [each for each in numbers if each not in place_of]
+        numbers = dict.fromkeys([operand for node in recorded for operand in node.inputs if type(operand) is Number])
+        constants = [number for number in numbers if number not in place_of]
         for each in (*constants, *recorded):
             place_of.setdefault(each, len(place_of))
         read = [each for node in recorded for each in (*node.inputs, *(node.edges or ()))]

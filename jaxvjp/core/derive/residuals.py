@@ -33,7 +33,7 @@ def overwritten_residual(node: Node) -> Node | None:
         return None
     tracked = tuple([at for at, each in enumerate(node.inputs) if each.requires_grad])
     operation: Any = node.operation
-    residuals = _residuals(operation, node.static, tuple([each.aval.plain for each in node.inputs]), tracked)
+    residuals = _residuals(operation, node.static, tuple([operand.aval.plain for operand in node.inputs]), tracked)
     found = [node.inputs[at] for at in written if at in residuals]
     return found[0] if found and isinstance(found[0], Node) else None
 

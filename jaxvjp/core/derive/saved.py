@@ -11,14 +11,14 @@ from typing import Any
 
 from jaxvjp.core.derive.anomaly import blame
 from jaxvjp.core.derive.residuals import overwritten_residual
-from jaxvjp.core.record.graph import Node, Number, ends_here, is_held, recording_order
+from jaxvjp.core.record.graph import Node, Number, recording_order
 from jaxvjp.core.record.lifetime import NodesMet, TensorsBehind, copy_without_inputs, drop_inputs_if_done
 from jaxvjp.core.record.modes import grad_mode, transforming
 from jaxvjp.core.record.observers import Released, observers, tell
 from jaxvjp.core.record.record import leave_recorded_uncollected
 from jaxvjp.core.record.saves import changed_in_place, saved_positions, saves_something, shows_overwritten
 from jaxvjp.core.record.user_lines import located, loop_around, user_line
-from jaxvjp.core.record.versions import Latest, latest
+from jaxvjp.core.record.versions import latest
 from jaxvjp.ops.pointwise import cast
 
 FREED = (
@@ -41,10 +41,9 @@ def check_unchanged(operations: Sequence[Node]) -> None:
     if not operations:
         return
     first = min([node.serial for node in operations])
-    of_all: Latest = latest
-    if of_all.detach > first:
+    if latest.detach > first:
         _check_undetached(operations)
-    if of_all.write <= first:
+    if latest.write <= first:
         return
     node: Node
     functions: list[Any] = []
@@ -108,7 +107,7 @@ def release(operations: Iterable[Node], met: NodesMet) -> None:
             if node.value is not None:
                 drop_inputs_if_done(node)
             continue
-        if node.value is not None and is_held(node):
+        if node.value is not None and node.held:
             to_strip.append(node)
     if not transforming().forward:
         _strip(to_strip, passed)
@@ -128,7 +127,7 @@ def _strip(to_strip: list[Node], passed: TensorsBehind | None) -> None:
         for each in inputs_of.get(node, node.inputs):
             if type(each) is Node:
                 behind: Node = each
-                if behind.requires_grad and not (ends_here(behind) or (behind.special and behind.python)):
+                if behind.requires_grad and not (behind.is_leaf or (behind.special and behind.python)):
                     if behind not in stripped:
                         stripped[behind] = copy_without_inputs(behind, passed)
                         if not behind.freed:

@@ -89,11 +89,11 @@ def transformed(
     """A node for each array that `operation`, a transform, returns. `avals` are theirs. Each node has edges to just
     those operands that it depends on."""
     inputs = tuple(operands)
-    tracked = {each for each in inputs if isinstance(each, Node) and grad_mode().enabled and leads_on(each)}
+    tracked = {operand for operand in inputs if isinstance(operand, Node) and grad_mode().enabled and leads_on(operand)}
     if not tracked:
         return items(Node(operation, static, inputs, avals))
     results: dict[int, Node] = {}
-    read = sources(operation, static, tuple([each.aval for each in operands]))
+    read = sources(operation, static, tuple([operand.aval for operand in operands]))
     depends = [each if avals[at].dtype.differentiable else () for at, each in enumerate(read)]
     groups = grouped(range(len(avals)), depends, inputs, tracked.__contains__)
     for (edges, required), positions in groups.items():
@@ -122,8 +122,8 @@ def pushforward(
     """
     nodes = between(outputs, starts, onward)
     depend = {*starts, *nodes}
-    depends = [each in depend for each in outputs]
-    wanted = [each for each in outputs if each in depend]
+    depends = [output in depend for output in outputs]
+    wanted = [output for output in outputs if output in depend]
     if not wanted:
         return lambda tangents: [None] * len(outputs)
     refuse_python_steps(nodes, what)
@@ -174,8 +174,8 @@ def record_vmap(
         size: the number of examples.
         chunk: how many examples are computed at once; None for all.
     """
-    steps = [each for each in nodes if each.python is not None and not each.python.lifted]
-    refuse_python_steps([each for each in steps if each.requires_grad or transforming().forward], "vmap")
+    steps = [node for node in nodes if node.python is not None and not node.python.lifted]
+    refuse_python_steps([step for step in steps if step.requires_grad or transforming().forward], "vmap")
     program, arguments = freeze(nodes, outputs)
     batches = [examples.get(each, (each, None)) if isinstance(each, Node) else (each, None) for each in arguments]
     static = (program, tuple([axis for _, axis in batches]), tuple(out_axes), size, chunk)

@@ -50,8 +50,8 @@ def begin(
         pull = jax.vmap(pull)
 
     def outputs_and_cotangents(cotangents: Sequence[Any]) -> tuple[Any, ...]:
-        results = pull(tuple(_conjugated(each) for each in cotangents))
-        return (*outputs, *[_conjugated(each) for each in results])
+        results = pull(tuple(_conjugated(cotangent) for cotangent in cotangents))
+        return (*outputs, *[_conjugated(result) for result in results])
 
     return shared, outputs_and_cotangents
 

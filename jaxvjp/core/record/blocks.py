@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
+from types import FunctionType
 from typing import Any, TypeVar
 
 from jaxvjp.core.record.modes import count_change, grad_mode, thread_modes
-from jaxvjp.types.compiled import CYTHONIZED
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -19,9 +19,10 @@ def restored(function: F) -> F:
     """`function`, after an error in which the modes are as before, also where an interrupt kept a block from ending.
 
     Python handles Ctrl-C where a Python function begins. If that is the `__exit__` of `with tracking(False):`, it does
-    not run, and recording stays off. Compiled by Cython, an `__exit__` has no such place, and this returns `function`.
+    not run, and recording stays off. Compiled by Cython, that `__exit__` has no such place. So a compiled function,
+    whose blocks are of that kind, is returned as it is.
     """
-    if CYTHONIZED:
+    if not isinstance(function, FunctionType):
         return function
 
     @functools.wraps(function)
@@ -41,7 +42,7 @@ class Block:
     """Base class of the user's blocks that set attributes of a mode of this thread and put them back; they nest.
 
     An interrupt leaves the mode set or not set, and never half. Only one that comes just where `__exit__` begins leaves
-    it as it was in the block, and that only where this module is not compiled; so it is with torch's blocks.
+    it as it was in the block; so it is with torch's blocks.
     """
 
     __state__: Callable[[], Any] = staticmethod(grad_mode)

@@ -23,12 +23,6 @@ cdef class Holder:
     cdef object __weakref__
     cdef public Node __shown__
 
-@cython.locals(node=Node, mode=GradMode)
-cpdef Node new_node(object operation, tuple static, tuple inputs, object aval, bint tracked, object where)
-cpdef bint ends_here(Node node)
 cpdef object hooks_of(Node node)
-cpdef object step_hooks_of(Node node)
-@cython.locals(holder=Holder)
-cpdef bint is_held(Node node)
 cpdef list gradient_edges(Node node)
 cpdef object hold(Node node, Holder holder)

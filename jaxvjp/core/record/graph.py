@@ -1,3 +1,4 @@
+# cython: annotation_typing=False
 """The recorded graph: one `Node` per operation, in the order in which the user's lines ran.
 
 `y = x * 2` is a node with the op `mul` and the inputs (node of x, `Number` 2). It has an aval (shape and dtype) at
@@ -16,10 +17,10 @@ import jax
 import numpy as np
 
 from jaxvjp.core.record.collector import leave_uncollected, let_collector_visit, uncollected_ref
-from jaxvjp.core.record.modes import GradMode, count_change, grad_mode
+from jaxvjp.core.record.modes import count_change, grad_mode
 from jaxvjp.core.record.steps import Hook, Packed, PythonBackward, StepHooks
 from jaxvjp.core.record.user_lines import Location, UserLine, located, user_line
-from jaxvjp.core.record.versions import Versions, next_serial
+from jaxvjp.core.record.versions import Versions, serials
 from jaxvjp.ops.identity import rebind, tuple_item, variable
 from jaxvjp.ops.op import Aval, Op, number_aval
 from jaxvjp.ops.view import unbind_one
@@ -89,7 +90,7 @@ def hooks_of_leaf_or_node(name: str) -> Any:
         node.special = True
         let_collector_visit(node, node.inputs)
         count_change()
-        if ends_here(node):
+        if node.is_leaf:
             setattr(leaf_identity_of(node), name, value)
         else:
             setattr(node, hidden, value)
@@ -193,15 +194,14 @@ class Node:
         self.aval = aval
         self.requires_grad = requires_grad
         self.value = value
-        self.serial = next_serial()
+        self.serial = next(serials)
         self.where = user_line() if where is None else where
         mode = grad_mode()
-        if mode.inference or mode.mutation is not None:
-            _note_mode(self, mode)
-
-    # `is_leaf`, `held`, `hooks` and `step_hooks` have twins, `ends_here`, `is_held`, `hooks_of` and `step_hooks_of`:
-    # functions, which are calls in C where this is compiled, as properties are not. What walks over many nodes uses
-    # the functions.
+        if mode.inference:
+            self.inference = True
+        if mode.mutation is not None:
+            self.mutation = mode.mutation
+            mode.mutation.recorded.add(self)
 
     @property
     def is_leaf(self) -> bool:
@@ -210,7 +210,7 @@ class Node:
         It requires none, or was given (it has no op), or is a leaf that was written: then its op is `variable`, which
         passes on a value that earlier operations compute, and no gradient.
         """
-        return ends_here(self)
+        return not self.requires_grad or self.operation is None or self.operation is variable
 
     @property
     def lost(self) -> bool:
@@ -225,7 +225,8 @@ class Node:
     @property
     def held(self) -> bool:
         """Whether the user has a tensor that shows this node."""
-        return is_held(self)
+        holder = None if self.holder is None else self.holder()
+        return holder is not None and holder.__shown__ is self
 
     @property
     def gradient_name(self) -> str:
@@ -247,7 +248,7 @@ class Node:
 
     def avals_read(self) -> tuple[Aval, ...]:
         """The avals of the inputs, also after those were dropped (`lifetime`); `gradient_name` needs them."""
-        return tuple([each.aval for each in self.inputs]) if self.input_avals is None else self.input_avals
+        return tuple([operand.aval for operand in self.inputs]) if self.input_avals is None else self.input_avals
 
     @property
     def device(self) -> Any:
@@ -257,7 +258,7 @@ class Node:
     @property
     def output_number(self) -> int:
         """`Tensor.output_nr`: 1 for the second result of an op that returns several, 0 for a leaf."""
-        if ends_here(self):
+        if self.is_leaf:
             return 0
         if self.python is not None:
             return list(self.python.outputs).index(self)
@@ -348,27 +349,6 @@ def hooks_of(node: Node) -> dict[int, Hook] | None:
     return None if node.leaf.lost else node.leaf.hooks
 
 
-def step_hooks_of(node: Node) -> StepHooks | None:
-    """`node.step_hooks`."""
-    if node.leaf is None:
-        return node._step_hooks
-    found: StepHooks | None = node.leaf.step_hooks
-    return found
-
-
-def ends_here(node: Node) -> bool:
-    """`node.is_leaf`: no gradient goes on from it. A leaf that was written has the op `variable`, and is one still."""
-    return not node.requires_grad or node.operation is None or node.operation is variable
-
-
-def is_held(node: Node) -> bool:
-    """`node.held`."""
-    if node.holder is None:
-        return False
-    holder: Holder | None = node.holder()
-    return holder is not None and holder.__shown__ is node
-
-
 UNLESS_SET = {
     **dict.fromkeys(
         ("special", "freed", "in_place", "inference", "detached_in_place", "stale", "outdated", "_retains"), False
@@ -383,54 +363,6 @@ setting them on each node would double the time to record one. The compiled form
 if not CYTHONIZED:
     for _name, _value in UNLESS_SET.items():
         setattr(Node, _name, _value)
-
-
-def new_node(
-    operation: Op | None,
-    static: tuple[Any, ...],
-    inputs: tuple[Node | Number, ...],
-    aval: Any,
-    tracked: bool,
-    where: UserLine,
-) -> Node:
-    """`Node(...)` without a value, for what is recorded for each operation: in C where it is compiled by Cython.
-
-    `Node(...)` serves everywhere else: it also takes a value, and finds the user's line.
-    """
-    if not CYTHONIZED:
-        made = Node(operation, static, inputs, aval, tracked, None, where)
-        if tracked and made.inference:
-            _untrack(made)
-        return made
-    node: Node = Node.__new__(Node)
-    node.operation = operation
-    node.static = static
-    node.inputs = inputs
-    node.aval = aval
-    node.requires_grad = tracked
-    node.serial = next_serial()
-    node.where = where
-    if where is not None:
-        leave_uncollected(where)
-    mode = grad_mode()
-    if mode.inference or mode.mutation is not None:
-        _note_mode(node, mode)
-        if tracked and mode.inference:
-            _untrack(node)
-    return node
-
-
-def _note_mode(node: Node, mode: GradMode) -> None:
-    node.inference = mode.inference
-    if mode.mutation is not None:
-        node.mutation = mode.mutation
-        mode.mutation.recorded.add(node)
-
-
-def _untrack(node: Node) -> None:
-    """Has what inference mode computes require no gradient, which `enable_grad` inside of it does not change."""
-    if node.operation not in (None, variable, rebind):
-        node.requires_grad = False
 
 
 def reachable(roots: Iterable[Node], onward: Callable[[Node], Iterable[Any]]) -> list[Node]:
@@ -453,7 +385,7 @@ recording_order = attrgetter("serial")
 
 def gradient_edges(node: Node) -> list[Any]:
     """The nodes to which `node` passes cotangents; none for a leaf."""
-    if ends_here(node):
+    if node.is_leaf:
         return []
     onward = node.edges if node.special and node.edges is not None else node.inputs
     return [each for each in onward if each.requires_grad]

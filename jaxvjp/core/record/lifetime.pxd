@@ -2,7 +2,7 @@
 cimport cython
 
 from jaxvjp.core.record.collector cimport leave_uncollected, uncollected_ref
-from jaxvjp.core.record.graph cimport Node, ends_here, gradient_edges, new_node
+from jaxvjp.core.record.graph cimport Node, gradient_edges
 from jaxvjp.core.record.modes cimport Transforming, transforming
 from jaxvjp.core.record.saves cimport count_writes
 

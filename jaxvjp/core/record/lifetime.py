@@ -1,3 +1,4 @@
+# cython: annotation_typing=False
 """The life of a node, once it is recorded: when it drops its inputs, and with them what only they held.
 
 * `record` makes it, with inputs and without a value.
@@ -16,7 +17,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from jaxvjp.core.record.collector import leave_uncollected, uncollected_ref
-from jaxvjp.core.record.graph import Node, ends_here, gradient_edges, new_node, reachable
+from jaxvjp.core.record.graph import Node, gradient_edges, reachable
 from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.saves import count_writes
 from jaxvjp.ops.identity import rebind
@@ -24,7 +25,7 @@ from jaxvjp.ops.identity import rebind
 
 def drop_inputs_if_done(node: Node) -> None:
     """Drops the inputs, if the value is known and no gradient can flow through here any more: saves memory."""
-    if node.value is not None and (node.freed or ends_here(node)) and not transforming().forward:
+    if node.value is not None and (node.freed or node.is_leaf) and not transforming().forward:
         if node.freed:
             node.input_avals = node.avals_read()
             node.passed = node.passed or TensorsBehind(NodesMet(reachable([node], gradient_edges)))
@@ -37,7 +38,7 @@ def drop_inputs_if_done(node: Node) -> None:
 
 def copy_without_inputs(node: Node, passed: TensorsBehind | None) -> Node:
     """A copy of `node` without inputs: `release` keeps such copies, so that the values that it frees are freed."""
-    copy = new_node(node.operation, node.static, (), node.aval, node.requires_grad, node.where)
+    copy = Node(node.operation, node.static, (), node.aval, node.requires_grad, None, node.where)
     leave_uncollected(copy)  # `saved._strip` has it visited again if that is needed
     copy.serial = node.serial
     copy.passed = passed
@@ -122,4 +123,4 @@ class TensorsBehind:
         """Whether the gradient of `node` may lead to one of `targets`."""
         # By identity: == of weak references compares the tensors.
         known = {id(each) for each in self.behind(node.serial)}
-        return any(id(each.holder) in known and (each.is_leaf or each.serial < node.serial) for each in targets)
+        return any(id(target.holder) in known and (target.is_leaf or target.serial < node.serial) for target in targets)

@@ -125,17 +125,21 @@ class ThreadModes:
         self.transforming = Transforming()
         self.staging = Staging()
 
-    def noted(self) -> list[dict[str, Any]]:
-        """What is in them now, but for the step that is staged; for `put_back`. Not in the compiled form."""
-        return [
-            {name: list(value) if type(value) is list else value for name, value in vars(mode).items()}
-            for mode in (self.grad_mode, self.transforming)
-        ]
+    def noted(self) -> tuple[Any, ...]:
+        """What is in them now, but for the step that is staged; for `put_back`."""
+        grad, under_way = self.grad_mode, self.transforming
+        return (
+            *(grad.enabled, grad.inference, grad.mutation, grad.saving, grad.refusing, grad.autocast),
+            *(under_way.depth, under_way.forward, under_way.pure, under_way.level),
+            *(list(under_way.batches), list(under_way.guards), list(under_way.variables), list(under_way.cuts)),
+        )
 
-    def put_back(self, noted: list[dict[str, Any]]) -> None:
+    def put_back(self, noted: tuple[Any, ...]) -> None:
         """Has them be as they were `noted`."""
-        for mode, before in zip((self.grad_mode, self.transforming), noted, strict=True):
-            vars(mode).update(before)
+        grad, under_way = self.grad_mode, self.transforming
+        grad.enabled, grad.inference, grad.mutation, grad.saving, grad.refusing, grad.autocast = noted[:6]
+        under_way.depth, under_way.forward, under_way.pure, under_way.level = noted[6:10]
+        under_way.batches, under_way.guards, under_way.variables, under_way.cuts = noted[10:]
         count_change()
 
 
@@ -175,7 +179,7 @@ def transforming() -> Transforming:
 
 def tangents_stop(first: int = 0) -> bool:
     """Whether no tangents go on now, for a level of forward mode that began at `first` in the order of recording."""
-    return bool([each for each in transforming().cuts if first < each.block and each.end == math.inf])
+    return bool([cut for cut in transforming().cuts if first < cut.block and cut.end == math.inf])
 
 
 def staging() -> Staging:

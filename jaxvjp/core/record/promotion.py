@@ -51,11 +51,11 @@ def _read_as(node: Node, to: dtype) -> Node:
 
 def common_dtype(operands: Sequence[Node | complex]) -> dtype:
     """The dtype that torch computes a mixture of tensors and Python numbers in."""
-    nodes = [each for each in operands if isinstance(each, Node)]
+    nodes = [operand for operand in operands if isinstance(operand, Node)]
     return result_type(
-        [each.aval.dtype for each in nodes if each.aval.shape],
-        [each.aval.dtype for each in nodes if not each.aval.shape],
-        [of_number(each) for each in operands if not isinstance(each, Node)],
+        [node.aval.dtype for node in nodes if node.aval.shape],
+        [node.aval.dtype for node in nodes if not node.aval.shape],
+        [of_number(operand) for operand in operands if not isinstance(operand, Node)],
     )
 
 
@@ -78,18 +78,18 @@ def promoted(promotion: str, operands: Sequence[Any]) -> tuple[Node | Number, ..
     elif len(operands) == 1 and operands[0].aval.dtype.category >= FLOATING:
         return tuple(operands)
     if promotion == KEEP or not operands:
-        first = next((each.aval.dtype for each in operands if type(each) is Node), None)
-        return tuple([each if type(each) is Node else _beside(each, first) for each in operands])
+        first = next((operand.aval.dtype for operand in operands if type(operand) is Node), None)
+        return tuple([operand if type(operand) is Node else _beside(operand, first) for operand in operands])
     common = common_dtype(operands)
     if promotion == DOUBLE:
         common = promote_types(common, float64)
     if promotion == FLOAT and common.category < FLOATING:
         common = get_default_dtype()
     if common.category == INTEGRAL:
-        masks = all(each.aval.dtype is bool_ for each in operands if type(each) is Node)
-        operands = [each if type(each) is Node else wrapped(each, common, masks) for each in operands]
+        masks = all(operand.aval.dtype is bool_ for operand in operands if type(operand) is Node)
+        operands = [operand if type(operand) is Node else wrapped(operand, common, masks) for operand in operands]
     read = converted if promotion == DOUBLE else _read_as  # torch converts for `float_power` beforehand
-    return tuple([read(each, common) if type(each) is Node else Number(each, common) for each in operands])
+    return tuple([read(operand, common) if type(operand) is Node else Number(operand, common) for operand in operands])
 
 
 def promoted_by_role(promotion: str, operands: Sequence[Any], roles: Sequence[str]) -> tuple[Node | Number, ...]:

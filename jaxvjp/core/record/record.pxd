@@ -2,7 +2,7 @@
 cimport cython
 
 from jaxvjp.core.record.collector cimport PyObject_GC_IsTracked, leave_uncollected, let_collector_visit
-from jaxvjp.core.record.graph cimport Node, Number, new_node
+from jaxvjp.core.record.graph cimport Node, Number
 from jaxvjp.core.record.modes cimport GradMode, Staging, Transforming, grad_mode, staging, transforming
 from jaxvjp.core.record.saves cimport check_savable, saved_inputs
 from jaxvjp.core.record.user_lines cimport user_line
@@ -13,7 +13,6 @@ cdef class Signature:
 
 @cython.locals(node=Node)
 cpdef bint tracks(tuple inputs)
-@cython.locals(node=Node, number=Number)
 cpdef tuple avals_of(tuple inputs)
 cpdef Node record(object operation, tuple inputs, tuple static=*)
 @cython.locals(node=Node, operand=Node, mode=GradMode)

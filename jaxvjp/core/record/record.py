@@ -1,3 +1,4 @@
+# cython: annotation_typing=False
 """Makes nodes: of an op and its inputs (`record`), of a value (`node_of_value`), of another node, cut off (`detached`).
 
 `record(mul, (x, y))` computes nothing. It finds the aval of the result by tracing the op with `jax.make_jaxpr`, once
@@ -10,12 +11,12 @@ from functools import lru_cache
 from typing import Any
 
 from jaxvjp.core.record.collector import leave_uncollected, let_collector_visit
-from jaxvjp.core.record.graph import Node, Number, new_node
+from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.core.record.modes import grad_mode, staging, transforming
 from jaxvjp.core.record.saves import check_savable, saved_inputs
 from jaxvjp.core.record.user_lines import UserLine, user_line
 from jaxvjp.ops.creation import full
-from jaxvjp.ops.identity import detach, tuple_item, variable
+from jaxvjp.ops.identity import detach, rebind, tuple_item, variable
 from jaxvjp.ops.op import Aval, Op
 from jaxvjp.ops.tracing import abstract, laid_out
 from jaxvjp.types.compiled import CYTHONIZED
@@ -36,12 +37,14 @@ def record_with(
     """`record` where the signature and the user's line are known."""
     mode = grad_mode()  # `no_grad` turns `enabled` off
     tracked = signature.differentiable and mode.enabled and tracks(inputs)
-    node = new_node(operation, static, inputs, signature.aval, tracked, where)
+    if tracked and mode.inference:  # what is computed there requires none, which `enable_grad` inside does not change
+        tracked = operation is variable or operation is rebind
+    node = Node(operation, static, inputs, signature.aval, tracked, None, where)
     # Torch's inference mode, whose tensors must not be saved, and hooks on saved tensors:
-    if node.requires_grad and signature.saves:
+    if tracked and signature.saves:
         for each in inputs:
             if type(each) is Node:
-                operand: Node = each
+                operand = each
                 if operand.inference:
                     check_savable(saved_inputs(node), inputs)
         if mode.saving is not None:
@@ -67,30 +70,22 @@ class Signature:
 @lru_cache(maxsize=SIGNATURES)
 def signature_of(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) -> Signature:
     """The signature of such calls. RuntimeError or TypeError, as torch has them, where shapes or dtypes do not fit."""
-    plain = tuple([each.plain for each in avals])  # shapes and dtypes do not depend on strides
+    plain = tuple([aval.plain for aval in avals])  # shapes and dtypes do not depend on strides
     result = abstract(operation, static, avals) if plain == avals else signature_of(operation, static, plain).aval
     return Signature(operation, laid_out(operation, static, avals, result))
 
 
 def avals_of(inputs: tuple[Node | Number, ...]) -> tuple[Any, ...]:
     """The aval of each operand."""
-    avals: list[Any] = []
-    for each in inputs:
-        if type(each) is Node:
-            node: Node = each
-            avals.append(node.aval)
-        else:
-            number: Any = each
-            avals.append(number.aval)
-    return tuple(avals)
+    return tuple([operand.aval for operand in inputs])
 
 
 def tracks(inputs: tuple[Node | Number, ...]) -> bool:
     """Whether one of the operands of a node requires a gradient. RuntimeError, torch's, where that is `outdated`."""
     found = False
-    for each in inputs:
-        if type(each) is Node:
-            node: Node = each
+    for operand in inputs:
+        if type(operand) is Node:
+            node = operand
             if node.requires_grad:
                 found = True
                 if node.outdated and node.tensor is not None:
@@ -104,8 +99,7 @@ def _differentiable(aval: Any) -> bool:
 
 def node_of_value(value: Any, aval: Aval, requires_grad: bool = False, where: UserLine = None) -> Node:
     """A node with this value and no operation; `where` is the user's line, if the caller has it already."""
-    node = new_node(None, (), (), aval, requires_grad, user_line() if where is None else where)
-    node.value = value
+    node = Node(None, (), (), aval, requires_grad, value, where)
     leave_recorded_uncollected(node)
     return node
 
@@ -125,8 +119,8 @@ def leave_recorded_uncollected(node: Node) -> None:
             if code is not None:
                 let_collector_visit(node, node.inputs)
                 return
-    for each in node.inputs:
-        if PyObject_GC_IsTracked(each):  # type: ignore[name-defined]  # noqa: F821
+    for operand in node.inputs:
+        if PyObject_GC_IsTracked(operand):  # type: ignore[name-defined]  # noqa: F821
             let_collector_visit(node, node.inputs)
             return
     leave_uncollected(node.inputs)
@@ -144,9 +138,7 @@ def variable_of(node: Node) -> Node:
         return Node(variable, (), (node,), node.aval, True, None, node.where)
     if node.value is not None and not transforming().forward:
         return node_of_value(node.value, node.aval, True, node.where)
-    made = new_node(variable, (), (node,), node.aval, True, node.where)
-    made.value = node.value
-    return made
+    return Node(variable, (), (node,), node.aval, True, node.value, node.where)
 
 
 def detached(node: Node) -> Node:

@@ -79,7 +79,7 @@ def _lead_to_a_leaf(inputs: Iterable[Node | Number]) -> bool:
     def onward(node: Node) -> list[Node]:
         return [each for each in (outside[node],) if each.requires_grad] if node in outside else gradient_edges(node)
 
-    found = reachable([each for each in inputs if type(each) is Node], onward)
+    found = reachable([operand for operand in inputs if type(operand) is Node], onward)
     return any(each.is_leaf and each.requires_grad and each not in outside for each in found)
 
 

@@ -97,7 +97,7 @@ def hook_of_level(node: Node, hook: Callable[..., Any]) -> Callable[..., Any]:
 
     `func.grad(func.grad(f))` walks twice through what f records. A hook inside f is called for the inner gradient.
     """
-    level = next((each for each in reversed(transforming().variables) if node.serial >= each.first), None)
+    level = next((level for level in reversed(transforming().variables) if node.serial >= level.first), None)
     if level is None:
         return hook
 

@@ -1,5 +1,7 @@
 # What C knows of code and of frames. Only frames of Python count: those of compiled modules do not exist.
 
+from jaxvjp.core.record.collector cimport leave_uncollected
+
 cdef extern from "Python.h":
     ctypedef class types.CodeType [object PyCodeObject, check_size ignore]:
         cdef object co_filename

@@ -12,6 +12,7 @@ import sys
 from types import CodeType
 from typing import Any, NamedTuple
 
+from jaxvjp.core.record.collector import leave_uncollected
 from jaxvjp.types.compiled import CYTHONIZED
 from jaxvjp.types.user_code import in_package, inside_package
 
@@ -39,7 +40,11 @@ def user_line(frame: Any = None) -> UserLine:
     """
     if CYTHONIZED:
         frame = user_frame(innermost_frame() if frame is None else frame)  # type: ignore[name-defined]  # noqa: F821
-        return None if frame is None else (code_of(frame), instruction_of(frame))  # type: ignore[name-defined]  # noqa: F821
+        if frame is None:
+            return None
+        line = (code_of(frame), instruction_of(frame))  # type: ignore[name-defined]  # noqa: F821
+        leave_uncollected(line)
+        return line
     frame = user_frame(sys._getframe(1) if frame is None else frame)
     return None if frame is None else (frame.f_code, frame.f_lasti)
 
@@ -79,5 +84,5 @@ def loop_around(inside: UserLine, outside: UserLine) -> int | None:
     except SyntaxError:  # a cell of a notebook with magic in it, say
         return None
     loops = [each for each in ast.walk(tree) if isinstance(each, ast.For | ast.While)]
-    spans = [range(each.lineno, (each.end_lineno or each.lineno) + 1) for each in loops]
+    spans = [range(loop.lineno, (loop.end_lineno or loop.lineno) + 1) for loop in loops]
     return min((span.start for span in spans if here.number in span and there.number not in span), default=None)

@@ -8,7 +8,8 @@ from weakref import WeakSet
 
 from jaxvjp.core.record.user_lines import UserLine
 
-next_serial = count().__next__
+serials = count()
+next_serial = serials.__next__
 """The next number in the order of recording: 0 for the first node, 1 for the second."""
 
 
@@ -59,8 +60,7 @@ class Versions:
         """Counts a write by the user's line `where`."""
         self.where = where
         self.count += 1
-        of_all: Latest = latest
-        of_all.write = self.last = next_serial()
+        latest.write = self.last = next_serial()
         for storage in self.spread_over or ():
             storage.version += 1  # in torch the tensors that share a count count each other's writes
 

@@ -14,12 +14,10 @@ import threading
 import time
 from collections.abc import Callable, Collection, Sequence
 from functools import partial, reduce
-from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 import jax
 
-from jaxvjp.core.run.kept_choices import file_of, read, write
 from jaxvjp.core.run.program import Program
 from jaxvjp.core.run.tiers import Compiled, Compiling
 from jaxvjp.ops.identity import tuple_item
@@ -237,7 +235,6 @@ class Trial:
         self.first = 0.0
         self.seconds = float("inf")
         self.choosing = threading.Lock()
-        self.file: Path | None = None
 
     def __call__(self, *operands: Any) -> Sequence[Any]:
         self.calls += 1
@@ -251,12 +248,8 @@ class Trial:
             start = time.perf_counter()
             results = _finished(self.usual(*operands))
             self.seconds = min(self.seconds, time.perf_counter() - start)
-            if self.calls == 1 + TRIALS:
-                if self.seconds < WORTHWHILE or self.first > SLOWEST_COMPILE:
-                    self.of.take(self.usual, Choice(together.__name__, {together.__name__: self.seconds}))
-                else:
-                    self.file = file_of(self.usual, operands)
-                    self.take_kept(operands)
+            if self.calls == 1 + TRIALS and (self.seconds < WORTHWHILE or self.first > SLOWEST_COMPILE):
+                self.of.take(self.usual, Choice(together.__name__, {together.__name__: self.seconds}))
             return results
         # All trials together may cost a tenth of what the program has run so far.
         paid = self.calls >= HOT and (
@@ -271,34 +264,19 @@ class Trial:
             return self.of.call(*operands)
         return self.usual(*operands)
 
-    def take_kept(self, operands: tuple[Any, ...]) -> None:
-        """Takes the way and the settings that an earlier process chose, if they are kept and XLA knows them."""
-        kept = read(self.file)
-        ways, settings = ways_on_cpu(), {each.name for each in SETTINGS["cpu"]}
-        if kept is None or kept[0] not in ways or not settings >= set(kept[1]):
-            return
-        way, names = ways[kept[0]], tuple(kept[1])
-        compiler = with_settings(cast(Compiler, jax.jit), names)
-        known = {"": self.usual}
-        if (way, names) != (together, ()):
-            known = _usable("", way(self.of.traced, self.of.output_groups(), compiler), operands)
-        for compiled in known.values():
-            self.of.take(compiled, Choice(way.__name__, {}, names))
-
     def choose(self, operands: tuple[Any, ...]) -> None:
         """Times every way on `operands`, then the fastest way with each setting, and takes the fastest of all."""
         # A program that reads nothing but numbers has only NumPy's arrays as operands.
-        array = next((each for each in operands if isinstance(each, jax.Array)), None)
+        array = next((operand for operand in operands if isinstance(operand, jax.Array)), None)
         platform = jax.default_backend() if array is None else next(iter(array.devices())).platform
         way, compiled, seconds = self._best_way(operands, platform)
         compiled, settings, further = self._best_settings(way, compiled, operands, platform)
         self.of.take(compiled, Choice(way.__name__, seconds | further, settings))
-        write(self.file, way.__name__, settings)
 
     def _best_way(self, operands: tuple[Any, ...], platform: str) -> tuple[Way, Compiled, dict[str, float]]:
         """The fastest way, the program compiled in that way, and the seconds that each way took."""
         groups = self.of.output_groups()
-        unfused_bytes = self.of.program.weight * max([each.nbytes for each in operands], default=0)
+        unfused_bytes = self.of.program.weight * max([operand.nbytes for operand in operands], default=0)
         known: dict[str, Compiled] = {together.__name__: self.usual}
         ways: dict[str, Way] = {together.__name__: together}
         for way in WAYS.get(platform, ()):
@@ -326,7 +304,7 @@ class Trial:
         Each setting is added to those before it. All are timed in turns, as the time of a short program on several
         cores differs more from one minute to the next than from one setting to the next.
         """
-        groups, size = self.of.output_groups(), sum(each.nbytes for each in operands)
+        groups, size = self.of.output_groups(), sum(operand.nbytes for operand in operands)
         compiler, settings = cast(Compiler, jax.jit), tuple[str, ...]()
         candidates, on_one_core = {settings: compiled}, [settings]
         for setting in (each for each in SETTINGS.get(platform, ()) if size <= each.most):
@@ -369,9 +347,9 @@ def _seconds(known: dict[Name, Compiled], operands: tuple[Any, ...]) -> dict[Nam
 
 def _finished(arrays: Sequence[Any]) -> Sequence[Any]:
     """`arrays`, after waiting until they are computed."""
-    for each in arrays:
-        if isinstance(each, jax.Array):
-            each.block_until_ready()
+    for array in arrays:
+        if isinstance(array, jax.Array):
+            array.block_until_ready()
     return arrays
 
 

@@ -74,9 +74,9 @@ def packed_numbers(numbers: list[Any], own: Any) -> Any:
     try:
         return np.array(numbers, own)
     except TypeError:  # bfloat16, of which NumPy knows nothing, takes no integer beyond 64 bits
-        return np.array([float(each) for each in numbers], own)
+        return np.array([float(number) for number in numbers], own)
     except OverflowError:
-        return np.array([each % (1 << 64) for each in numbers], np.uint64).astype(own)
+        return np.array([number % (1 << 64) for number in numbers], np.uint64).astype(own)
 
 
 told_of_compiles: list[Callable[[UserLine, Executable], None]] = []
@@ -150,7 +150,7 @@ class Executable:
         """What `jax.jit` traces: the program, or of its outputs only those with the numbers `outputs`."""
         counters.compiles += 1
         results = self.replayed(*operands)
-        return results if outputs is None else tuple([results[each] for each in outputs])
+        return results if outputs is None else tuple([results[output] for output in outputs])
 
     def replayed(self, *operands: Any) -> tuple[Any, ...]:
         """The outputs of the program, computed one operation after the other from the operands of `call`."""
@@ -248,7 +248,7 @@ class Executable:
 def _on_mesh(mesh: OnMesh, program: Program, arrays: list[int], compiled: Compiled) -> Compiled:
     """`compiled` for a program on a mesh, which may have operands and results at home."""
     at_home = [at for at, position in enumerate(arrays) if program.arguments[position].device is None]
-    moves = [program.equations[each] for each in program.outputs if each >= 0]
+    moves = [program.equations[output] for output in program.outputs if output >= 0]
     home = [at for at, (operation, static, _) in enumerate(moves) if operation is redistributed and static[0] is None]
 
     def call(*operands: Any) -> Sequence[Any]:
@@ -269,7 +269,7 @@ def _on_mesh(mesh: OnMesh, program: Program, arrays: list[int], compiled: Compil
 
 def _check_alike(values: Sequence[Any]) -> None:
     """RuntimeError in every process if one of these values, which are on no mesh, is another one in some process."""
-    own = np.array([zlib.crc32(np.ascontiguousarray(each)) for each in values], np.uint32)
+    own = np.array([zlib.crc32(np.ascontiguousarray(value)) for value in values], np.uint32)
     different = np.flatnonzero((of_all_processes(own) != own).any(axis=0))
     if different.size:
         shape = list(np.shape(values[different[0]]))

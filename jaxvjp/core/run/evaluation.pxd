@@ -1,5 +1,5 @@
 # What C knows of evaluations.
-from jaxvjp.core.record.graph cimport Node, is_held
+from jaxvjp.core.record.graph cimport Node
 from jaxvjp.core.record.lifetime cimport drop_inputs_if_done
 from jaxvjp.core.record.modes cimport Staging, Transforming, staging, transforming
 from jaxvjp.core.run.plan cimport Dispatch, Plan

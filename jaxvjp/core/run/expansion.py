@@ -65,12 +65,12 @@ class Expansion:
         """Adds the equations of a program whose arguments are at those places; the places of its outputs."""
         places: list[Any] = []
         for operation, static, inputs in program.equations:
-            reads = [places[each] if each >= 0 else arguments[-1 - each] for each in inputs]
+            reads = [places[operand] if operand >= 0 else arguments[-1 - operand] for operand in inputs]
             if operation is tuple_item and isinstance(reads[0], list):
                 places.append(reads[0][static[0]])
             else:
                 places.append(self.opened(operation, static, reads))
-        return [places[each] if each >= 0 else arguments[-1 - each] for each in program.outputs]
+        return [places[output] if output >= 0 else arguments[-1 - output] for output in program.outputs]
 
     def opened(self, operation: Op, static: tuple[Any, ...], reads: list[Place]) -> Place | list[Place]:
         """Adds what an operation stands for, or itself: the places of its items, or that of its result."""

@@ -102,8 +102,7 @@ def explain_program(last: int = 10) -> str:
     """The programs compiled last, as text: the line, the number of operations, and how each is compiled.
 
     A hot program was timed in several ways; the microseconds of each way are told, and which one was taken. Where only
-    one is named, there was no reason to look further, or not yet, or an earlier process has timed them on this machine
-    (`jaxvjp.core.run.kept_choices`).
+    one is named, there was no reason to look further, or not yet.
     """
     return "\n".join(_described(list(history.programs)[-last:]))
 

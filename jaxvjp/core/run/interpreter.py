@@ -101,13 +101,13 @@ class Interpreter:
         for (operation, static, inputs), aval, closed in zip(
             written.equations, written.avals, written.jaxprs, strict=True
         ):
-            reads: list[Any] = [slots[each] if each >= 0 else arguments[-1 - each] for each in inputs]
+            reads: list[Any] = [slots[operand] if operand >= 0 else arguments[-1 - operand] for operand in inputs]
             if closed is None:
                 slots.append(reads[0][static[0]] if operation is tuple_item else reads[0])
             else:
                 found = self._inline(closed.jaxpr, closed.consts, reads)
                 slots.append(found if type(aval) is tuple else found[0])
-        return [slots[each] if each >= 0 else arguments[-1 - each] for each in outputs]
+        return [slots[output] if output >= 0 else arguments[-1 - output] for output in outputs]
 
     def add_entry(self, pack: int, index: int) -> int:
         """Adds the reading of one number of a pack; its slot."""
@@ -155,7 +155,7 @@ class Interpreter:
         if call is None:
             call = _jax_call(equation)
             self.left_to_jax += 1
-        sizes = [math.prod(each.aval.shape) for each in equation.outvars]
+        sizes = [math.prod(variable.aval.shape) for variable in equation.outvars]
         self.seconds += _seconds_of(equation, name, sizes)
         if all(self._constant[each] for each in reads) and sum(sizes) <= FOLDED and known:
             results = call(*[self._table[each] for each in reads])
@@ -242,7 +242,7 @@ def _jax_call(equation: Any) -> Call:
     def call(*operands: Any) -> Any:
         check(f"`jax.lax`'s `{primitive.name}`")
         results = primitive.bind(*functions, *operands, **params)
-        return [_numpy(each) for each in results] if primitive.multiple_results else _numpy(results)
+        return [_numpy(result) for result in results] if primitive.multiple_results else _numpy(results)
 
     return call
 
@@ -280,7 +280,7 @@ def _scan(body: Interpreter, equation: Any) -> Call:
     def run(*operands: Array) -> list[Array]:
         given, state = operands[:constants], list(operands[constants : constants + carried])
         stacked = operands[constants + carried :]
-        stacks = [np.zeros(each.aval.shape, each.aval.dtype) for each in results[carried:]]
+        stacks = [np.zeros(result.aval.shape, result.aval.dtype) for result in results[carried:]]
         for each in order:
             outputs = body(*given, *state, *[stack[each] for stack in stacked])
             state = outputs[:carried]

@@ -44,7 +44,6 @@ def in_pieces(
     most = most or PIECE
     result: list[list[Node]] = []
     total, ended = 0, True
-    node: Node
     for node in nodes:
         weight = weight_of(node)
         if not result or (weight and (ended or total + weight > most)):
@@ -88,7 +87,6 @@ def _stretches(nodes: Iterable[Node], ends: Collection[Node]) -> list[list[Node]
         return [list(nodes)]
     result: list[list[Node]] = []
     ended = True
-    node: Node
     for node in nodes:
         if not result or (ended and weight_of(node)):
             result.append([])
@@ -122,7 +120,6 @@ def _short_pieces(nodes: list[Node]) -> list[list[Node]]:
     most = SHORT_PIECE if Compiling.waits() else 2 * SHORT_PIECE
     labels: dict[Any, int] = {}
     parts = []
-    node: Node
     for at, node in enumerate(nodes):
         where = node.where
         # Not `where` itself: Python's hash of a code object reads all of the code.
@@ -131,7 +128,7 @@ def _short_pieces(nodes: list[Node]) -> list[list[Node]]:
         parts.append(Part(at, at + 1, weight_of(node), labels.setdefault(line, len(labels)), alone))
     for _ in range(2):  # rounds, and then rounds of the loop around them
         parts = _in_twos(_rounds(parts, most, labels), most, labels)
-    return [nodes[each.start : each.end] for each in parts]
+    return [nodes[part.start : part.end] for part in parts]
 
 
 def _joined(parts: list[Part], labels: dict[Any, int]) -> Part:
@@ -206,8 +203,8 @@ def read_across(cut: list[list[Node]]) -> set[Node]:
         return set()
     piece_of = {node: at for at, piece in enumerate(cut) for node in piece}
     return {
-        each
+        operand
         for node, at in piece_of.items()
-        for each in node.inputs
-        if type(each) is Node and piece_of.get(each, at) != at
+        for operand in node.inputs
+        if type(operand) is Node and piece_of.get(operand, at) != at
     }

@@ -91,7 +91,7 @@ class Plan:
         dispatch: Dispatch
         for dispatch in self.dispatches:
             executable = dispatch.executable
-            operands = [values[each] for each in dispatch.arrays]
+            operands = [values[array] for array in dispatch.arrays]
             for number, (dtype, places) in enumerate(dispatch.packs):
                 operands.append(executable.packed(number, [values[each] for each in places], dtype))
             counters.dispatches += 1
@@ -125,18 +125,18 @@ class ShortPiecesPlan(Plan):
 
     def is_over(self) -> bool:
         """Whether it has run for so long that the whole may be traced, and then be compiled."""
-        weight = sum([each.executable.program.weight for each in self.dispatches])
+        weight = sum([dispatch.executable.program.weight for dispatch in self.dispatches])
         return not Compiling.when_it_pays() or self.spent >= SHORT_RUNS * weight
 
 
 def with_last_reads(dispatches: Sequence[Dispatch], outputs: Iterable[int]) -> tuple[Dispatch, ...]:
     """The dispatches, with `last_reads` of all results that are not among `outputs`."""
-    dying = {place for each in dispatches for place in each.gives}.difference(outputs)
+    dying = {place for dispatch in dispatches for place in dispatch.gives}.difference(outputs)
     result = []
-    for each in reversed(dispatches):
-        last = dying.intersection(each.arrays)
+    for dispatch in reversed(dispatches):
+        last = dying.intersection(dispatch.arrays)
         dying -= last
-        result.append(Dispatch(each.executable, each.arrays, each.packs, each.gives, tuple(last)))
+        result.append(Dispatch(dispatch.executable, dispatch.arrays, dispatch.packs, dispatch.gives, tuple(last)))
     return tuple(reversed(result))
 
 
@@ -168,8 +168,8 @@ def plan_of(found: Survey, short_pieces: bool = False, frozen: Sequence[Frozen] 
             to_call.may_run_eagerly()
         elif to_call.where is None:
             to_call.where = max(piece, key=recording_order).where
-        reads = [place_of[each] for each in arguments]
-        arrays = tuple([reads[each] for each in to_call.arrays])
+        reads = [place_of[argument] for argument in arguments]
+        arrays = tuple([reads[array] for array in to_call.arrays])
         packs = tuple([(dtype.numpy, tuple([reads[each] for each in of])) for dtype, of in to_call.packs.items()])
-        dispatches.append(Dispatch(to_call, arrays, packs, tuple([place_of[each] for each in outputs]), ()))
+        dispatches.append(Dispatch(to_call, arrays, packs, tuple([place_of[output] for output in outputs]), ()))
     return kind(with_last_reads(dispatches, found.kept), tuple(found.kept))

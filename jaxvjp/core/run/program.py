@@ -57,7 +57,7 @@ class Program:
     def __repr__(self) -> str:
         lines = [f"argument {number}: {aval}" for number, aval in enumerate(self.arguments)]
         for number, (operation, static, inputs) in enumerate(self.equations):
-            reads = ", ".join(f"e{each}" if each >= 0 else f"argument {-1 - each}" for each in inputs)
+            reads = ", ".join(f"e{operand}" if operand >= 0 else f"argument {-1 - operand}" for operand in inputs)
             lines.append(f"e{number} = {operation.name}({reads}) {static or ''}".rstrip())
         return "\n".join([*lines, f"return {self.outputs}"])
 
@@ -76,14 +76,13 @@ def freeze(nodes: Iterable[Node], outputs: Sequence[Node]) -> tuple[Program, lis
     arguments: list[Node | Number] = []
     equations: list[Equation] = []
     weight = 0
-    node: Node
     for node in nodes:
         reads = []
-        for each in node.inputs:
-            position = position_of.get(each)
+        for operand in node.inputs:
+            position = position_of.get(operand)
             if position is None:
-                arguments.append(each)
-                position = position_of[each] = -len(arguments)
+                arguments.append(operand)
+                position = position_of[operand] = -len(arguments)
             reads.append(position)
         position_of[node] = len(equations)
         operation: Any = node.operation
@@ -91,13 +90,13 @@ def freeze(nodes: Iterable[Node], outputs: Sequence[Node]) -> tuple[Program, lis
         weight += weight_of(node) if operation.carries_program else 1
     if Meshes.used:  # rare: several devices
         _fit_to_mesh(outputs, position_of, equations, arguments)
-    for each in outputs:
-        if each not in position_of:  # rare: no node computes or reads it, as of `lambda x, y: y` (`pure`, `func`)
-            arguments.append(each)
-            position_of[each] = -len(arguments)
-    returned = tuple([position_of[each] for each in outputs])
+    for output in outputs:
+        if output not in position_of:  # rare: no node computes or reads it, as of `lambda x, y: y` (`pure`, `func`)
+            arguments.append(output)
+            position_of[output] = -len(arguments)
+    returned = tuple([position_of[output] for output in outputs])
     # `plain`, without strides: no program depends on them
-    avals = tuple([each.aval if each.aval.strides is None else each.aval.plain for each in arguments])
+    avals = tuple([argument.aval if argument.aval.strides is None else argument.aval.plain for argument in arguments])
     return intern(avals, tuple(equations), returned, weight), arguments
 
 
@@ -129,9 +128,9 @@ def replay(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
         return _replay_sharing(program, arguments, shared)
     results: list[Any] = []
     for operation, static, inputs in program.equations:
-        operands = [results[each] if each >= 0 else arguments[-1 - each] for each in inputs]
+        operands = [results[operand] if operand >= 0 else arguments[-1 - operand] for operand in inputs]
         results.append(operation.call(static, operands))
-    return tuple(results[each] if each >= 0 else arguments[-1 - each] for each in program.outputs)
+    return tuple(results[output] if output >= 0 else arguments[-1 - output] for output in program.outputs)
 
 
 @op(saves="residuals", public="", grad_fn="CompiledFunctionBackward")
@@ -159,7 +158,7 @@ def _replay_sharing(program: Program, arguments: Sequence[Any], shared: dict[int
     begun: dict[int, Callable[..., Any] | None] = {}
 
     def read(places: Iterable[int]) -> list[Any]:
-        return [results[each] if each >= 0 else arguments[-1 - each] for each in places]
+        return [results[place] if place >= 0 else arguments[-1 - place] for place in places]
 
     def begin(at: int) -> None:
         operation, static, inputs = equations[at]
@@ -229,9 +228,9 @@ def _behind(places: Iterable[int], equations: Sequence[Equation], known: Contain
 @lru_cache(maxsize=PROGRAM_CACHE)
 def device_of_program(program: Program) -> Any:
     """Where a program runs, as an aval says it: the mesh if one is involved, else the first device that is not home."""
-    devices = [each.device for each in program.arguments]
-    mesh = mesh_among(devices) or mesh_among([mesh_within(each[0], each[1]) for each in program.equations])
-    return mesh or next((each for each in devices if each is not None), None)
+    devices = [argument.device for argument in program.arguments]
+    mesh = mesh_among(devices) or mesh_among([mesh_within(equation[0], equation[1]) for equation in program.equations])
+    return mesh or next((device for device in devices if device is not None), None)
 
 
 def mesh_within(operation: Any, static: tuple[Any, ...]) -> OnMesh | None:
@@ -258,11 +257,11 @@ def _fit_to_mesh(
 
 def _lay_out(outputs: Sequence[Node], position_of: dict[Any, int], equations: list[Equation], mesh: OnMesh) -> None:
     """Adds equations that lay outputs out over the mesh as their avals say. One that is at home, each device gets."""
-    for each in outputs:
-        device = each.device
-        at = position_of.get(each, -1)
-        if at < 0 or equations[at][0] is redistributed or type(each.aval) is tuple:
+    for output in outputs:
+        device = output.device
+        at = position_of.get(output, -1)
+        if at < 0 or equations[at][0] is redistributed or type(output.aval) is tuple:
             continue
         if device is None or (type(device) is OnMesh and device.spec is not None):
-            position_of[each] = len(equations)
+            position_of[output] = len(equations)
             equations.append((redistributed, (device, mesh.replicated if device is None else device), (at,)))

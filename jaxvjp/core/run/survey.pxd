@@ -1,5 +1,5 @@
 # What C knows of graphs looked over.
-from jaxvjp.core.record.graph cimport Node, Number, is_held, step_hooks_of
+from jaxvjp.core.record.graph cimport Node, Number
 
 cdef class Survey:
     cdef public list nodes, operations, kept

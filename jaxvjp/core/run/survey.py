@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from jaxvjp.core.record.graph import Node, Number, is_held, step_hooks_of
+from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.core.run.program import called, results_of
 from jaxvjp.ops.identity import variable
 
@@ -57,12 +57,12 @@ class Survey:
         """`later`, which looked over nodes that were recorded on this graph since, in places that go on from this
         survey's. None if it reads values that are not of this graph."""
         nodes, place_of = [*self.nodes], dict(self.place_of)
-        for each in later.nodes:
-            if each not in place_of:
-                if type(each) is Node and (each.value is not None or each.operation is None):
+        for node in later.nodes:
+            if node not in place_of:
+                if type(node) is Node and (node.value is not None or node.operation is None):
                     return None
-                place_of[each] = len(nodes)
-                nodes.append(each)
+                place_of[node] = len(nodes)
+                nodes.append(node)
         kept = [place_of[later.nodes[each]] for each in later.kept]
         return Survey(nodes, place_of, later.operations, kept, later.key, later.key_is_complete)
 
@@ -117,19 +117,19 @@ def survey(
                 calls.append(node)
             key.append(operation)
             key.append(node.static)
-            for each in node.inputs:
-                read = place_of.get(each)
+            for operand in node.inputs:
+                read = place_of.get(operand)
                 if read is None:
-                    read = place_of[each] = len(nodes)
-                    nodes.append(each)
+                    read = place_of[operand] = len(nodes)
+                    nodes.append(operand)
                 key.append(read)
             if node.special:
                 key_is_complete = key_is_complete and (operation is variable or not node.hooks) and _tells_all(node)
-                key.append(None if node.edges is None else tuple([place_of.get(each) for each in node.edges]))
-            if node.value is None and (is_held(node) or node in sought):
+                key.append(None if node.edges is None else tuple([place_of.get(edge) for edge in node.edges]))
+            if node.value is None and (node.held or node in sought):
                 kept.append(place)
                 key.append(KEPT_AND_TRACKED if tracked else KEPT)
-            elif create_graph and is_held(node):
+            elif create_graph and node.held:
                 key.append(HELD)  # the pullback is cut there
             else:
                 key.append(tracked if node.value is None else COMPUTED)
@@ -182,7 +182,7 @@ def _note_leaf(
 def _tells_all(node: Node) -> bool:
     """Whether a key says all that matters of a special node: it only has hooks, or `edges` among its inputs."""
     # Attributes and not properties, which are calls of Python: the survey of a step with a hook asks this twice.
-    if node._python or node._packed or step_hooks_of(node) or node._retains or node.freed or node.original:
+    if node._python or node._packed or node.step_hooks or node._retains or node.freed or node.original:
         return False
     if node._mutation is not None:
         return False
@@ -191,4 +191,4 @@ def _tells_all(node: Node) -> bool:
 
 def _read_for_a_gradient(operations: list[Node], stale: set[Node]) -> bool:
     """Whether one of `operations` passes a gradient to one of `stale`."""
-    return any(each in stale for node in operations if node.requires_grad for each in node.inputs)
+    return any(operand in stale for node in operations if node.requires_grad for operand in node.inputs)

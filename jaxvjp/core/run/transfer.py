@@ -41,7 +41,7 @@ class Transfer:
         return [None if each is None or moved_to is None else moved(each, moved_to.device) for each in tangents]
 
     def __call__(self, cotangents: list[Node | None], create_graph: bool) -> list[Node | None]:
-        return [None if each is None else moved(each, self.device) for each in cotangents]
+        return [None if cotangent is None else moved(cotangent, self.device) for cotangent in cotangents]
 
     def free(self) -> None:
         """It saved nothing."""

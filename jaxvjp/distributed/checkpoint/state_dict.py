@@ -162,10 +162,10 @@ def _placed(part: Any, parameter: Tensor) -> Any:
 def _fill(optimizer: Optimizer) -> None:
     """Has an optimizer that keeps nothing yet make what it keeps; nothing, if there are gradients."""
     parameters = _parameters(optimizer)
-    if optimizer.state or any(each.grad is not None for each in parameters):
+    if optimizer.state or any(parameter.grad is not None for parameter in parameters):
         return
-    for each in parameters:
-        each.grad = zeros_like(each) if each.requires_grad else None
+    for parameter in parameters:
+        parameter.grad = zeros_like(parameter) if parameter.requires_grad else None
     rates = [group.get("lr") for group in optimizer.param_groups]
     for group, rate in zip(optimizer.param_groups, rates, strict=True):
         if rate is not None:

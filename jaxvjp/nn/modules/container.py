@@ -57,8 +57,8 @@ class _Listed(Module):
             raise TypeError(
                 f"{type(self).__name__}.extend should be called with an iterable, but got {type(modules).__name__}"
             )
-        for each in [*modules]:
-            self.append(each)
+        for module in [*modules]:
+            self.append(module)
         return self
 
     def insert(self, index: int, module: Module) -> Any:  # None, but Sequential gives itself
@@ -297,8 +297,8 @@ class ParameterList(Module):
         """Adds parameters at the end."""
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
-        for each in values:
-            self.append(each)
+        for value in values:
+            self.append(value)
         return self
 
     def extra_repr(self) -> str:

@@ -257,7 +257,7 @@ class BackwardHookFunction(Function):
 
     @staticmethod
     def forward(ctx: Any, *tensors: Tensor) -> tuple[Tensor, ...]:
-        ctx.mark_non_differentiable(*[each for each in tensors if not each.requires_grad])
+        ctx.mark_non_differentiable(*[tensor for tensor in tensors if not tensor.requires_grad])
         return tensors
 
     @staticmethod
@@ -326,6 +326,8 @@ class _Sides:
             self.arrived = None
         return tuple([arrived[place] for place in self.outputs])
 
+    _passed.__name__ = _arrives.__name__ = "hook"  # in torch's errors
+
 
 def _or_as_many(returned: Any, before: Any, who: str, what: str) -> Any:
     """What a hook returned in the place of gradients, which are as many; those before where that is None."""
@@ -371,7 +373,7 @@ def _at_last_step(module: Any, hooks: list[Hook], args: Any, result: Any) -> Non
     first = result
     while not isinstance(first, Tensor):
         members = first.values() if isinstance(first, dict) else first
-        first = next(each for each in members if isinstance(each, Tensor) or not isinstance(first, dict))
+        first = next(member for member in members if isinstance(member, Tensor) or not isinstance(first, dict))
     step = first.grad_fn
     if step is None:
         return
@@ -392,10 +394,10 @@ def _at_last_step(module: Any, hooks: list[Hook], args: Any, result: Any) -> Non
 
 def _missed(step: Any, args: Any, outputs: Any) -> str:
     for name, values in (("result", outputs), ("args", args)):
-        if not (isinstance(values, tuple) and all(isinstance(each, Tensor) for each in values)):
+        if not (isinstance(values, tuple) and all(isinstance(value, Tensor) for value in values)):
             return name
-    steps = {each.grad_fn for each in outputs if each.grad_fn is not None}
+    steps = {output.grad_fn for output in outputs if output.grad_fn is not None}
     if len(steps) != 1 or step not in steps:
         return "outputs" if len(steps) > 1 else "nested"
-    reached = {each.grad_fn for each in args if each.grad_fn is not None}
+    reached = {argument.grad_fn for argument in args if argument.grad_fn is not None}
     return "" if reached == {each for each, _ in step.next_functions} else "inputs"

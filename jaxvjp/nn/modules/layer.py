@@ -68,7 +68,7 @@ def _settings_shown(layer: Layer) -> Iterator[str]:
 
 def _default(kind: type, name: str) -> Any:
     """The default of a setting, in the first constructor that has it; 0 if none has."""
-    found = (inspect.signature(each.__init__).parameters.get(name) for each in kind.__mro__)  # type: ignore[misc]
+    found = (inspect.signature(base.__init__).parameters.get(name) for base in kind.__mro__)  # type: ignore[misc]
     return next((each.default for each in found if each is not None), 0)
 
 
@@ -117,13 +117,13 @@ def rows_of(file: str) -> Iterator[tuple[str, Row]]:
     for name, row in expanded(ROWS[file]):
         if row.signature == SAME:
             given, kept = [], []
-            for each in inspect.signature(getattr(functional, row.call)).parameters.values():
-                kind = inspect.formatannotation(each.annotation).strip("'").replace("jaxvjp.", "")
-                if each.default is each.empty:
-                    given.append(f"{each.name}: {kind}")
+            for parameter in inspect.signature(getattr(functional, row.call)).parameters.values():
+                kind = inspect.formatannotation(parameter.annotation).strip("'").replace("jaxvjp.", "")
+                if parameter.default is parameter.empty:
+                    given.append(f"{parameter.name}: {kind}")
                 else:
-                    kept += ["*"] * (each.kind is each.KEYWORD_ONLY and "*" not in kept)
-                    kept.append(f"{each.name}: {kind} = {each.default!r}")
+                    kept += ["*"] * (parameter.kind is parameter.KEYWORD_ONLY and "*" not in kept)
+                    kept.append(f"{parameter.name}: {kind} = {parameter.default!r}")
             row = row._replace(signature=", ".join(kept), input=", ".join(given))
         yield name, row
 

@@ -84,8 +84,8 @@ class Bilinear(Layer):
 
     def reset_parameters(self) -> None:
         bound = 1 / math.sqrt(self.weight.size(1))
-        for each in self.parameters():
-            init.uniform_(each, -bound, bound)
+        for parameter in self.parameters():
+            init.uniform_(parameter, -bound, bound)
 
     def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
         return F.bilinear(input1, input2, self.weight, self.bias)

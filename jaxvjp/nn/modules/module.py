@@ -305,16 +305,16 @@ class Module(Hooked, Stateful):
 
     def apply(self, fn: Callable[[Module], Any]) -> Self:
         """Calls `fn` with each of its modules, and last with itself."""
-        for each in self.children():
-            each.apply(fn)
+        for child in self.children():
+            child.apply(fn)
         fn(self)
         return self
 
     def _apply(self, fn: Convert, recurse: bool = True) -> Self:
         """Puts `fn(tensor)` in the place of each parameter, its gradient and each buffer."""
         if recurse:
-            for each in self.children():
-                each._apply(fn)
+            for child in self.children():
+                child._apply(fn)
         with no_grad():
             for parameter in self._parameters.values():
                 if parameter is not None:
@@ -344,7 +344,7 @@ class Module(Hooked, Stateful):
         device, dtype = given.get("device"), given.get("dtype")
         fits = isinstance(device, Device | str | int | None) and isinstance(dtype, Dtype | None)
         if len(args) > 3 or not fits or given.keys() - {"device", "dtype", "non_blocking"}:
-            kinds = [type(each).__name__ for each in args]
+            kinds = [type(argument).__name__ for argument in args]
             kinds += [f"{name}={type(each).__name__}" for name, each in kwargs.items()]
             raise TypeError(
                 f"to() received an invalid combination of arguments - got ({', '.join(kinds)}), but expected one of:\n"
@@ -416,8 +416,8 @@ class Module(Hooked, Stateful):
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         self.training = mode
-        for each in self.children():
-            each.train(mode)
+        for child in self.children():
+            child.train(mode)
         return self
 
     def eval(self) -> Self:
@@ -426,8 +426,8 @@ class Module(Hooked, Stateful):
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Has its parameters require a gradient, or not."""
-        for each in self.parameters():
-            each.requires_grad_(requires_grad)
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
@@ -508,7 +508,7 @@ def _complete(module: Module) -> None:
 
 def tree(name: str, members: Iterable[str]) -> str:
     """`name(...)`, with each member, indented, on lines of its own."""
-    shown = "".join("\n" + indent(each, "  ") for each in members)
+    shown = "".join("\n" + indent(member, "  ") for member in members)
     return f"{name}({shown}\n)" if shown else f"{name}()"
 
 

@@ -77,8 +77,8 @@ class RNNBase(Layer):
 
     def reset_parameters(self) -> None:
         bound = 1.0 / math.sqrt(self.hidden_size)
-        for each in self.parameters():
-            init.uniform_(each, -bound, bound)
+        for parameter in self.parameters():
+            init.uniform_(parameter, -bound, bound)
 
     def flatten_parameters(self) -> None:
         """Does nothing: the parameters need not lie in one piece of memory."""
@@ -112,7 +112,7 @@ class RNNBase(Layer):
         data, sizes, order, back = input if packed else (input, None, None, None)
         alone = not packed and data.dim() == 2
         if not packed and data.dim() not in (2, 3):
-            tail = " instead" if lstm else " tensor instead"
+            tail = " tensor instead" if self.mode.startswith("RNN") else " instead"
             name = "RNN" if self.mode.startswith("RNN") else self.mode
             raise ValueError(f"{name}: Expected input to be 2D or 3D, got {data.dim()}D{tail}")
         if alone:
@@ -152,7 +152,7 @@ def _initial_state(network: RNNBase, hx: Any, packed: bool, alone: bool) -> list
     lstm = network.mode == "LSTM"
     state = list(hx) if lstm else [hx]
     dims = [each.dim() for each in state]
-    if not packed and any(each != (2 if alone else 3) for each in dims):
+    if not packed and any(dim != (2 if alone else 3) for dim in dims):
         kind, size = ("unbatched 2-D", 2) if alone else ("batched 3-D", 3)
         if not lstm:
             raise RuntimeError(f"For {kind} input, hx should also be {size}-D but got {dims[0]}-D tensor")
@@ -219,8 +219,8 @@ class RNNCellBase(Layer):
 
     def reset_parameters(self) -> None:
         bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
-        for each in self.parameters():
-            init.uniform_(each, -bound, bound)
+        for parameter in self.parameters():
+            init.uniform_(parameter, -bound, bound)
 
     def forward(self, input: Tensor, hx: Any = None) -> Any:
         name, lstm = type(self).__name__, self.__cell__ == "lstm"

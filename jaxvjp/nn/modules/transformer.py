@@ -39,7 +39,7 @@ def _get_activation_fn(activation: str) -> Callable[[Tensor], Tensor]:
 
 def for_inference(*tensors: Tensor) -> bool:
     """Whether torch may take a kernel for inference: nothing is recorded for `backward`, and there is no autocast."""
-    if is_grad_enabled() and any(each.requires_grad for each in tensors):
+    if is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
         return False
     return settings.fastpath and not is_autocast_enabled() and not has_torch_function(tensors)
 
@@ -266,7 +266,7 @@ def _layer_takes_kernel(layer: TransformerEncoderLayer, src: Tensor) -> bool:
         not layer.training
         and src.dim() == 3
         and _layer_has_kernel(layer)
-        and not any(each._forward_hooks or each._forward_pre_hooks for each in layer.modules())
+        and not any(module._forward_hooks or module._forward_pre_hooks for module in layer.modules())
         and for_inference(src, *layer.parameters())
     )
 
@@ -463,9 +463,9 @@ class Transformer(Module):
         self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
 
     def _reset_parameters(self) -> None:
-        for each in self.parameters():
-            if each.dim() > 1:
-                init.xavier_uniform_(each)
+        for parameter in self.parameters():
+            if parameter.dim() > 1:
+                init.xavier_uniform_(parameter)
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:

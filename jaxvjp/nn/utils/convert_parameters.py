@@ -14,11 +14,11 @@ UNDERNEATH = "`jnp.concatenate` of views, and views of the vector"
 
 def _on_one_device(parameters: Iterable[Tensor]) -> Iterator[Tensor]:
     devices = set()
-    for each in parameters:
-        devices.add(each.get_device())
+    for parameter in parameters:
+        devices.add(parameter.get_device())
         if len(devices) > 1:
             raise TypeError("Found two parameters on different devices, this is currently not supported.")
-        yield each
+        yield parameter
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:

@@ -51,7 +51,7 @@ def drawn_units(matrix: Tensor, eps: float) -> list[Tensor]:
 
 def default_dim(module: Any) -> int:
     """The dimension of the outputs in a module's weight."""
-    return int(any(each.__name__.startswith("ConvTranspose") for each in type(module).__mro__))
+    return int(any(base.__name__.startswith("ConvTranspose") for base in type(module).__mro__))
 
 
 class _OfWeight:

@@ -312,8 +312,8 @@ def transfer_parametrizations_and_params(from_module: Any, to_module: Any, tenso
             for each in source:
                 register_parametrization(to_module, name, each)
             originals = ["original"] if source.is_tensor else [f"original{each}" for each in range(source.ntensors)]
-            for each in originals:
-                setattr(to_module.parametrizations[name], each, getattr(source, each))
+            for original in originals:
+                setattr(to_module.parametrizations[name], original, getattr(source, original))
     return to_module
 
 

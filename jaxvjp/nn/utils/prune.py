@@ -113,8 +113,8 @@ class PruningContainer(BasePruningMethod):
         self._pruning_methods: tuple[Any, ...] = ()
         if len(args) == 1:
             self._tensor_name = args[0]._tensor_name
-        for each in args:
-            self.add_pruning_method(each)
+        for argument in args:
+            self.add_pruning_method(argument)
 
     def add_pruning_method(self, method: Any) -> None:
         """Adds another one, of the same parameter."""
@@ -348,7 +348,7 @@ def global_unstructured(
         )
     container.add_pruning_method(method)
     mask = container.compute_mask(together, before)
-    parts = mask.split([each.numel() for each in tensors])
+    parts = mask.split([tensor.numel() for tensor in tensors])
     for (module, name), each, part in zip(pairs, tensors, parts, strict=True):
         custom_from_mask(module, name, mask=part.view_as(each))
 

@@ -1,6 +1,6 @@
 """The functions of layers, and losses: `torch.nn.functional`."""
 
-from jaxvjp.ops.neural import (
+from jaxvjp.ops.neural import (  # noqa: F401
     activation,
     attention,
     classification,
@@ -13,17 +13,3 @@ from jaxvjp.ops.neural import (
     recurrence,
     resampling,
 )
-
-__all__ = [
-    "activation",
-    "attention",
-    "classification",
-    "convolution",
-    "embedding",
-    "loss",
-    "normalization",
-    "padding",
-    "pooling",
-    "recurrence",
-    "resampling",
-]

@@ -3,26 +3,23 @@
 At a kink, the comparison in the code (`>` or `>=`) says which side's derivative counts.
 """
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 
 from jaxvjp.ops.arguments import Fixed, Flag, Index, Kept, Real, Text, wrap
 from jaxvjp.ops.layouts import CONTIGUOUS
+from jaxvjp.ops.matrices import legacy
 from jaxvjp.ops.op import FLOAT, op
-from jaxvjp.types.dtypes import from_numpy
+from jaxvjp.ops.pointwise import not_implemented
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 """The two constants that keep mean 0 and variance 1 through a deep network (Klambauer et al., 2017)."""
 
 
-def floating(input, kernel):
+def floating(input, kernel, device="_cpu"):
     """`input` unchanged; torch's NotImplementedError unless its dtype is floating."""
     if not jnp.issubdtype(input.dtype, jnp.floating):
-        raise NotImplementedError(
-            f"\"{kernel}\" not implemented for '{from_numpy(input.dtype).legacy}'\nConvert it first: `x.float()`."
-        )
+        raise NotImplementedError(f"{not_implemented(kernel, input, device)}\nConvert it first: `x.float()`.")
     return input
 
 
@@ -37,13 +34,13 @@ def _exponential(input, alpha, slope=1.0, scale=1.0):
 @op(public="nn.functional", inplace=True, saves="input", rounds_once=True)
 def elu(input, alpha: Fixed = 1.0):
     """`input` where it is positive, `alpha * (exp(input) - 1)` elsewhere."""
-    return _exponential(floating(input, "elu_cpu"), alpha)
+    return _exponential(floating(input, "elu"), alpha)
 
 
 @op(public="nn.functional function", inplace=True, saves="input", grad_fn="EluBackward0", out=False, rounds_once=True)
 def selu(input):
     """`elu` with the two constants that keep mean 0 and variance 1 through the layers."""
-    return _exponential(floating(input, "elu_cpu"), SELU_ALPHA, scale=SELU_SCALE)
+    return _exponential(floating(input, "elu"), SELU_ALPHA, scale=SELU_SCALE)
 
 
 @op(public="nn.functional function", inplace=True, saves="input", out=False, rounds_once=True)
@@ -51,7 +48,7 @@ def celu(input, alpha: Fixed = 1.0):
     """`input` where it is positive, `alpha * (exp(input / alpha) - 1)` elsewhere."""
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    return _exponential(floating(input, "elu_cpu"), alpha, 1 / alpha)
+    return _exponential(floating(input, "elu"), alpha, 1 / alpha)
 
 
 @op(public="nn.functional", saves="input", out=True, rounds_once=True)
@@ -59,7 +56,7 @@ def gelu(input, *, approximate: Text = "none"):
     """`input` times the probability that a standard normal number is below it, or a formula with `tanh` close to it."""
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
-    floating(input, "GeluKernelImpl")
+    floating(input, "GeluKernelImpl", "")
     if approximate == "tanh":
         return jax.nn.gelu(input, approximate=True)
     # By erf, as in torch, not by erfc as in JAX: erf is one operation of XLA, and takes half the time.
@@ -69,21 +66,19 @@ def gelu(input, *, approximate: Text = "none"):
 @op(public="nn.functional", inplace=True, saves="input", rounds_once=True)
 def silu(input):
     """`input * sigmoid(input)`."""
-    if not jnp.iscomplexobj(input):
-        floating(input, "silu_cpu")
-    return input * jax.nn.sigmoid(input)
+    return input * jax.nn.sigmoid(input if jnp.iscomplexobj(input) else floating(input, "silu"))
 
 
 @op(public="nn.functional", saves="input", out=True, grad_fn="LogSigmoidBackward0", rounds_once=True, keeps=CONTIGUOUS)
 def logsigmoid(input):
     """The logarithm of the sigmoid, precise also where that is nearly 0."""
-    return 0 - jax.nn.softplus(-floating(input, "log_sigmoid_cpu"))  # where it ends in 0, that is not -0
+    return 0 - jax.nn.softplus(-floating(input, "log_sigmoid"))  # where it ends in 0, that is not -0
 
 
 @op(public="nn.functional", inplace=True, saves="input", rounds_once=True)
 def mish(input):
     """`input * tanh(softplus(input))`."""
-    return input * jnp.tanh(jax.nn.softplus(floating(input, "mish_cpu")))
+    return input * jnp.tanh(jax.nn.softplus(floating(input, "mish")))
 
 
 @op(public="nn.functional", inplace=True, saves="input", rounds_once=True)
@@ -108,16 +103,14 @@ def relu6(input):
 @op(public="nn.functional", inplace=True, saves="input", rounds_once=True)
 def hardsigmoid(input):
     """`input / 6 + 1 / 2` clamped to between 0 and 1."""
-    floating(input, "hardsigmoid_cpu")
-    inside = (input > -3) & (input < 3)
-    rising = (input + 3) / 6
-    return jnp.where(inside, rising, jnp.clip(jax.lax.stop_gradient(rising), 0, 1))
+    rising = (floating(input, "hardsigmoid") + 3) / 6
+    return jnp.where((input > -3) & (input < 3), rising, jnp.clip(jax.lax.stop_gradient(rising), 0, 1))
 
 
 @op(public="nn.functional", inplace=True, saves="input", rounds_once=True)
 def hardswish(input):
     """`input` times its `hardsigmoid`."""
-    floating(input, "hardswish_cpu")
+    floating(input, "hardswish")
     curved = jnp.where((input > -3) & (input < 3), input, 0)  # squares of others could overflow
     constant = jax.lax.stop_gradient(input) * 0
     return jnp.where(input <= -3, constant, jnp.where(input < 3, curved * (curved + 3) / 6, input))
@@ -131,21 +124,18 @@ def _undefined_or_zero(input):
 @op(public="nn.functional function method", saves="input", out=True)
 def hardshrink(input, lambd: Fixed = 0.5):
     """`input`, or 0 where its magnitude is at most `lambd`."""
-    floating(input, "hardshrink_cpu")
-    return jnp.where((input > lambd) | (input < -lambd), input, _undefined_or_zero(input))
+    rest = _undefined_or_zero(floating(input, "hardshrink"))
+    return jnp.where((input > lambd) | (input < -lambd), input, rest)
 
 
 @op(public="nn.functional", saves="input", out=True, rounds_once=True)
 def softshrink(input, lambd: Fixed = 0.5):
     """`input` moved towards 0 by `lambd`, at most to 0."""
-    floating(input, "softshrink_cpu")
+    rest = _undefined_or_zero(floating(input, "softshrink"))
     if lambd < 0:
-        own = from_numpy(input.dtype).legacy
-        raise RuntimeError(
-            f"lambda must be in range [0, {float(jnp.finfo(input.dtype).max):g}] for input dtype {own}, but found "
-            f"{lambd:g}"
-        )
-    rest = _undefined_or_zero(input)
+        most = f"{float(jnp.finfo(input.dtype).max):g}"
+        told = f"lambda must be in range [0, {most}] for input dtype {legacy(input)}, but found {lambd:g}"
+        raise RuntimeError(told)
     return jnp.where(input > lambd, input - lambd, jnp.where(input < -lambd, input + lambd, rest))
 
 
@@ -158,8 +148,7 @@ def tanhshrink(input):
 @op(public="nn.functional", inplace=True, saves="input", rounds_once=True)
 def leaky_relu(input, negative_slope: Fixed = 0.01):
     """`input` where it is positive, `negative_slope * input` elsewhere, at 0 too."""
-    floating(input, "leaky_relu_cpu")
-    return jnp.where(input > 0, input, input * negative_slope)
+    return jnp.where(floating(input, "leaky_relu") > 0, input, input * negative_slope)
 
 
 @op(public="nn.functional", promotion=FLOAT, saves="input", grad_fn="DivBackward0")
@@ -173,9 +162,9 @@ def softsign(input):
 @op(public="nn.functional", saves="input", out=True, rounds_once=True)
 def softplus(input, beta: Fixed = 1.0, threshold: Fixed = 20.0):
     """`log(1 + exp(beta * input)) / beta`, and `input` itself where `beta * input` is above the threshold."""
-    floating(input, "softplus_cpu")
-    linear = input * beta > threshold
-    curved = jnp.where(linear, 0, input * beta)
+    scaled = floating(input, "softplus") * beta
+    linear = scaled > threshold
+    curved = jnp.where(linear, 0, scaled)
     return jnp.where(linear, input, jnp.log1p(jnp.exp(curved)) / beta)
 
 
@@ -194,22 +183,18 @@ def glu(input, dim: Index = -1):
     size = input.shape[dim]
     if size % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {size}")
-    first, second = jnp.split(floating(input, "glu_cpu"), 2, dim)
+    first, second = jnp.split(floating(input, "glu"), 2, dim)
     return first * jax.nn.sigmoid(second)
 
 
-@op(
-    public="nn.functional function method",
-    saves="input, weight",
-    slopes="input, weight",
-    grad_fn="PreluKernelBackward0",
-    out=False,
-    rounds_once=True,
-)
+PRELU = {"saves": "input, weight", "slopes": "input, weight", "grad_fn": "PreluKernelBackward0"}
+
+
+@op(public="nn.functional function method", out=False, rounds_once=True, **PRELU)
 def prelu(input, weight):
     """`input` where it is positive, `weight * input` elsewhere: one weight, or one per channel (dimension 1)."""
     if input.dtype != weight.dtype:
-        given = " and ".join(from_numpy(each.dtype).legacy for each in (input, weight))
+        given = f"{legacy(input)} and {legacy(weight)}"
         raise RuntimeError(f"prelu: Type promoting not supported. Got {given}\nConvert one: `x.to(weight.dtype)`.")
     if weight.ndim > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
@@ -222,9 +207,7 @@ def prelu(input, weight):
                 f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight.size} and "
                 f"channel size = {channels}.\nThe channels are dimension 1."
             )
-    per_channel = weight.reshape([-1 if dim == 1 else 1 for dim in range(max(input.ndim, 1))])
-    if weight.size == 1 or input.ndim == 0:
-        per_channel = weight.reshape([1] * input.ndim)
+    per_channel = weight.reshape([weight.size if dim == 1 else 1 for dim in range(input.ndim)])
     # As a factor, so that an infinite weight is not in the gradient where it is not in the value. Its derivative at 0
     # is 0.
     weight = jnp.where(input == 0, jax.lax.stop_gradient(per_channel), per_channel)

@@ -1,7 +1,5 @@
 """Attention: averages of values, weighted by the products of their keys with a query."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any
@@ -36,7 +34,7 @@ def fused(shapes, enable_gqa):
 
 def _attention_name(static, avals):
     given = static[-1]  # which of the operands there are
-    shapes = [each.shape for each in avals]
+    shapes = [aval.shape for aval in avals]
     is_fused = given[4] is None and fused([*shapes[:3], None if given[3] is None else shapes[3]], static[2])
     return "ScaledDotProductFlashAttentionForCpuBackward0" if is_fused else "UnsafeViewBackward0"
 
@@ -45,13 +43,13 @@ def check_attention(avals, is_causal, dropout_p, enable_gqa):
     """The shape of the scores of operands with these abstract values; torch's error where they do not fit."""
     *operands, mask = avals
     query = operands[0]
-    kinds = [CTYPES.get(each.dtype.name, each.dtype.name) for each in operands]
+    kinds = [CTYPES.get(operand.dtype.name, operand.dtype.name) for operand in operands]
     if len({*kinds}) > 1:
         raise RuntimeError(
             "Expected query, key, and value to have the same dtype, but got query.dtype: "
             f"{kinds[0]} key.dtype: {kinds[1]} and value.dtype: {kinds[2]} instead."
         )
-    shapes = [each.shape for each in operands]
+    shapes = [operand.shape for operand in operands]
     if min(map(len, shapes)) < 2:
         raise RuntimeError(
             "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
@@ -73,8 +71,8 @@ def check_attention(avals, is_causal, dropout_p, enable_gqa):
         raise NotImplementedError(f"\"softmax_lastdim_kernel_impl\" not implemented for '{query.dtype.legacy}'")
     query, key, value = shapes
     if enable_gqa:
-        heads = [each[arguments.wrap(-3, len(each))] for each in shapes]
-        if any(not each or heads[0] % each for each in heads[1:]):
+        heads = [shape[arguments.wrap(-3, len(shape))] for shape in shapes]
+        if any(not head or heads[0] % head for head in heads[1:]):
             raise RuntimeError(
                 "Number of heads in key and value must divide the number of heads in \n"
                 f"They have {heads[1]} and {heads[2]}, and query has {heads[0]}."
@@ -103,7 +101,7 @@ def check_mask_type(mask, query):
 
 
 def _avals(*arrays):
-    return [None if each is None else Aval(each.shape, from_numpy(each.dtype)) for each in arrays]
+    return [None if array is None else Aval(array.shape, from_numpy(array.dtype)) for array in arrays]
 
 
 @op(public="", saves="query, key, value", grad_fn=_attention_name, rewrite=at_setting)

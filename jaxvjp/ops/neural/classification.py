@@ -3,8 +3,6 @@
 Class numbers arrive checked, so indexing needs no bounds here.
 """
 
-from __future__ import annotations
-
 import math
 
 import jax
@@ -200,12 +198,7 @@ def multilabel_margin_loss(input, target: Kept, reduction: Text = "mean"):
 
 @op(public="nn.functional", promotion=ARITHMETIC, saves="input, target, weight", grad_fn=reduction_name("DivBackward0"))
 def multilabel_soft_margin_loss(
-    input,
-    target,
-    weight=None,
-    size_average: Flag | None = None,
-    reduce: Flag | None = None,
-    reduction: Text = "mean",
+    input, target, weight=None, size_average: Flag | None = None, reduce: Flag | None = None, reduction: Text = "mean"
 ):
     """The binary cross entropy of each class, averaged over the classes."""
     if size_average is not None or reduce is not None:

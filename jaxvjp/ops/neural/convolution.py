@@ -3,8 +3,6 @@
 float32 products keep float32's precision on every device, as in `linalg`.
 """
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from itertools import product

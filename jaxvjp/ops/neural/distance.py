@@ -1,16 +1,14 @@
 """Norms of vectors and the distances between them."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 
 from jaxvjp.ops.arguments import Dims, Flag, Index, Real, axes, wrap
+from jaxvjp.ops.matrices import inexact, legacy
 from jaxvjp.ops.norms import distance
 from jaxvjp.ops.op import ARITHMETIC, SHORT, op
 from jaxvjp.ops.pointwise import broadcast, not_implemented
 from jaxvjp.ops.reduction import vector_norm
-from jaxvjp.types.dtypes import from_numpy
 
 
 def fractional(array):
@@ -26,11 +24,7 @@ def at_least(input, bound: float):
 @op(public="nn.functional", saves="input", grad_fn="DivBackward0", out=True, rounds_once=True)
 def normalize(input, p: Real = 2.0, dim: Dims = 1, eps: Real = 1e-12):
     """`input` divided by its p-norm along `dim`, which counts as at least `eps`."""
-    if not jnp.issubdtype(input.dtype, jnp.inexact):
-        raise RuntimeError(
-            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
-            f"{from_numpy(input.dtype).legacy}"
-        )
+    inexact(input, "linalg.vector_norm")
     return input / at_least(vector_norm(input, p, dim, True), eps)
 
 
@@ -38,9 +32,7 @@ def normalize(input, p: Real = 2.0, dim: Dims = 1, eps: Real = 1e-12):
 def cosine_similarity(x1, x2, dim: Index = 1, eps: Real = 1e-8):
     """The inner product along `dim` of two vectors, each divided by its length, which counts as at least `eps`."""
     if not jnp.issubdtype(x1.dtype, jnp.floating):
-        raise RuntimeError(
-            f"expected common dtype to be floating point, yet common dtype is {from_numpy(x1.dtype).legacy}"
-        )
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {legacy(x1)}")
     if eps < 0:
         raise RuntimeError(f"eps must be non-negative, got: {eps:g}")
     x1, x2 = jnp.broadcast_arrays(*broadcast(x1, x2))

@@ -1,7 +1,5 @@
 """Embeddings: vectors looked up in a table by row number. The numbers arrive checked."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 

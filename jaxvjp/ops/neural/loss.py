@@ -3,8 +3,6 @@
 Each ends in `reduction`: "none", "mean" or "sum". `size_average` and `reduce` are torch's two older flags for the same.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections.abc import Callable
@@ -17,7 +15,7 @@ import jax.numpy as jnp
 from jaxvjp.ops.arguments import Either, Flag, Real, Text
 from jaxvjp.ops.matrices import legacy
 from jaxvjp.ops.neural.distance import fractional, pairwise_distance
-from jaxvjp.ops.op import ARITHMETIC, op
+from jaxvjp.ops.op import ARITHMETIC, Op, op
 from jaxvjp.ops.pointwise import ALL_BUT_FLOATS, abs_, broadcast, clamp_min, supported
 from jaxvjp.types.user_code import warn_user
 
@@ -29,9 +27,7 @@ def chosen_reduction(size_average: bool | None, reduce: bool | None, reduction: 
     """The reduction that torch's older flags mean, where one of them is given, and else `reduction`; ValueError."""
     if size_average is not None or reduce is not None:
         reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
-        warn_user(
-            f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
-        )
+        warn_user(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.")
     if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction\nIt is one of {', '.join(REDUCTIONS)}.")
     return reduction
@@ -74,12 +70,17 @@ def with_older_flags(loss: Callable[..., Any]) -> Callable[..., Any]:
     return flagged
 
 
+def _functional(saves: str, grad_fn: str) -> Callable[[Callable[..., Any]], Op]:
+    """Declares a loss of `nn.functional`, which torch composes of other ops, `grad_fn` being the last but one."""
+    return op(public="nn.functional", promotion=ARITHMETIC, saves=saves, grad_fn=reduction_name(grad_fn))
+
+
 def _same_size(input, target, kernel=""):
     """Warns, as torch does, if the sizes differ and broadcast; its error where the kernel does not take that dtype."""
     if input.shape != target.shape:
         warn_user(
             f"Using a target size ({_size(target)}) that is different to the input size ({_size(input)}). This will "
-            "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+            "likely lead to incorrect results due to broadcasting. Please ensure they have the same size."
         )
     return broadcast(supported(kernel, input, ALL_BUT_FLOATS) if kernel else input, target)
 
@@ -108,7 +109,7 @@ def mse_loss(input, target, reduction: Text = "mean", weight=None):
     return _weighted(difference * difference, weight, input, reduction)
 
 
-@op(public="nn.functional", promotion=ARITHMETIC, saves="input, target", grad_fn=reduction_name("AbsBackward0"))
+@_functional("input, target", "AbsBackward0")
 @with_older_flags
 def l1_loss(input, target, reduction: Text = "mean", weight=None):
     """The absolute difference; its derivative is 0 where the difference is."""
@@ -146,7 +147,7 @@ def huber_loss(input, target, reduction: Text = "mean", delta: Real = 1.0, weigh
     return _weighted(smooth, weight, input, reduction, of_weights=False)
 
 
-@op(public="nn.functional", promotion=ARITHMETIC, saves="input, target", grad_fn=reduction_name("SubBackward0"))
+@_functional("input, target", "SubBackward0")
 def kl_div(
     input,
     target,
@@ -161,7 +162,7 @@ def kl_div(
         warn_user(
             "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides "
             "only by the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the "
-            "same as 'batchmean' in the next major release.",
+            "same as 'batchmean' in the next major release."
         )
     reduction = chosen_reduction(size_average, reduce, "sum" if batchmean else reduction)
     if not jnp.issubdtype(input.dtype, jnp.floating):
@@ -175,7 +176,7 @@ def kl_div(
     return result / input.shape[0] if batchmean and input.ndim else result
 
 
-@op(public="nn.functional", promotion=ARITHMETIC, saves="input, target", grad_fn=reduction_name("SubBackward0"))
+@_functional("input, target", "SubBackward0")
 def poisson_nll_loss(
     input,
     target,
@@ -198,7 +199,7 @@ def poisson_nll_loss(
     return reduced(loss, reduction)
 
 
-@op(public="nn.functional", promotion=ARITHMETIC, saves="input, target, var", grad_fn=reduction_name("MulBackward0"))
+@_functional("input, target, var", "MulBackward0")
 def gaussian_nll_loss(input, target, var: Either, full: Flag = False, eps: Real = 1e-6, reduction: Text = "mean"):
     """The negative log-likelihood of `target` under normal distributions with mean `input` and variance `var`."""
     if var.shape != input.shape and var.ndim:
@@ -283,12 +284,7 @@ def hinge(array):
     return clamp_min.function(array, jnp.zeros((), array.dtype))
 
 
-@op(
-    public="nn.functional",
-    promotion=ARITHMETIC,
-    saves="input1, input2, target",
-    grad_fn=reduction_name("ClampMinBackward0"),
-)
+@_functional("input1, input2, target", "ClampMinBackward0")
 @with_older_flags
 def margin_ranking_loss(input1, input2, target, margin: Real = 0.0, reduction: Text = "mean"):
     """`max(0, -target * (input1 - input2) + margin)`, for targets 1 and -1."""
@@ -319,12 +315,7 @@ def cosine_embedding_loss(input1, input2, target, margin: Real, reduction: Text)
     return reduced(jnp.where(target == 1, near, 0) + jnp.where(target == -1, far, 0), reduction)
 
 
-@op(
-    public="nn.functional",
-    promotion=ARITHMETIC,
-    saves="anchor, positive, negative",
-    grad_fn=reduction_name("ClampMinBackward0"),
-)
+@_functional("anchor, positive, negative", "ClampMinBackward0")
 @with_older_flags
 def triplet_margin_loss(
     anchor,

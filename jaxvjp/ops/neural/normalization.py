@@ -3,8 +3,6 @@
 float16 and bfloat16 are summed up in float32, as in torch.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Callable
@@ -161,14 +159,6 @@ def rms_norm(input, normalized_shape: Shape, weight=None, eps: Real | None = Non
     return _affine(_in_rows(normalized, wide, axes), weight, None, normalized_shape, input.dtype)
 
 
-def _check_more_than_one(shape):
-    """ValueError if there is only one value per channel, which has no variance."""
-    if math.prod(shape[:1] + tuple(shape[2:])) == 1:
-        raise ValueError(
-            f"Expected more than 1 value per channel when training, got input size torch.Size({list(shape)})"
-        )
-
-
 @op(public="", saves="input, weight", grad_fn="NativeGroupNormBackward0")
 def standardized_groups(input, num_groups: Index, weight=None, bias=None, eps: Real = 1e-5):
     """What `group_norm` gives, and the means and reciprocal deviations that it used: (batch, groups)."""
@@ -198,7 +188,10 @@ def group_norm(input, num_groups: Index, weight=None, bias=None, eps: Real = 1e-
     """`input` standardized over groups of its channels and all that comes after; times `weight`, plus `bias`."""
     if input.ndim >= 2:
         batch, channels, *spatial = input.shape
-        _check_more_than_one((batch * channels // num_groups, num_groups, *spatial))
+        if math.prod([batch * channels // num_groups, *spatial]) == 1:
+            shape = [batch * channels // num_groups, num_groups, *spatial]
+            told = "Expected more than 1 value per channel when training, got input size"
+            raise ValueError(f"{told} torch.Size({shape})")
     return standardized_groups.function(input, num_groups, weight, bias, eps)[0]
 
 
@@ -210,7 +203,10 @@ def _per_channel(input, **vectors):
     return (-1, *[1] * (input.ndim - 2))
 
 
-@op(public="", saves="input, weight", in_one_step=True, grad_fn="NativeBatchNormBackward0", keeps=BATCHED)
+OF_BATCHES = {"public": "", "in_one_step": True, "grad_fn": "NativeBatchNormBackward0", "keeps": BATCHED}
+
+
+@op(saves="input, weight", **OF_BATCHES)
 def standardized_batch(input, weight=None, bias=None, *, eps: Real):
     """`batch_norm` by the statistics of the input itself; and its means and variances, one per channel."""
     shape = _per_channel(input, weight=weight, bias=bias)
@@ -220,13 +216,7 @@ def standardized_batch(input, weight=None, bias=None, *, eps: Real):
     return _affine(result, weight, bias, shape, input.dtype), mean.reshape(-1), variance.reshape(-1)
 
 
-@op(
-    public="",
-    saves="input, weight, mean, variance",
-    in_one_step=True,
-    grad_fn="NativeBatchNormBackward0",
-    keeps=BATCHED,
-)
+@op(saves="input, weight, mean, variance", **OF_BATCHES)
 def normalized_batch(input, mean, variance, weight=None, bias=None, *, eps: Real):
     """`batch_norm` by given statistics, one per channel."""
     shape = _per_channel(input, running_mean=mean, running_var=variance, weight=weight, bias=bias)

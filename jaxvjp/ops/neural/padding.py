@@ -1,7 +1,5 @@
 """Padding, and rearrangements of pixels, channels and windows."""
 
-from __future__ import annotations
-
 import math
 from itertools import product
 
@@ -210,12 +208,7 @@ def unfold(input, kernel_size: Sizes, dilation: Sizes = (1,), padding: Sizes = (
 
 @op(public="nn.functional", grad_fn="Col2ImBackward0")
 def fold(
-    input,
-    output_size: Sizes,
-    kernel_size: Sizes,
-    dilation: Sizes = (1,),
-    padding: Sizes = (0,),
-    stride: Sizes = (1,),
+    input, output_size: Sizes, kernel_size: Sizes, dilation: Sizes = (1,), padding: Sizes = (0,), stride: Sizes = (1,)
 ):
     """Columns of windows summed into an image: the transpose of `unfold`."""
     output_size, kernel_size, dilation, padding, stride = (

@@ -5,8 +5,6 @@ k², and of equal entries the first in reading order is still chosen. Each step 
 which XLA fuses; so is its derivative, where that of `reduce_window` would be a slow scatter on a CPU.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Iterator, Sequence
@@ -198,7 +196,7 @@ def _check_sliding(name, input, kernel_size, stride, padding, dilation, ceil_mod
     dims = int(name[-2])
     _check_amounts(name, kernel_size, stride, padding, dilation)
     for word, values in (("kernel_size", kernel_size), ("stride", stride or (1,)), ("dilation", dilation)):
-        if any(each <= 0 for each in values):
+        if any(value <= 0 for value in values):
             raise RuntimeError(f"{name}() {word} must be greater than zero, but got {min(values)}")
     if any(each < 0 for each in padding):
         raise RuntimeError(f"pad must be non-negative, but got pad: {padding[0]}")
@@ -211,7 +209,7 @@ def _check_sliding(name, input, kernel_size, stride, padding, dilation, ceil_mod
             )
     _check_input(name, input)
     windows = _sliding(name, input, kernel_size, stride, padding, dilation, ceil_mode)
-    counts = [each.number for each in windows]
+    counts = [window.number for window in windows]
     if min(counts) < 1:
         if dims == 1 and not images:
             raise RuntimeError(f"{name}() Invalid computed output size: {counts[0]}")
@@ -331,7 +329,7 @@ def _lp_pool(dims):
         if math.isinf(norm_type):
             sign = math.copysign(1, norm_type)
             return sign * _largest(sign * abs_.function(input), windows, False)[0]
-        size = math.prod(each.size for each in windows)
+        size = math.prod(window.size for window in windows)
         powers = input ** (int(norm_type) if norm_type == int(norm_type) else norm_type)
         mean = _mean(f"avg_pool{dims}d", powers, kernel_size, stride, (0,), ceil_mode, True, None)
         # Composed as in torch: at 0 the sign, 0, times the infinite derivative of the root is NaN.
@@ -436,10 +434,12 @@ def _adaptive_pools(dims):
         mean = "MeanBackward1" if all(each == 1 for each in static[0]) else f"AdaptiveAvgPool{dims}DBackward0"
         return "SqueezeBackward1" if dims == 1 else mean
 
-    columns = {"slopes": lambda static, avals: None if all(each == 1 for each in static[0]) else "input"}
-    columns |= {"public": PLACES[dims], "grad_fn": grad_fn, "saves": "input", "out": False, "rounds_once": True}
+    def slopes(static, avals):
+        return None if all(each == 1 for each in static[0]) else "input"
 
-    @op(name=f"adaptive_avg_pool{dims}d", doc=f"The mean of each of {spread}", **columns)
+    columns: dict[str, Any] = {"slopes": slopes, "grad_fn": grad_fn, "public": PLACES[dims], "rounds_once": True}
+
+    @op(name=f"adaptive_avg_pool{dims}d", doc=f"The mean of each of {spread}", saves="input", out=False, **columns)
     def mean(input, output_size: OutputSize):
         return adaptive_mean(f"adaptive_avg_pool{dims}d", input, output_size)
 

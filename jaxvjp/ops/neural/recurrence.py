@@ -3,8 +3,6 @@
 A cell maps what it gets from the input, and its state, to the next state: `h`, or `(h, c)` for an LSTM.
 """
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 

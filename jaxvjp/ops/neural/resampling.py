@@ -4,8 +4,6 @@ Interpolation takes one dimension after the other: each output entry is a weight
 weights that depend only on the sizes and are constants of the program.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from functools import partial
@@ -124,19 +122,15 @@ def _resized(input, axis, mode, count, factor, align_corners, antialias):
     return total
 
 
-def _weights(mode, length, count, factor, align_corners, antialias):
-    """The weight of each input entry in each output entry, in double precision."""
-    if antialias:
-        return _antialiased(mode, length, count, factor, align_corners, np.float64)
-    matrix = np.zeros((count, length))
-    for positions, weights in _taps(mode, length, count, factor, align_corners, np.float64):
-        np.add.at(matrix, (np.arange(count), positions), weights)
-    return matrix
-
-
-def _resized_bytes(input, axis, mode, count, *setting):
+def _resized_bytes(input, axis, mode, count, factor, align_corners, antialias):
     """As in torch's kernel for uint8 images: the weights are fixed-point numbers of 16 bits."""
-    weights = _weights(mode, input.shape[axis], count, *setting)
+    length = input.shape[axis]
+    if antialias:
+        weights = _antialiased(mode, length, count, factor, align_corners, np.float64)
+    else:
+        weights = np.zeros((count, length))
+        for positions, each in _taps(mode, length, count, factor, align_corners, np.float64):
+            np.add.at(weights, (np.arange(count), positions), each)
     bits = next(each for each in range(23) if each == 22 or int(0.5 + weights.max() * (2 << each)) >= 1 << 15)
     whole = np.trunc(weights * (1 << bits) + np.copysign(0.5, weights)).astype(np.int32)
     total = jnp.tensordot(input.astype("int32"), whole, ((axis,), (1,)))
@@ -324,7 +318,7 @@ def _counts(input, dims, size, scale_factor, recompute):
         )
     scale = scale_factor * dims if len(scale_factor) == 1 else scale_factor
     counts = tuple(math.floor(length * each) for length, each in zip(input.shape[2:], scale, strict=True))
-    if any(abs(each) > sys.maxsize for each in counts):
+    if any(abs(count) > sys.maxsize for count in counts):
         raise RuntimeError("value cannot be converted to type int64_t without overflow")
     return counts, (None,) * dims if recompute else scale
 
@@ -356,7 +350,7 @@ def affine_grid(theta, size: Shape, align_corners: Flag | None = None):
     if align_corners and min(size[2:]) == 1:
         warn_user(
             "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. This "
-            "is not an intended use case of affine_grid. See the documentation of affine_grid for details.",
+            "is not an intended use case of affine_grid. See the documentation of affine_grid for details."
         )
     lines = [np.linspace(-1, 1, count) if count > 1 else np.zeros(1) for count in size[2:]]
     if not align_corners:
@@ -371,7 +365,7 @@ def _aligned(align_corners):
         warn_user(
             "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please "
             "specify align_corners=True if the old behavior is desired. See the documentation of grid_sample for "
-            "details.",
+            "details."
         )
     return bool(align_corners)
 

@@ -3,8 +3,6 @@
 A layer's dimensions are batch, channels, and then the spatial ones; torch also takes them without the batch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Any
 

@@ -214,8 +214,8 @@ def main(arguments: Sequence[str] = (), workloads: Callable[[], list[Workload]] 
     print(
         f"on {device.platform} ({device.device_kind}), jaxvjp {form}; every program compiled by XLA at its first call"
     )
-    terminal.table(COLUMNS + COUNTS + FIRST, [row(each) for each in results])
+    terminal.table(COLUMNS + COUNTS + FIRST, [row(result) for result in results])
     if torch is not None and results:
-        ratios = [each["seconds"][OURS] / each["seconds"][TORCH] for each in results]
+        ratios = [result["seconds"][OURS] / result["seconds"][TORCH] for result in results]
         print(f"geometric mean of the ratios to torch: {statistics.geometric_mean(ratios):.2f}")
     return 0

@@ -58,7 +58,7 @@ def measured(script: Path, rounds: int, with_torch: bool) -> dict[str, Any]:
 
 def ratios(results: Sequence[dict[str, Any]], figure: str, name: str) -> list[float]:
     """For each script its figure under `name`, divided by that under torch."""
-    return [each[figure][name] / each[figure][TORCH] for each in results]
+    return [result[figure][name] / result[figure][TORCH] for result in results]
 
 
 def _row(result: dict[str, Any]) -> list[str]:
@@ -114,7 +114,7 @@ def main(arguments: Sequence[str] = ()) -> int:
 def _show(results: Sequence[dict[str, Any]], with_torch: bool) -> None:
     if not with_torch:
         print("torch is not installed, so its columns are empty: `pip install 'jaxvjp[compare]'`")
-    terminal.table(COLUMNS, [_row(each) for each in results])
+    terminal.table(COLUMNS, [_row(result) for result in results])
     for figure in ("seconds", "user") if with_torch else ():
         for name in (FIRST, AGAIN):
             each = ratios(results, figure, name)

@@ -147,7 +147,7 @@ def language(torch: Any, codes: Any) -> Step:
         def forward(self, x: Any) -> Any:
             B, T, C = x.size()  # noqa: N806
             parts = self.qkv(self.before(x)).split(C, dim=2)
-            q, k, v = [each.view(B, T, HEADS, C // HEADS).transpose(1, 2) for each in parts]
+            q, k, v = [part.view(B, T, HEADS, C // HEADS).transpose(1, 2) for part in parts]
             scores = (q @ k.transpose(-2, -1)) / math.sqrt(C // HEADS)
             weights = F.softmax(scores.masked_fill(self.mask == 0, float("-inf")), dim=-1)
             x = x + self.proj((weights @ v).transpose(1, 2).contiguous().view(B, T, C))
@@ -187,7 +187,7 @@ def language_by_hand(nnx: Any, optax: Any) -> Any:
         def __call__(self, x: Any) -> Any:
             B, T, C = x.shape  # noqa: N806
             parts = jnp.split(self.qkv(self.before(x)), 3, axis=2)
-            q, k, v = [each.reshape(B, T, HEADS, C // HEADS).transpose(0, 2, 1, 3) for each in parts]
+            q, k, v = [part.reshape(B, T, HEADS, C // HEADS).transpose(0, 2, 1, 3) for part in parts]
             scores = jnp.where(jnp.tril(jnp.ones((T, T), bool)), q @ k.mT / math.sqrt(C // HEADS), -jnp.inf)
             x = x + self.proj((nnx.softmax(scores) @ v).transpose(0, 2, 1, 3).reshape(B, T, C))
             return x + self.down(nnx.gelu(self.up(self.between(x)), approximate=False))

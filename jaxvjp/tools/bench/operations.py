@@ -43,9 +43,9 @@ def main(arguments: Sequence[str] = ()) -> int:
     rows = []
     for name, operation in OPERATIONS.items():
         times = measured(operation, modules)
-        cells = [f"{times[each] * 1e6:.2f}" for each in modules]
+        cells = [f"{times[module] * 1e6:.2f}" for module in modules]
         rows.append([name, *cells, *([f"{times['jaxvjp'] / times['torch']:.2f}"] if "torch" in times else [])])
-    columns = ["operation", *[f"{each} (µs)" for each in modules], *(["ratio"] if "torch" in modules else [])]
+    columns = ["operation", *[f"{module} (µs)" for module in modules], *(["ratio"] if "torch" in modules else [])]
     terminal.table(columns, rows)
     return 0
 

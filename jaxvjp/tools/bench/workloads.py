@@ -55,7 +55,7 @@ def jitted(function: Callable[..., Any]) -> Callable[..., Step]:
 
 
 def _leaves(torch: Any, arrays: Any) -> Any:
-    return [torch.tensor(each, requires_grad=True) for each in arrays]
+    return [torch.tensor(array, requires_grad=True) for array in arrays]
 
 
 def _normal(*shape: int, scale: float = 1.0, seed: int = 0) -> Array:
@@ -83,8 +83,8 @@ def gradient_steps(
         arguments = tensors[: len(tensors) - along]
 
         def step(*given: Any) -> Any:
-            for each in leaves:
-                each.grad = None
+            for leaf in leaves:
+                leaf.grad = None
             value = function(torch, *arguments, *given)
             value.backward(*v)
             return (value, leaves[-1].grad) if kept else leaves[-1].grad

@@ -147,7 +147,7 @@ def compare_calls(torch: Sequence[Call], jaxvjp: Sequence[Call], tolerance: floa
     pairs = [_compare_call(*each, tolerance, scales) for each in zip(torch, jaxvjp, strict=False)]
     shorter = min(len(torch), len(jaxvjp))
     for side, calls in (("torch", torch[shorter:]), ("jaxvjp", jaxvjp[shorter:])):
-        pairs += [CallPair(each.kind, each.line, (), DIFFERENT, f"only under {side}", True) for each in calls]
+        pairs += [CallPair(call.kind, call.line, (), DIFFERENT, f"only under {side}", True) for call in calls]
     return pairs
 
 
@@ -171,7 +171,7 @@ def _compare_call(torch: Call, jaxvjp: Call, tolerance: float, scales: dict[str,
     ):
         if only and not any(errors):
             notes.append(f"{', '.join(only)} only under {side}")
-    verdicts = {DIFFERENT} if notes else {each.verdict for each in leaves}
+    verdicts = {DIFFERENT} if notes else {leaf.verdict for leaf in leaves}
     worst = next((each for each in (DIFFERENT, CLOSE) if each in verdicts), SAME)
     same_error = f"both raise {errors[0]}" if errors[0] and not notes else ""
     return CallPair(torch.kind, torch.line, tuple(leaves), worst, "; ".join(notes) or same_error)

@@ -54,7 +54,7 @@ def compare(function: Callable[..., Any], *inputs: Any, tolerance: float = TOLER
 
 def _run(function: Callable[..., Any], module: Any, inputs: tuple[Any, ...]) -> tuple[Side, Any]:
     side, result = Side(module.__name__, module.__version__), None
-    crossed = [_crossed(each, module) for each in inputs]
+    crossed = [_crossed(operand, module) for operand in inputs]
     records: list[dict[str, Any]] = []
     recorder = Recorder(module, records.append)
     start = time.perf_counter()

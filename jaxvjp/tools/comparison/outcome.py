@@ -7,15 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jaxvjp.tools.comparison.gradients import Call, CallPair, Leaf, compare_calls
-from jaxvjp.tools.comparison.text import CLOSE, DIFFERENT, SAME, TOLERANCE, Line, compare_line, compare_lines
+from jaxvjp.tools.comparison.text import DIFFERENT, TOLERANCE, Line, compare_line, compare_lines
 
 FINISHED, RAISED, EXITED = "finished", "raised", "exited"
 TIMED_OUT, CRASHED, ENDLESS = "timed out", "crashed", "printed without end"
 
-MARKS = {SAME: "=", CLOSE: "≈", DIFFERENT: "≠"}
-SIDE_HEADS = ("", "version", "loading", "run", "lines", "backward passes", "end")
-LEAF_HEADS = ("", "leaf", "shape", "dtype", "absolute", "relative", "ulps", "")
-"""What stands above the `cells` of a side, and above those of a leaf."""
 OF_A_SIDE = ("status", "detail", "error", "version", "seconds", "loading")
 
 
@@ -143,7 +139,7 @@ class Outcome:
         elif self.jaxvjp.status != FINISHED:
             parts.append(f"both raise {self.jaxvjp.comparable}" if self.jaxvjp.error else f"both {self.jaxvjp.ending}")
         parts += [self.unanswered] * (self.verdict == "NO ANSWER")
-        return f"{self.name}: {self.verdict}" + "".join(f", {each}" for each in parts)
+        return f"{self.name}: {self.verdict}" + "".join(f", {part}" for part in parts)
 
     def as_dict(self) -> dict[str, Any]:
         """The report for JSON, without the gradients' numbers; infinity and NaN are strings."""
@@ -154,18 +150,10 @@ class Outcome:
                 each.module: {name: getattr(each, name) for name in OF_A_SIDE} | {"stderr": each.errors}
                 for each in sides
             },
-            "lines": [_plain(each) for each in self.lines],
-            "calls": [{**_plain(each), "leaves": [_plain(leaf) for leaf in each.leaves]} for each in self.calls],
-            "results": [_plain(each) for each in self.results],
+            "lines": [_plain(line) for line in self.lines],
+            "calls": [{**_plain(call), "leaves": [_plain(leaf) for leaf in call.leaves]} for call in self.calls],
+            "results": [_plain(result) for result in self.results],
         }
-
-
-def cells(head: str, leaf: Leaf) -> list[str]:
-    """The row of a leaf in a table; `head` says of which backward pass it is."""
-    numbers = ["" if each is None else f"{each:.2g}" for each in (leaf.absolute, leaf.relative)]
-    numbers.append("" if leaf.ulps is None else str(leaf.ulps))
-    shape = str(list(leaf.shape)) if leaf.name else ""
-    return [head, leaf.name, shape, leaf.dtype, *numbers, f"{MARKS[leaf.verdict]} {leaf.note}".rstrip()]
 
 
 def _plain(record: Any) -> dict[str, Any]:

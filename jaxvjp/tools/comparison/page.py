@@ -9,8 +9,9 @@ import re
 from collections.abc import Collection, Sequence
 from html import escape
 
+from jaxvjp.tools.comparison.cells import LEAF_HEADS, MARKS, SIDE_HEADS, cells
 from jaxvjp.tools.comparison.gradients import CallPair, Leaf
-from jaxvjp.tools.comparison.outcome import LEAF_HEADS, MARKS, SIDE_HEADS, Outcome, cells
+from jaxvjp.tools.comparison.outcome import Outcome
 from jaxvjp.tools.comparison.text import DIFFERENT, SAME, Line
 
 FEW = 6
@@ -68,7 +69,7 @@ def page(reports: Sequence[Outcome]) -> str:
 
 def body(reports: Sequence[Outcome]) -> str:
     """The reports as a part of a page, such as a notebook."""
-    return f'<style>{STYLE}</style><main class="jaxvjp">' + "\n".join(_report(each) for each in reports) + "</main>"
+    return f'<style>{STYLE}</style><main class="jaxvjp">' + "\n".join(_report(report) for report in reports) + "</main>"
 
 
 def _report(report: Outcome) -> str:
@@ -90,7 +91,7 @@ def _report(report: Outcome) -> str:
     if report.calls:
         parts += ["<h3>Gradients</h3>", _plot(report), _calls(report.calls)]
     if report.results:
-        parts += ["<h3>Results</h3>", _table(LEAF_HEADS, [_leaf("", each) for each in report.results])]
+        parts += ["<h3>Results</h3>", _table(LEAF_HEADS, [_leaf("", result) for result in report.results])]
     for side in (report.torch, report.jaxvjp):
         if side.errors.strip():
             parts.append(

@@ -91,7 +91,7 @@ class Recorder:
                     raise
                 with self._uncounted(), warnings.catch_warnings():
                     warnings.simplefilter("ignore")  # reading the `grad` of a non-leaf warns
-                    gradients = [each.grad for each in leaves] if kind == "backward" else result
+                    gradients = [leaf.grad for leaf in leaves] if kind == "backward" else result
                     self._write({**record, "leaves": list(map(self._encoded, names, gradients))})
                 return result
             finally:
@@ -205,7 +205,7 @@ def _leaves(original: Callable[..., Any], arguments: Any, named: Any, alone: int
 def _names(tensors: list[Any], frame: FrameType) -> list[str]:
     """The names of these tensors in user code: a variable, an entry or an attribute; else "leaf 1" and so on."""
     names: dict[int, str] = {}
-    wanted = {id(each) for each in tensors}
+    wanted = {id(tensor) for tensor in tensors}
     level = _variables(frame)
     seen: set[int] = set()
     for _ in range(DEPTH + 1):
@@ -215,10 +215,10 @@ def _names(tensors: list[Any], frame: FrameType) -> list[str]:
         if len(names) == len(wanted):
             break
         level = [part for name, value in level if id(value) not in seen for part in _parts(name, value, seen)]
-    unnamed = [id(each) for each in tensors if id(each) not in names]
+    unnamed = [id(tensor) for tensor in tensors if id(tensor) not in names]
     return [
-        names.get(id(each)) or ("leaf" if len(unnamed) == 1 else f"leaf {1 + unnamed.index(id(each))}")
-        for each in tensors
+        names.get(id(tensor)) or ("leaf" if len(unnamed) == 1 else f"leaf {1 + unnamed.index(id(tensor))}")
+        for tensor in tensors
     ]
 
 

@@ -8,8 +8,9 @@ import itertools
 from collections.abc import Iterable
 
 from jaxvjp.explain import terminal
+from jaxvjp.tools.comparison.cells import LEAF_HEADS, MARKS, SIDE_HEADS, cells
 from jaxvjp.tools.comparison.gradients import CallPair, Leaf
-from jaxvjp.tools.comparison.outcome import LEAF_HEADS, MARKS, SIDE_HEADS, Outcome, Side, cells
+from jaxvjp.tools.comparison.outcome import Outcome, Side
 from jaxvjp.tools.comparison.text import CLOSE, DIFFERENT, SAME, Line
 
 _RANK = {SAME: 0, CLOSE: 1, DIFFERENT: 2}
@@ -41,7 +42,7 @@ def show(report: Outcome) -> None:
         _show_calls(report.calls)
     if report.results:
         print()
-        _show_leaves("result", [("", each) for each in report.results])
+        _show_leaves("result", [("", result) for result in report.results])
     for side in sides:
         _show_errors(side, report.endings_agree and not report.unanswered)
 

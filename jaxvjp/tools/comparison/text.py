@@ -37,9 +37,7 @@ class Line(NamedTuple):
 
 def within(a: float, b: float, tolerance: float) -> bool:
     """Whether |a - b| is at most `tolerance` times the larger of the two, or of FLOOR."""
-    if a == b or (math.isnan(a) and math.isnan(b)):
-        return True
-    return abs(a - b) <= tolerance * max(abs(a), abs(b), FLOOR)
+    return (math.isnan(a) and math.isnan(b)) or math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance * FLOOR)
 
 
 def compare_line(torch: str, jaxvjp: str, tolerance: float) -> Line:
@@ -48,8 +46,8 @@ def compare_line(torch: str, jaxvjp: str, tolerance: float) -> Line:
     if left == right:
         return Line(torch, jaxvjp, SAME)
     numbers = list(zip(NUMBER.findall(left), NUMBER.findall(right), strict=False))
-    difference = max([_difference(*each) for each in numbers], default=0.0)
-    if _text(left) != _text(right) or not all(_close(*each, tolerance) for each in numbers):
+    difference = max([_difference(*number) for number in numbers], default=0.0)
+    if _text(left) != _text(right) or not all(_close(*number, tolerance) for number in numbers):
         return Line(torch, jaxvjp, DIFFERENT, difference)
     return Line(torch, jaxvjp, CLOSE, difference)
 

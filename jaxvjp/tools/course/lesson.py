@@ -107,7 +107,7 @@ class Exercise:
         """The text to complete: a file with the function's head and no body."""
         described = inspect.getdoc(self.solution) or ""
         end = "\n" if "\n" in described else ""
-        lines = [f"    {each}".rstrip() for each in f'"""{described}{end}"""'.splitlines()]
+        lines = [f"    {line}".rstrip() for line in f'"""{described}{end}"""'.splitlines()]
         head = f"def {self.name}{inspect.signature(self.solution)}:"
         return "\n".join(["import jax", "import jax.numpy as jnp", "", "", head, *lines, "    ...", ""])
 
@@ -186,8 +186,8 @@ def lessons() -> list[Lesson]:
 
 def find(wanted: str) -> Lesson | None:
     """The lesson of a number, a name or a file; None if there is none."""
-    for each in lessons():
-        if wanted in (str(each.number), f"{each.number:02}", each.name, each.path.stem):
-            return each
+    for lesson in lessons():
+        if wanted in (str(lesson.number), f"{lesson.number:02}", lesson.name, lesson.path.stem):
+            return lesson
     path = Path(wanted)
     return Lesson(path.stem.partition("_")[2], path) if path.suffix == ".py" and path.is_file() else None

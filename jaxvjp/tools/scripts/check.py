@@ -136,15 +136,15 @@ class _Reader(ast.NodeVisitor):
     def visit_Assign(self, node: ast.Assign) -> None:
         self.generic_visit(node)
         meaning = self.meaning(node.value)
-        for each in node.targets:
-            if isinstance(each, ast.Name):
-                self.meanings.pop(each.id, None)
-                self.objects.pop(each.id, None)
-                self.own.discard(each.id)
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                self.meanings.pop(target.id, None)
+                self.objects.pop(target.id, None)
+                self.own.discard(target.id)
                 if isinstance(node.value, ast.Call):
-                    self._made(each.id, node.value.func)
+                    self._made(target.id, node.value.func)
                 if meaning is not None:
-                    self.meanings[each.id] = meaning
+                    self.meanings[target.id] = meaning
 
     def _made(self, variable: str, maker: ast.expr) -> None:
         """Notes that a variable has what a call gives, if that is an object of a known class."""
@@ -155,9 +155,9 @@ class _Reader(ast.NodeVisitor):
             self.objects[variable] = kind
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        bases = [self.subclasses.get(each.id, "") if isinstance(each, ast.Name) else "" for each in node.bases]
-        bases += [self.meaning(each) or "" for each in node.bases]
-        kind = next((each for each in bases if each.startswith("torch.") and isinstance(ours(each), type)), None)
+        bases = [self.subclasses.get(base.id, "") if isinstance(base, ast.Name) else "" for base in node.bases]
+        bases += [self.meaning(base) or "" for base in node.bases]
+        kind = next((base for base in bases if base.startswith("torch.") and isinstance(ours(base), type)), None)
         if kind is not None:
             self.subclasses[node.name] = kind
         self.generic_visit(node)
@@ -165,9 +165,9 @@ class _Reader(ast.NodeVisitor):
     def visit_Call(self, node: ast.Call) -> None:
         meaning = self.meaning(node.func) or ""
         if meaning.startswith("torch.") and ours(meaning) is not None:
-            for each in node.keywords:
-                if each.arg and not takes(meaning, each.arg):
-                    self.found.setdefault((meaning, f"{each.arg}="), set()).add(node.lineno)
+            for keyword in node.keywords:
+                if keyword.arg and not takes(meaning, keyword.arg):
+                    self.found.setdefault((meaning, f"{keyword.arg}="), set()).add(node.lineno)
         if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
             kind, method = self.objects.get(node.func.value.id), node.func.attr
             if kind is not None and not (node.func.value.id in self.own and not hasattr(ours(kind), method)):

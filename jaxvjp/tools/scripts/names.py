@@ -138,7 +138,7 @@ def takes(qualified: str, argument: str) -> bool:
         parameters = inspect.signature(ours(qualified)).parameters
     except (TypeError, ValueError):
         return True
-    open_ended = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+    open_ended = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
     return open_ended or argument in parameters or argument in OF_NUMPY
 
 

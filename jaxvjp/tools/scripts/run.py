@@ -88,7 +88,7 @@ def check(script: Path) -> int:
 
 
 def _lines(lines: tuple[int, ...]) -> str:
-    shown = ", ".join(str(each) for each in lines[:5])
+    shown = ", ".join(str(line) for line in lines[:5])
     return shown + (f", ... ({len(lines)})" if len(lines) > 5 else "")
 
 

@@ -64,11 +64,11 @@ def _fetched(dataset: Any, batched: bool, collate: Callable[[Any], Any], numbers
     if collate is default_collate:
         rows, of = numbers, dataset
         while type(of) is Subset:
-            rows, of = [of.indices[each] for each in rows], of.dataset
-        if type(of) is TensorDataset and not any(each.requires_grad for each in of.tensors):
-            return [each[rows] for each in of.tensors]  # as stacking the rows gives it, in one operation
+            rows, of = [of.indices[row] for row in rows], of.dataset
+        if type(of) is TensorDataset and not any(tensor.requires_grad for tensor in of.tensors):
+            return [tensor[rows] for tensor in of.tensors]  # as stacking the rows gives it, in one operation
     at_once = getattr(dataset, "__getitems__", None)
-    return collate(at_once(numbers) if at_once else [dataset[each] for each in numbers])
+    return collate(at_once(numbers) if at_once else [dataset[number] for number in numbers])
 
 
 class DataLoader(Generic[T_co]):

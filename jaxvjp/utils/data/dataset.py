@@ -59,12 +59,12 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
     """
 
     def __init__(self, *tensors: Tensor) -> None:
-        if any(each.size(0) != tensors[0].size(0) for each in tensors):
+        if any(tensor.size(0) != tensors[0].size(0) for tensor in tensors):
             raise AssertionError("Size mismatch between tensors")
         self.tensors = tensors
 
     def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
-        return tuple(each[index] for each in self.tensors)
+        return tuple(tensor[index] for tensor in self.tensors)
 
     def __len__(self) -> int:
         return len(self.tensors[0])
@@ -97,14 +97,14 @@ class StackDataset(Dataset[Any]):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(self.datasets, dict):
             return {name: each[index] for name, each in self.datasets.items()}
-        return tuple(each[index] for each in self.datasets)
+        return tuple(dataset[index] for dataset in self.datasets)
 
     def __getitems__(self, indices: list[int]) -> list[Any]:
         named = isinstance(self.datasets, dict)
         columns = [_items(each, indices) for each in (self.datasets.values() if named else self.datasets)]
-        for each in columns:
-            if len(each) != len(indices):
-                raise ValueError(f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(each)}")
+        for column in columns:
+            if len(column) != len(indices):
+                raise ValueError(f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(column)}")
         rows = zip(*columns, strict=True)
         return [dict(zip(self.datasets, row, strict=True)) for row in rows] if named else list(rows)
 
@@ -115,7 +115,7 @@ class StackDataset(Dataset[Any]):
 def _items(dataset: Any, indices: list[int]) -> Any:
     """Several samples, at once where the dataset can."""
     at_once = getattr(dataset, "__getitems__", None)
-    return at_once(indices) if callable(at_once) else [dataset[each] for each in indices]
+    return at_once(indices) if callable(at_once) else [dataset[index] for index in indices]
 
 
 class ConcatDataset(Dataset[T_co]):
@@ -129,7 +129,7 @@ class ConcatDataset(Dataset[T_co]):
         self.datasets: list[Any] = list(datasets)
         if not self.datasets:
             raise AssertionError("datasets should not be an empty iterable")
-        if any(isinstance(each, IterableDataset) for each in self.datasets):
+        if any(isinstance(dataset, IterableDataset) for dataset in self.datasets):
             raise AssertionError("ConcatDataset does not support IterableDataset")
         self.cumulative_sizes = self.cumsum(self.datasets)
 
@@ -170,10 +170,10 @@ class ChainDataset(IterableDataset[Any]):
 
 
 def _iterable_datasets(chain: ChainDataset) -> Iterator[Any]:
-    for each in chain.datasets:
-        if not isinstance(each, IterableDataset):
+    for dataset in chain.datasets:
+        if not isinstance(dataset, IterableDataset):
             raise AssertionError("ChainDataset only supports IterableDataset")
-        yield each
+        yield dataset
 
 
 class Subset(Dataset[T_co]):
@@ -198,7 +198,7 @@ class Subset(Dataset[T_co]):
         return self.dataset[[self.indices[each] for each in idx] if isinstance(idx, list) else self.indices[idx]]
 
     def __getitems__(self, indices: list[int]) -> list[T_co]:
-        return _items(self.dataset, [self.indices[each] for each in indices])
+        return _items(self.dataset, [self.indices[index] for index in indices])
 
     def __len__(self) -> int:
         return len(self.indices)

@@ -19,7 +19,7 @@ MOST = 64
 
 
 def _filled(equation: Any) -> list[Array]:
-    return [np.full(each.aval.shape, np.nan, each.aval.dtype) for each in equation.outvars]
+    return [np.full(variable.aval.shape, np.nan, variable.aval.dtype) for variable in equation.outvars]
 
 
 def by_lapack(function: Callable[..., Callable[[Array], Any]]) -> Row:

@@ -53,6 +53,6 @@ def rounded_once(kinds: str, function: Call) -> Row:
         wide = computed_in(equation.invars[0].aval.dtype)
         if wide == equation.invars[0].aval.dtype:
             return function
-        return lambda *operands: function(*[each.astype(wide) for each in operands]).astype(dtype)
+        return lambda *operands: function(*[operand.astype(wide) for operand in operands]).astype(dtype)
 
     return row

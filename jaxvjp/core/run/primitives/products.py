@@ -14,7 +14,7 @@ from jaxvjp.core.run.primitives.shapes import padding
 def product(equation: Any) -> Call | None:
     """`dot_general`: matrix products, after what is contracted has come last on the left and first on the right."""
     ((left, right), (left_batch, right_batch)) = equation.params["dimension_numbers"]
-    x, y = (each.aval for each in equation.invars)
+    x, y = (variable.aval for variable in equation.invars)
     out = equation.outvars[0].aval
     wide = computed_in(out.dtype)
     if wide.kind in "biu" and wide.itemsize <= 2:
@@ -44,7 +44,7 @@ def convolved(equation: Any) -> Call | None:
     """
     params = equation.params
     numbers, out = params["dimension_numbers"], equation.outvars[0].aval
-    x, w = (each.aval for each in equation.invars)
+    x, w = (variable.aval for variable in equation.invars)
     if kind_of(equation) != "f" or not x.size or not w.size:
         return None
     wide = computed_in(x.dtype)

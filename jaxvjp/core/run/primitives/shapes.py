@@ -77,7 +77,7 @@ def in_order(equation: Any) -> Call | None:
         if len(operands) == 1:
             return [np.sort(operands[0], axis=axis, kind="stable")]
         order = np.lexsort(operands[:keys][::-1], axis=axis)
-        return [np.take_along_axis(each, order, axis) for each in operands]
+        return [np.take_along_axis(operand, order, axis) for operand in operands]
 
     return sort
 

@@ -1,5 +1,0 @@
-# What C knows of the nodes that a walk goes through: see graph.pxd.
-from jaxvjp.core.record.graph cimport Node, Number, ends_here, gradient_edges, hooks_of
-from jaxvjp.core.derive.saved cimport check_unchanged
-
-cpdef Node whole(Node node)

@@ -1,2 +1,0 @@
-# What C knows of Jacobians: see graph.pxd.
-from jaxvjp.core.record.graph cimport Node, Number

@@ -1,2 +1,0 @@
-# What C knows of transforms under way: see graph.pxd.
-from jaxvjp.core.record.graph cimport Node, Number

@@ -1,0 +1,28 @@
+"""Which printed numbers agree: infinity with itself only, and small ones as if they were a hundredth."""
+
+from __future__ import annotations
+
+import pytest
+
+from jaxvjp.tools.comparison.text import CLOSE, DIFFERENT, SAME, compare_line
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "verdict"),
+    [
+        ("loss 1.0", "loss inf", DIFFERENT),
+        ("loss -inf", "loss 2.5", DIFFERENT),
+        ("loss inf", "loss -inf", DIFFERENT),
+        ("loss inf", "loss inf", SAME),
+        ("loss inf", "loss Inf", CLOSE),
+        ("loss nan", "loss NaN", CLOSE),
+        ("loss nan", "loss 1.0", DIFFERENT),
+        ("loss 1.00000", "loss 1.00001", CLOSE),
+        ("loss 1.0", "loss 1.1", DIFFERENT),
+        ("loss 1e-9", "loss 2e-9", CLOSE),
+        ("loss 0.0", "loss 0.001", DIFFERENT),
+    ],
+)
+def test_numbers_of_two_lines(one, other, verdict):
+    assert compare_line(one, other, 1e-5).verdict == verdict
+    assert compare_line(other, one, 1e-5).verdict == verdict
