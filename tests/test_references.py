@@ -84,7 +84,7 @@ def is_there(reference: str) -> bool:
     """Whether what a dotted name says is defined where it says; True where its first part is no module of ours."""
     first, *rest = reference.removeprefix("jaxvjp.").split(".")
     homes = modules().get(first, [])
-    if not homes or not rest or first in USERS or rest[0].startswith("__") or rest[-1] == "pxd":
+    if not homes or not rest or first in USERS or rest[0].startswith("__") or rest[-1] in ("pxd", "txt"):
         return True
     within = any(rest[0] in names and path.stem == "__init__" for path, names in homes)
     if len(rest) > 1 and within and rest[0] in modules():

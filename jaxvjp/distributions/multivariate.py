@@ -187,20 +187,23 @@ class MultivariateNormal(_Gaussian):
     @lazy_property
     def scale_tril(self) -> Tensor:
         """The lower triangle whose product with its transpose is the covariance."""
-        return self._unbroadcasted_scale_tril.expand((*self._batch_shape, -1, -1))
+        return self.__of_each__(self._unbroadcasted_scale_tril)
+
+    def __of_each__(self, matrix: Tensor) -> Tensor:
+        return matrix.expand((*self._batch_shape, -1, -1))
 
     @lazy_property
     def covariance_matrix(self) -> Tensor:
         """The covariances."""
-        return self.scale_tril @ self.scale_tril.mT
+        return self.__of_each__(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
 
     @lazy_property
     def precision_matrix(self) -> Tensor:
         """The inverse of the covariances."""
-        return torch.cholesky_inverse(self.scale_tril)
+        return self.__of_each__(torch.cholesky_inverse(self._unbroadcasted_scale_tril))
 
     __formulas__ = formulas(
-        variance=lambda self: (self.scale_tril**2).sum(-1),
+        variance=lambda self, loc: (self._unbroadcasted_scale_tril**2).sum(-1).expand(loc.shape),
         rsample=lambda shape, self, loc: (
             loc + times(self._unbroadcasted_scale_tril, torch.randn(shape, dtype=loc.dtype))
         ),

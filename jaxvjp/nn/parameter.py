@@ -36,10 +36,14 @@ class ParameterMeta(type):
 
 
 class Parameter(Tensor, metaclass=ParameterMeta):
-    """A leaf that shares the storage of `data` and, unless told otherwise, requires a gradient.
+    """A leaf that shares the storage of `data`, and requires a gradient if `requires_grad`.
 
     Any operation on it gives an ordinary tensor. AttributeError where `data` is no tensor, RuntimeError where it has a
     dtype that cannot require a gradient. Counterpart of `torch.nn.Parameter`.
+
+    Args:
+        data: a tensor of any shape; an empty one by default.
+        requires_grad: whether `backward` accumulates into its `.grad`.
     """
 
     __slots__ = ()
@@ -70,9 +74,6 @@ class Parameter(Tensor, metaclass=ParameterMeta):
         own: Any = made
         own._is_param = True
         return own
-
-    def __init__(self, *arguments: Any, **named: Any) -> None:
-        """Nothing: a subclass may have a `__new__` with arguments of its own."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         if id(self) not in memo:

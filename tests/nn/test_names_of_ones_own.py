@@ -67,7 +67,7 @@ MADE = [
     *(f"optim.swa_utils.SWALR({SGD}, 0.1)", "optim.swa_utils.AveragedModel(nn.Linear(2, 2))"),
     *(f"used(dist.{each}({ONES}))" for each in ["Chi2", "Dirichlet", "Exponential", "HalfCauchy", "HalfNormal"]),
     *(f"used(dist.{each}({ONES}))" for each in ["Categorical", "OneHotCategorical", "Poisson", "StudentT"]),
-    *(f"used(dist.{each}({ONES} / 2))" for each in ("Bernoulli", "Geometric")),
+    *(f"used(dist.{each}({ONES} / 2))" for each in ("Bernoulli", "ContinuousBernoulli", "Geometric")),
     *(f"used(dist.{each}(3, {ONES} / 2))" for each in ("Binomial", "Multinomial", "NegativeBinomial")),
     *(f"used(dist.{each}({ONES}, {ONES}))" for each in ["Beta", "Cauchy", "FisherSnedecor", "Gamma", "Gumbel"]),
     *(f"used(dist.{each}({ONES}, {ONES}))" for each in ["InverseGamma", "Kumaraswamy", "Laplace", "LogNormal"]),
