@@ -1,7 +1,7 @@
 # /// script
 # dependencies = ["gpytorch"]
 # ///
-"""Gaussian process regression: a kernel with a length for each input, fitted by Adam, and predictions with variances."""
+"""Gaussian process regression: a kernel with a length for each input, fitted by Adam, and what it predicts."""
 
 import gpytorch
 import torch
