@@ -6,6 +6,7 @@ for those of any epoch. A rate that is a number stays an operand of the compiled
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Callable
 from typing import Any
@@ -67,6 +68,19 @@ def _checked(optimizer: Any) -> Optimizer:
     return optimizer
 
 
+def _note_steps(optimizer: Any) -> None:
+    """Has an optimizer note that it was called whose class does not call `super().__init__`."""
+    own = optimizer.step
+
+    @functools.wraps(own)
+    def step(*args: Any, **kwargs: Any) -> Any:
+        optimizer._opt_called = True
+        return own(*args, **kwargs)
+
+    step.hooked = True  # type: ignore[attr-defined]
+    optimizer.step = step
+
+
 class LRScheduler:
     """The base class: a subclass writes `get_lr`. Counterpart of `torch.optim.lr_scheduler.LRScheduler`."""
 
@@ -89,6 +103,8 @@ class LRScheduler:
                 )
         self.base_lrs = _values_of_groups(optimizer, "initial_lr")
         self.last_epoch = last_epoch
+        if not hasattr(optimizer.step, "hooked"):
+            _note_steps(optimizer)
         self._initial_step()
 
     def _initial_step(self) -> None:

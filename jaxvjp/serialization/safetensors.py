@@ -27,7 +27,7 @@ try:
 except ImportError as error:
     raise ImportError('Files of safetensors need its library: pip install "jaxvjp[files]"') from error
 
-__all__ = ["load", "load_file", "load_model", "save", "save_file", "save_model"]
+__all__ = ["load", "load_file", "load_model", "save", "save_file", "save_model", "storage_ptr", "storage_size"]
 
 NAMES = {
     "F64": "float64",
@@ -42,6 +42,16 @@ NAMES = {
     "F8_E5M2": "float8_e5m2",
 }
 """What a file calls our dtypes."""
+
+
+def storage_ptr(tensor: Tensor) -> int:
+    """The address of its memory, as a number to compare. Counterpart of `safetensors.torch.storage_ptr`."""
+    return untyped(tensor.storage).data_ptr()
+
+
+def storage_size(tensor: Tensor) -> int:
+    """How many bytes its memory has. Counterpart of `safetensors.torch.storage_size`."""
+    return untyped(tensor.storage).nbytes()
 
 
 def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> bytes:

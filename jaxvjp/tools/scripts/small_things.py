@@ -7,6 +7,7 @@ import re
 import threading
 from collections.abc import Callable, Sequence
 from enum import Flag
+from functools import wraps
 from types import GenericAlias
 from typing import Any
 from urllib.parse import urlparse
@@ -42,6 +43,34 @@ def _check(cond: Any, message: Callable[[], Any] | None = None) -> None:
             if message is None
             else str(message())
         )
+
+
+def _use_grad_for_differentiable(func: Callable[..., Any]) -> Callable[..., Any]:
+    """An optimizer's `step`, recorded only where it is to be differentiable."""
+
+    @wraps(func)
+    def step(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with torch.set_grad_enabled(self.defaults["differentiable"]):
+            return func(self, *args, **kwargs)
+
+    return step
+
+
+class FlopCounterMode:
+    """A counter of what a block computes: it can be made, and asked what it counted before; a block is an error."""
+
+    def __init__(self, mods: Any = None, depth: int = 2, display: bool = True, custom_mapping: Any = None) -> None:
+        pass
+
+    def get_total_flops(self) -> int:
+        """How many were counted."""
+        return 0
+
+    def __enter__(self) -> Any:
+        raise NotImplementedError("torch.utils.flop_counter.FlopCounterMode is not available.\nNothing counts here.")
+
+    def __exit__(self, *error: object) -> None:
+        pass
 
 
 DispatchKey = Flag("DispatchKey", "AutocastCPU AutocastCUDA AutocastXPU Autograd CPU CUDA Meta")
