@@ -2,7 +2,8 @@
 
     python tools/libraries.py                  # all jobs whose libraries are installed
     python tools/libraries.py gpytorch pyro    # those whose file names begin so
-    python tools/libraries.py --install ENV    # installs what jobs need beside jaxvjp, without torch, into a folder
+    python tools/libraries.py --install FOLDER # installs what jobs need beside jaxvjp, without torch, into a folder
+    python tools/libraries.py --page           # runs the program of docs/libraries.md, which needs optax, too
 
 Each job runs under torch and under jaxvjp, which compares what they print, and, if it has a function `step`, the time
 of its later calls in a process of its own. The table that is printed is the one in docs/libraries.md. Needs torch;
@@ -26,6 +27,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "libraries.md"
 TOLERANCE = "1e-3"
 ROUNDS, WARM = 10, 12
 """How many calls of a step are timed, after how many."""
@@ -138,12 +140,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("jobs", nargs="*", help="beginnings of the jobs' file names")
     parser.add_argument("--install", metavar="FOLDER", help="install what they need into a folder, and end")
     parser.add_argument("--without-torch", action="store_true", help="only run them")
+    parser.add_argument("--page", action="store_true", help="run the program of docs/libraries.md")
     given = parser.parse_args(arguments)
     chosen = jobs(given.jobs)
     if given.install:
         install(given.install, chosen)
         return 0
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    if given.page:
+        [program] = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+        with tempfile.TemporaryDirectory() as scratch:
+            return subprocess.run([sys.executable, "-c", program], cwd=scratch, check=False).returncode
     told = []
     print("| library | job | equal | a step beside torch |\n| --- | --- | --- | --- |")
     for job in chosen:
