@@ -43,7 +43,7 @@ model.eval()
 with torch.no_grad():
     print("logits", model(images[:2]).tolist())
     print("averaged", averaged.module.eval()(images[:2]).tolist())
-    print("features", model.forward_features(images[:2]).mean((2, 3)).tolist())
+    print("features", model.forward_features(images[:2]).mean((1, 2, 3)).tolist())
     net = timm.create_model("mobilenetv3_small_050", num_classes=3, features_only=True).eval()
     print("pyramid", [(tuple(each.shape), each.abs().mean().item()) for each in net(images[:1])])
     accuracy = timm.utils.accuracy(model(images), labels, topk=(1, 2))

@@ -38,7 +38,7 @@ def step():
 print("losses", [step() for _ in range(3)])
 model.eval()
 with torch.no_grad():
-    print("logits", model(images[:2]).tolist())
+    print("probabilities", model(images[:2]).softmax(-1).tolist())
 model.train()
 
 corners = torch.rand(12, 2) * 20

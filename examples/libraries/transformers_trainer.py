@@ -6,21 +6,11 @@
 import tempfile
 
 import torch
-from transformers import T5Config, T5ForConditionalGeneration, Trainer, TrainingArguments, set_seed
+from transformers import PrinterCallback, T5Config, T5ForConditionalGeneration, Trainer, TrainingArguments, set_seed
 
 set_seed(0)
-model = T5ForConditionalGeneration(
-    T5Config(
-        vocab_size=40,
-        d_model=32,
-        d_kv=8,
-        d_ff=64,
-        num_layers=2,
-        num_heads=4,
-        decoder_start_token_id=0,
-        dropout_rate=0.0,
-    )
-)
+sizes = {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_heads": 4}
+model = T5ForConditionalGeneration(T5Config(vocab_size=40, decoder_start_token_id=0, dropout_rate=0.0, **sizes))
 
 
 class Reversed(torch.utils.data.Dataset):
@@ -36,19 +26,16 @@ class Reversed(torch.utils.data.Dataset):
         return {"input_ids": self.words[index], "labels": self.words[index].flip(0)}
 
 
+times = {"max_steps": 12, "gradient_accumulation_steps": 2, "warmup_steps": 2, "logging_steps": 3, "save_steps": 6}
 with tempfile.TemporaryDirectory() as folder:
     trainer = Trainer(
         model=model,
         args=TrainingArguments(
             output_dir=folder,
-            max_steps=12,
+            **times,
             per_device_train_batch_size=8,
-            gradient_accumulation_steps=2,
             learning_rate=3e-3,
-            warmup_steps=2,
             lr_scheduler_type="cosine",
-            logging_steps=3,
-            save_steps=6,
             report_to=[],
             use_cpu=True,
             disable_tqdm=True,
@@ -57,6 +44,7 @@ with tempfile.TemporaryDirectory() as folder:
         train_dataset=Reversed(64, 1),
         eval_dataset=Reversed(16, 2),
     )
+    trainer.remove_callback(PrinterCallback)  # it prints times
     outcome = trainer.train()
     print("steps", outcome.global_step, "loss", outcome.training_loss)
     print("losses", [each["loss"] for each in trainer.state.log_history if "loss" in each])

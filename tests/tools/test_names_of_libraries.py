@@ -122,8 +122,7 @@ def test_a_batch_of_indices_is_looked_up():
 
 def test_compiling_is_supported():
     def program(torch):
-        supported = importlib.import_module("torch._dynamo.utils").is_compile_supported
-        return supported("cpu"), torch.compile(lambda x: x * 2)(torch.ones(2))
+        return importlib.import_module("torch._dynamo.utils").is_compile_supported("cpu")
 
     same(program)
 
