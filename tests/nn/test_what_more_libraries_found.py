@@ -91,6 +91,24 @@ def test_a_transform_that_is_a_module():
     agree(program)
 
 
+def test_functions_that_are_attributes_of_a_class_of_modules():
+    def program(torch):
+        class Own(torch.nn.Module):
+            act, join = torch.relu, torch.cat
+            product = torch.conv2d
+
+            def forward(self, x):
+                return self.product(self.act(x), weight=torch.ones(1, 1, 2, 2)), self.join([x, x]), Own.act(x)
+
+        class More(Own):
+            act = torch.tanh
+
+        x = torch.linspace(-1, 1, 9).reshape(1, 1, 3, 3).requires_grad_()
+        return Own()(x), More()(x)
+
+    agree(program)
+
+
 def test_what_tells_tensors_apart():
     def program(torch):
         x = torch.ones(2)
