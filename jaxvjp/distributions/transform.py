@@ -36,6 +36,7 @@ class Transform:
         self._cache_size = cache_size
         self._inv: Transform | None = None
         self._cached_x_y: tuple[Any, Any] = None, None
+        super().__init__()  # of a class that is a module, too
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"_inv": None}

@@ -146,7 +146,9 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
             raise TypeError(f"can't assign a {repr(type(value))[8:-2]} to a torch.{own.legacy}Tensor")
         if type(value) is int and not LEAST <= value < -LEAST:
             raise ValueError(f"Overflow when unpacking long long\nThat was {value}; write a float.")
-        if own is not bool_ and own.numpy not in SHORT:
+        if own is bool_:
+            value = bool(value)
+        elif own.numpy not in SHORT:
             value = fitted(value, own)
     parsed = _parse(self.shape, key)
     whole = all(step.operation is alias for step in parsed.steps)  # torch writes these without taking a view

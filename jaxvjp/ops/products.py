@@ -5,6 +5,7 @@ allows less.
 """
 
 import copy
+import math
 import sys
 from contextvars import ContextVar
 from functools import cache
@@ -209,22 +210,20 @@ def matmul(input, other):
     if by_dims is not None:
         return by_dims.function(input, other)
     one_type_of_products(input, other, UNPROMOTED.format("matmul"))
+    batches = [jax.ShapeDtypeStruct(each.shape[:-2], each.dtype) for each in (input, other)]
+    broadcast(*batches)
     rows, columns = input.shape[-1], other.shape[max(other.ndim - 2, 0)]
     if rows != columns:
+        if other.ndim < 3:  # torch folds all leading dimensions into the rows of one matrix
+            return (mm if other.ndim == 2 else mv).function(input.reshape(math.prod(input.shape[:-1]), rows), other)
+        batch = math.prod(jnp.broadcast_shapes(*[each.shape for each in batches]))
         raise RuntimeError(
-            f"mat1 and mat2 shapes cannot be multiplied ({_flat(input)} and {_flat(other)})\n"
+            f"Expected size for first two dimensions of batch2 tensor to be: [{batch}, {rows}] but got: "
+            f"[{batch}, {columns}].\n"
             f"The last dimension of the first ({rows}) must be as long as the second-to-last of the second ({columns})."
         )
     numeric(input, "bmm")
-    broadcast(jax.ShapeDtypeStruct(input.shape[:-2], input.dtype), jax.ShapeDtypeStruct(other.shape[:-2], other.dtype))
     return product(input, other)
-
-
-def _flat(array):
-    """All leading dimensions folded into the rows, as torch does before it multiplies batches."""
-    if array.ndim == 1:
-        return f"1x{array.shape[0]}"
-    return f"{array.size // max(array.shape[-1], 1)}x{array.shape[-1]}"
 
 
 @op(promotion=ARITHMETIC, saves="input for vec2, vec2 for input", aliases="ger", grad_fn="MulBackward0")

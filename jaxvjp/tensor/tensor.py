@@ -179,6 +179,11 @@ class Tensor(Methods):
         base: Tensor | None = None if self.__shown__.inference else self.__base_tensor__
         return base
 
+    @property
+    def _cdata(self) -> int:
+        """What tells tensors apart. In torch it is an address."""
+        return id(self)
+
     def _is_view(self) -> bool:
         return self._base is not None
 

@@ -221,6 +221,35 @@ def test_trees_that_do_not_fit(other):
     same(lambda torch: raised(lambda: pytree(torch).tree_map(lambda x, y: x, [1, 2], other)) is not None)
 
 
+def test_a_shape_is_a_tree_of_its_sizes():
+    def program(torch):
+        trees, shape = pytree(torch), torch.ones(2, 3).shape
+        leaves, spec = trees.tree_flatten((shape, 1))
+        doubled = trees.tree_map(lambda x: 2 * x, shape)
+        return (
+            leaves,
+            spec.num_leaves,
+            type(doubled).__name__,
+            doubled,
+            trees.tree_unflatten(leaves, spec) == ((2, 3), 1),
+        )
+
+    same(program)
+
+
+def test_private_functions_that_libraries_call():
+    def program(torch):
+        rows = torch.tensor([0, 0, 2, 3])
+        begins = torch._convert_indices_from_coo_to_csr(rows, 5)
+        short = torch._convert_indices_from_coo_to_csr(rows, 4, out_int32=True)
+        x = torch.arange(4.0, requires_grad=True)
+        sums = torch._segment_reduce(x, "sum", offsets=begins, initial=0)
+        (sums**2).sum().backward()
+        return begins, short, sums, x.grad
+
+    same(program)
+
+
 def lists(torch):
     return [torch.tensor([1.0, 2.0]), torch.tensor([[3.0]])], [torch.tensor([4.0, 5.0]), torch.tensor([[6.0]])]
 

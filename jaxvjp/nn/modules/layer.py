@@ -118,7 +118,7 @@ def rows_of(file: str) -> Iterator[tuple[str, Row]]:
         if row.signature == SAME:
             given, kept = [], []
             for parameter in inspect.signature(getattr(functional, row.call)).parameters.values():
-                kind = inspect.formatannotation(parameter.annotation).strip("'").replace("jaxvjp.", "")
+                kind = re.sub(r"'|\b(jaxvjp|torch)\.", "", inspect.formatannotation(parameter.annotation))
                 if parameter.default is parameter.empty:
                     given.append(f"{parameter.name}: {kind}")
                 else:

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from textwrap import indent
+from types import FunctionType
 from typing import Any, Self, TypeAlias, TypeVar
 
 from jaxvjp.autograd.modes import no_grad
@@ -81,6 +82,13 @@ class Module(Hooked, Stateful):
     dump_patches = False
     call_super_init = False
     _modules: dict[str, Any]
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        """Keeps `act = torch.relu` in a class from being a method: in torch it is a function of C, which is none."""
+        super().__init_subclass__(**named)
+        for name, value in list(vars(cls).items()):
+            if isinstance(value, FunctionType) and value.__module__ == "jaxvjp":
+                setattr(cls, name, staticmethod(value))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init:

@@ -9,6 +9,8 @@ from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from jaxvjp.types.size import Size
+
 PyTree = Any
 Context = Any
 
@@ -72,6 +74,7 @@ SUPPORTED_NODES: dict[Any, Node] = {
     ),
     deque: Node(lambda d: (list(d), d.maxlen), lambda children, longest: deque(children, maxlen=longest)),
     namedtuple: Node(lambda x: (list(x), type(x)), lambda children, kind: kind(*children)),
+    Size: Node(lambda x: (list(x), None), lambda children, _: tuple(children)),
 }
 """The containers, by class."""
 
