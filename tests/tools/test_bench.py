@@ -82,7 +82,7 @@ def test_warm_steps_are_of_compiled_programs(capsys, monkeypatch):
     (result,) = json.loads(capsys.readouterr().out)["results"]
     assert result["way"]  # which is told of what was compiled
     assert (result["compiles"], result["dispatches"]) == (0, 1)
-    for other in ([], ["--cold"], ["--ops"], ["--first-use"]):
+    for other in ([], ["--cold"], ["--first-use"]):
         with pytest.raises(SystemExit) as caught:
             main(["bench", *other, "--help"])
         assert caught.value.code == 0

@@ -1,4 +1,4 @@
-"""The models of `bench --models` are trained alike by torch and jaxvjp, and by flax where it is installed."""
+"""The models of `tools.bench_models` are trained alike by torch and jaxvjp, and by flax where it is installed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import importlib.util
 import pytest
 from oracle import agree
 
-from jaxvjp.tools.bench.models import workloads
+from tools.bench_models import workloads
 
 WORKLOADS = workloads()
 

@@ -23,7 +23,7 @@ SHORT_PIECE = 32
 twice that where they do not, as each is a dispatch then. A loop of a length never seen takes 0.9 of the time."""
 STAGED_PIECE = 1024
 """The same for a staged step without loops: what is staged is called often. As one program, a step of the small GPT of
-`bench --models` takes 0.7 of what it takes as four, and compiles as fast."""
+`tools.bench_models` takes 0.7 of what it takes as four, and compiles as fast."""
 
 
 def in_pieces(

@@ -191,10 +191,10 @@ def in_pullbacks(program: Program) -> dict[int, tuple[int, int]]:
     """For each equation that a pullback in the program computes as well: the number of the pullback, and that of the
     equation in the pullback's own program. Of several pullbacks the last: it may hold the others.
 
-    So the forward pass of a step that returns its loss is there once. XLA finds equal operations, but not equal loops,
-    nor what it has first rewritten in different ways. Without this the programs of `bench --models` have, by XLA's own
-    count, 1.33 (GPT) and 1.22 (convnet) times the arithmetic and 1.88 times the transcendentals (tagger, whose loop
-    runs once more). On a mesh shards would be gathered twice.
+    So the forward pass of a step that returns its loss is there once. XLA finds equal operations, but not equal
+    loops, nor what it has first rewritten in different ways. Without this the programs of `tools.bench_models`
+    have, by XLA's own count, 1.33 (GPT) and 1.22 (convnet) times the arithmetic and 1.88 times the transcendentals
+    (tagger, whose loop runs once more). On a mesh shards would be gathered twice.
     """
     seen: dict[Any, int] = {}
     found: dict[int, tuple[int, int]] = {}

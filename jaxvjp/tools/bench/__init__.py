@@ -174,10 +174,8 @@ FIRST = ["first by hand s", "first jaxvjp s"]
 
 
 OTHERS = {
-    "--ops": "jaxvjp.tools.bench.operations",
     "--first-use": "jaxvjp.tools.bench.first_use",
     "--cold": "jaxvjp.tools.bench.cold",
-    "--models": "jaxvjp.tools.bench.models",
 }
 """Other measurements, by command-line option."""
 
@@ -185,8 +183,8 @@ OTHERS = {
 def main(arguments: Sequence[str] = (), workloads: Callable[[], list[Workload]] = workloads) -> int:
     """Prints what warm steps take, compiled; with `--json` all figures. A name, or a part of one, picks workloads.
 
-    As the first argument, `--ops` measures the recording of an operation instead, `--first-use` the first gradient of a
-    new process, `--cold` whole scripts as processes, and `--models` training steps beside flax and optax.
+    As the first argument, `--first-use` measures the first gradient of a new process instead, and `--cold` whole
+    scripts as processes.
     """
     if arguments and arguments[0] in OTHERS:
         return int(importlib.import_module(OTHERS[arguments[0]]).main(arguments[1:]))

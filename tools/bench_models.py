@@ -1,6 +1,6 @@
 """A training step of five of `examples/training_scripts`, beside the same model in flax.nnx with optax.
 
-`python -m jaxvjp bench --models`, where flax is installed. The models, batches and optimizers are those of the scripts.
+`python -m tools.bench_models`, where flax is installed. The models, batches and optimizers are those of the scripts.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 
 from jaxvjp.tools import bench
 from jaxvjp.tools.bench.workloads import Step, Workload, _normal
+from tools import command
 
 
 def trained(optimizers: Sequence[Any], *losses: Callable[[], Any]) -> Step:
@@ -288,3 +289,7 @@ def main(arguments: Sequence[str]) -> int:
         print("The models by hand need flax and optax: `pip install flax optax`.")
         return 2
     return bench.main(arguments, workloads)
+
+
+if __name__ == "__main__":
+    command(main)

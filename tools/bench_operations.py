@@ -1,4 +1,4 @@
-"""Times the recording of an operation, beside torch's eager dispatch: `python -m jaxvjp bench --ops`, run by hand.
+"""Times the recording of an operation, beside torch's eager dispatch: `python -m tools.bench_operations`, run by hand.
 
 jaxvjp only records; torch computes on tensors of a few elements. Rounds alternate between them; medians are compared.
 """
@@ -15,6 +15,7 @@ from typing import Any
 
 import jaxvjp
 from jaxvjp.explain import terminal
+from tools import command
 
 ROUNDS = 40
 CALLS = 200
@@ -36,7 +37,7 @@ OPERATIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
 
 def main(arguments: Sequence[str] = ()) -> int:
     """Times recording, with and without gradients to track, and prints a table."""
-    argparse.ArgumentParser(prog="python -m jaxvjp bench --ops", description=main.__doc__).parse_args(arguments)
+    argparse.ArgumentParser(prog="python -m tools.bench_operations", description=main.__doc__).parse_args(arguments)
     modules: dict[str, Any] = {"jaxvjp": jaxvjp}
     if importlib.util.find_spec("torch") is not None:
         modules["torch"] = importlib.import_module("torch")
@@ -63,3 +64,7 @@ def measured(operation: Callable[[Any, Any, Any], Any], modules: dict[str, Any])
             if round >= 2:  # the first rounds learn the signatures
                 seconds[name].append((time.perf_counter() - start) / CALLS)
     return {name: statistics.median(each) for name, each in seconds.items()}
+
+
+if __name__ == "__main__":
+    command(main)
