@@ -29,22 +29,20 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "libraries.md"
 TOLERANCE = "1e-3"
-ROUNDS, WARM = 10, 12
-"""How many calls of a step are timed, after how many."""
+ROUNDS, WARM_SECONDS = 10, 10.0
+"""How many calls of a step are timed, after how many seconds of them: programs that pay are compiled then."""
 NEEDS_TORCH = ("nvidia", "torch", "triton")
 HEADER = re.compile(r"# /// script\n((?:#.*\n)+?)# ///")
-TIMING = f"""
+TIMING = """
 import runpy, sys, time
 step = runpy.run_path(sys.argv[1]).get("step")
 if step is not None:
-    for _ in range({WARM}):
-        step()
-    times = []
-    for _ in range({ROUNDS}):
+    times, begun = [], time.perf_counter()
+    while len(times) < int(sys.argv[3]) or time.perf_counter() < begun + float(sys.argv[2]):
         start = time.perf_counter()
         step()
         times.append(time.perf_counter() - start)
-    print("seconds of a step:", min(times))
+    print("seconds of a step:", min(times[-int(sys.argv[3]) :]))
 """
 """The least of several, as what else runs on the machine only adds to it. A step ends with a number that is read."""
 
@@ -106,7 +104,10 @@ def seconds_of_a_step(job: Job, *runner: str) -> float | None:
         timer = Path(scratch) / "timer.py"
         timer.write_text(TIMING, encoding="utf-8")
         done = subprocess.run(
-            [sys.executable, *runner, str(timer), str(job.path)], capture_output=True, text=True, check=False
+            [sys.executable, *runner, str(timer), str(job.path), str(WARM_SECONDS), str(ROUNDS)],
+            capture_output=True,
+            text=True,
+            check=False,
         )
     found = re.search(r"seconds of a step: (\S+)", done.stdout)
     return float(found[1]) if found else None
