@@ -356,7 +356,7 @@ class Wishart(ExponentialFamily):
         self._chi2 = Chi2(self.df.unsqueeze(-1) - torch.arange(size, dtype=own))
         super().__init__(batch, (size, size), validate_args)
 
-    def rsample(self, sample_shape: Shape = ()) -> Tensor:
+    def rsample(self, sample_shape: Shape = (), max_try_correction: int | None = None) -> Tensor:
         self.__draw__(sample_shape)  # torch takes each matrix that is positive definite for singular, and draws again
         return self.__draw__(sample_shape)
 

@@ -121,6 +121,17 @@ def test_they_are_seen_only_where_jaxvjp_stands_in():
     assert type(outside) is importlib.metadata.PathDistribution
 
 
+def test_what_is_written_into_the_dict_of_a_module_is_there():
+    def program(torch):
+        vars(torch.testing)["of_ones_own"] = 3
+        torch.testing.__dict__.update(another=4)
+        found = torch.testing.of_ones_own, torch.testing.another, vars(torch.testing)["another"]
+        del torch.testing.__dict__["of_ones_own"], vars(torch.testing)["another"]
+        return found, hasattr(torch.testing, "of_ones_own"), "another" in vars(torch.testing)
+
+    same(program)
+
+
 def test_vars_of_a_module_has_its_names():
     def program(torch):
         kinds = vars(torch.optim).items()

@@ -7,7 +7,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from textwrap import indent
-from types import FunctionType
 from typing import Any, Self, TypeAlias, TypeVar
 
 from jaxvjp.autograd.modes import no_grad
@@ -35,6 +34,7 @@ from jaxvjp.nn.modules.state import _IncompatibleKeys as _IncompatibleKeys
 from jaxvjp.nn.parameter import Buffer, Parameter, clear_gradients
 from jaxvjp.ops.layouts import memory_format
 from jaxvjp.staging import compile as compiled
+from jaxvjp.tensor.overriding import FUNCTIONS
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.devices import device as Device  # noqa: N812 - `device` is an argument's name here
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - and so is `dtype`
@@ -87,7 +87,7 @@ class Module(Hooked, Stateful):
         """Keeps `act = torch.relu` in a class from being a method: in torch it is a function of C, which is none."""
         super().__init_subclass__(**named)
         for name, value in list(vars(cls).items()):
-            if isinstance(value, FunctionType) and value.__module__ == "jaxvjp":
+            if isinstance(value, FUNCTIONS) and value.__module__ == "jaxvjp":
                 setattr(cls, name, staticmethod(value))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections import ChainMap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -71,10 +72,10 @@ class StandIn(ModuleType):
         return sorted({*covered(place), *kinds(place), *inner})
 
     @property
-    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
-        """Its names, for `vars`; a copy, as most are looked up when they are asked for."""
-        own: dict[str, Any] = vars(ModuleType)["__dict__"].__get__(self)
-        return {name: getattr(self, name) for name in dir(self)} | own
+    def __dict__(self) -> Any:  # type: ignore[override]
+        """Its names, for `vars`: what is written goes into the module, and other names are looked up."""
+        own = vars(ModuleType)["__dict__"].__get__(self)
+        return ChainMap(own, {name: getattr(self, name) for name in dir(self)})
 
 
 @cache  # `torch.cat` takes a script 1.7 µs with it, 5.2 µs without
