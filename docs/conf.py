@@ -75,6 +75,7 @@ CONTENTS = {
             "optim",
             "distributions",
             "scripts",
+            "libraries",
             "speed",
         )
     ],
