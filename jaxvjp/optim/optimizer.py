@@ -144,7 +144,8 @@ class Optimizer:
     def _patch_step_function(self) -> None:
         """Has the hooks called around the steps of its class: once one is begun, for others have no hooks."""
         kind: Any = type(self)
-        kind.step = self.profile_hook_step(kind.step)
+        if not hasattr(kind.step, "hooked"):
+            kind.step = self.profile_hook_step(kind.step)
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Has `hook(optimizer, args, kwargs)` called before each step; it may return other args and kwargs."""
