@@ -10,7 +10,7 @@ import jaxvjp as torch
 from jaxvjp.distributions import constraints
 from jaxvjp.distributions.composite import TransformedDistribution
 from jaxvjp.distributions.continuous import Chi2
-from jaxvjp.distributions.discrete import Categorical, cross_entropy
+from jaxvjp.distributions.discrete import MANY, ONE, Categorical, cross_entropy
 from jaxvjp.distributions.distribution import (
     Binary,
     Distribution,
@@ -30,7 +30,6 @@ from jaxvjp.tensor.tensor import Tensor
 
 LOW, HIGH = 0.499, 0.501
 """Between these probabilities formulas of the continuous Bernoulli distribution are series."""
-YES_OR_NO: Any = {"probs": constraints.unit_interval, "logits": constraints.real}
 
 
 def _parts(x: Tensor, middle: float) -> tuple[Tensor, Tensor, Tensor]:
@@ -82,7 +81,7 @@ class ContinuousBernoulli(WithParam, Binary, ExponentialFamily):
         lims: accepted; the series are used where torch uses them by default.
     """
 
-    arg_constraints = YES_OR_NO
+    arg_constraints = ONE
     support = constraints.unit_interval
     has_rsample = True
     _mean_carrier_measure = 0
@@ -119,7 +118,7 @@ class ContinuousBernoulli(WithParam, Binary, ExponentialFamily):
 class LogitRelaxedBernoulli(WithParam, Binary):
     """The log-odds of `RelaxedBernoulli`."""
 
-    arg_constraints = YES_OR_NO
+    arg_constraints = ONE
     support = constraints.real
     has_rsample = True
 
@@ -149,7 +148,7 @@ class LogitRelaxedBernoulli(WithParam, Binary):
 class RelaxedBernoulli(TransformedDistribution):
     """`Bernoulli` with slopes: numbers near 0 and 1. Counterpart of `torch.distributions.RelaxedBernoulli`."""
 
-    arg_constraints = YES_OR_NO
+    arg_constraints = ONE
     support = constraints.unit_interval
     has_rsample = True
     temperature, probs, logits = (
@@ -169,7 +168,7 @@ class RelaxedBernoulli(TransformedDistribution):
 class ExpRelaxedCategorical(Distribution):
     """The logarithms of `RelaxedOneHotCategorical`."""
 
-    arg_constraints: Any = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    arg_constraints = MANY
     support = constraints.real_vector
     has_rsample = True
     probs, logits = property(attrgetter("_categorical.probs")), property(attrgetter("_categorical.logits"))
@@ -202,7 +201,7 @@ class ExpRelaxedCategorical(Distribution):
 class RelaxedOneHotCategorical(TransformedDistribution):
     """`OneHotCategorical` with slopes: points of a simplex near its corners. As torch's."""
 
-    arg_constraints = ExpRelaxedCategorical.arg_constraints
+    arg_constraints = MANY
     support = constraints.simplex
     has_rsample = True
     temperature, probs, logits = (
