@@ -25,7 +25,6 @@ from jaxvjp.ops.op import Aval
 from jaxvjp.tensor.apply import limit_untracked_graph
 from jaxvjp.tensor.storage import shown
 from jaxvjp.tensor.tensor import ORDINARY, Tensor, wrap
-from jaxvjp.types.devices import Elsewhere
 
 Group = dict[str, Any]
 REMEMBERED = 8
@@ -139,18 +138,15 @@ def update_at_once(optimizer: Any) -> bool:
 
 
 def computes() -> bool:
-    """Whether what this thread does now is computed, on JAX's default device: it is neither shown to `explain` nor part
-    of a staged step or a transform."""
+    """Whether what this thread does now is computed: neither shown to `explain` nor part of a staged step or a transform."""
     transforms = transforming()
-    return not (
-        observers.listening or staging().journal is not None or transforms.depth or transforms.forward or Elsewhere.used
-    )
+    return not (observers.listening or staging().journal is not None or transforms.depth or transforms.forward)
 
 
 def number_of_steps(step: Tensor) -> float | None:
     """What the count of a parameter is, where that need not be computed."""
     value = step.__node__.value
-    return None if value is None or not computes() else float(np.asarray(value))
+    return None if value is None or step.__node__.device is not None or not computes() else float(np.asarray(value))
 
 
 def count(step: Tensor, number: float) -> None:
@@ -199,7 +195,12 @@ def _step_of(optimizer: Any) -> Step | None:
             key += (which, names)
             for tensor in tensors:
                 node = shown(tensor)
-                if node.inference or not node.aval.dtype.is_floating_point or (tensor is grad and node.requires_grad):
+                if (
+                    node.inference
+                    or node.aval.device is not None
+                    or not node.aval.dtype.is_floating_point
+                    or (tensor is grad and node.requires_grad)
+                ):
                     return None
                 key.append(node.aval)
                 step.nodes.append(node)

@@ -137,7 +137,9 @@ def recorded(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...]) 
                 inspected(operation, nodes, static)
             return node
     if Elsewhere.used:
-        nodes = on_one_device(operation, nodes)
+        moved = on_one_device(operation, nodes)
+        if moved != nodes:
+            nodes, key = moved, None
     if operation.rewrite is not None:
         operation, nodes, static = operation.rewrite(operation, nodes, static)
     given = nodes
@@ -168,8 +170,8 @@ REMEMBERED.append(remembered)
 
 
 def key_of(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """The key of a call in `remembered`; None for one with numbers, or whose op is rewritten or may move operands."""
-    if Elsewhere.used or operation.rewritten_by_call:
+    """The key of a call in `remembered`; None for one with numbers, or whose op is rewritten."""
+    if operation.rewritten_by_call:
         return None
     key: list[Any] = [operation, static]
     for operand in operands:

@@ -247,7 +247,8 @@ class Walk:
         """
         targets = set(self.targets or ())
         ends = set()
-        alike = not (Elsewhere.used or self.create_graph)  # whether all operations are of one kind, see `kind`
+        # Whether all operations are of one kind, see `kind`.
+        alike = not (self.create_graph or (Elsewhere.used and any(node.device is not None for node in self.operations)))
         node: Node
         for node in self.operations:
             rare = node.special or node.leaf is not None
