@@ -8,7 +8,7 @@ import copy
 import math
 import sys
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, wraps
 from typing import Any
 
 import jax
@@ -66,6 +66,7 @@ at_setting.by_setting = True  # type: ignore[attr-defined]
 def _relaxed(row: Op, setting: str) -> Op:
     twin = copy.copy(row)
 
+    @wraps(row.function)  # with its signature, which a row is read from at its first use
     def function(*operands, **static):
         token = _asked.set(PRECISIONS[setting])
         try:

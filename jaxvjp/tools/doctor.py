@@ -8,13 +8,15 @@ benchmark beside torch, on the same device where torch has one; and how much mem
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.metadata
 import json
 import os
 import platform
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -164,17 +166,22 @@ def distance_between(exact: Any, given: Any) -> float:
 
 
 def steps() -> list[dict[str, Any]]:
-    """Three workloads of the benchmark, warm; torch on a GPU, if JAX is on one and torch has it."""
-    torch: Any = None if _version("torch") == "not installed" else importlib.import_module("torch")
+    """Three workloads of the benchmark, warm; torch beside them."""
     chosen = [workload for workload in workloads() if workload.name.startswith(WORKLOADS)]
-    on_gpu = torch is not None and jax.devices()[0].platform == "gpu" and torch.cuda.is_available()
-    if on_gpu:
-        torch.set_default_device("cuda")
-    try:
+    with torch_beside() as torch:
         return bench.run(chosen, torch)
-    finally:
-        if on_gpu:
-            torch.set_default_device(None)
+
+
+@contextmanager
+def torch_beside() -> Iterator[Any]:
+    """torch, where it is installed and has a device such as JAX's default one, to which its tensors then go."""
+    torch: Any = None if _version("torch") == "not installed" else importlib.import_module("torch")
+    on_gpu = jax.devices()[0].platform == "gpu"
+    if torch is None or (on_gpu and not torch.cuda.is_available()):
+        yield None
+    else:
+        with torch.device("cuda" if on_gpu else "cpu"):
+            yield torch
 
 
 def memory() -> dict[str, Any]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from itertools import product
 
 import numpy as np
@@ -92,6 +94,25 @@ def test_the_precision_of_products_reaches_whatever_multiplies(name):
         jaxvjp.set_float32_matmul_precision("highest")
     assert before == precisions() == {"HIGHEST"}
     assert relaxed == {"HIGH"}
+
+
+def test_the_precision_may_be_set_before_a_product_is_used_at_all():
+    """As at the head of a script: what a row takes is then read through its twin of less precision."""
+    script = """
+import jaxvjp as torch
+torch.set_float32_matmul_precision("high")
+F, x = torch.nn.functional, torch.arange(12.0).view(1, 3, 4).requires_grad_()
+results = [
+    *(F.scaled_dot_product_attention(x, x, x, is_causal=True), F.conv1d(x, torch.ones(2, 3, 2), padding=1)),
+    *(F.conv_transpose1d(x, torch.ones(3, 2, 2)), torch.einsum("bij,bkj->bik", x, x)),
+    torch.addmm(x[0], x[0, :, :3], x[0]),
+    *(torch.baddbmm(x, x[:, :, :3], x, alpha=2), torch.tensordot(x, x, 3), x @ x.mT, torch.chain_matmul(x[0], x[0].T)),
+]
+sum(each.sum() for each in results).backward()
+print(*[tuple(each.shape) for each in results], x.grad.isfinite().all().item())
+"""
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert said == "(1, 3, 4) (1, 2, 5) (1, 2, 5) (1, 3, 3) (3, 4) (1, 3, 4) () (1, 3, 3) (3, 3) True\n"
 
 
 @pytest.mark.parametrize("name", ["householder_product", "matrix_exp"])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from op_cases import CASES, DIFFERS, Empty, Given, Plain
+from op_calls import called, gradients, operands_of, second_derivatives
+from op_cases import CASES, DIFFERS, Given, Plain
 from oracle import Outcome, agree, compare, theirs
 
 import jaxvjp
@@ -36,44 +37,6 @@ def tolerance(call, dtype):
     return TOLERANCE["float32" if any(isinstance(each, Given) for each in call.operands) else dtype]
 
 
-def operands_of(torch, call, dtype):
-    """The operands and static arguments of a call, and which operands to differentiate with respect to."""
-    operands, leaves = [], []
-    for each in call.operands:
-        if isinstance(each, Plain):
-            operands.append(each.value)
-        elif isinstance(each, Given):
-            operands.append(torch.tensor(each.data, dtype=getattr(torch, each.dtype)))
-        else:
-            array = np.zeros(each.shape) if isinstance(each, Empty) else np.array(each)
-            leaves.append(torch.tensor(array, dtype=getattr(torch, dtype), requires_grad=True))
-            operands.append(leaves[-1])
-    static = {name: getattr(torch, value) if name == "dtype" else value for name, value in call.static.items()}
-    return operands, static, leaves
-
-
-def drawn(torch, like, seed, requires_grad=False):
-    """A cotangent with nothing special about it, so that a formula that is wrong anywhere shows."""
-    numbers = np.random.RandomState(seed).uniform(0.5, 1.5, tuple(like.shape))
-    return torch.tensor(numbers, dtype=like.dtype, requires_grad=requires_grad)
-
-
-def gradients(torch, result, leaves, create_graph=False):
-    """The gradients of a result for a cotangent, and that cotangent."""
-    if not result.requires_grad:
-        return [], None
-    cotangent = drawn(torch, result, 1, requires_grad=create_graph)
-    return torch.autograd.grad(result, leaves, cotangent, create_graph=create_graph), cotangent
-
-
-def second_derivatives(torch, first, leaves):
-    """The gradients of gradients, with respect to the cotangent too: their types, and their numbers."""
-    weights = [drawn(torch, each, 2) for each in first]
-    second = torch.autograd.grad(first, leaves, weights, allow_unused=True)
-    numbers = [np.nan if each is None else each.clone().numpy() for each in second]
-    return [each is not None and repr(each.dtype) for each in second], numbers
-
-
 def where_torch_has_one(numbers, theirs):
     """Where torch's is NaN (of the norm at 0, of x ** 2 with a tensor for the 2) because it multiplies 0 by infinity on
     the way, there is no number to compare with."""
@@ -88,16 +51,9 @@ def test_every_case_is_of_a_row():
     ("name", "call", "dtype"), calls_of(RETURNING, "{name}-{number}-{dtype}", ["float32", "float64"])
 )
 def test_values_and_derivatives(name, call, dtype):
-    row = REGISTRY[name]
-
     def program(torch):
         operands, static, leaves = operands_of(torch, call, dtype)
-        if "function" in row.public:
-            result = getattr(torch, name)(*operands, **static)
-        elif "method" in row.public:
-            result = getattr(operands[0], name)(*operands[1:], **static)
-        else:
-            result = getattr(operands[0], f"__r{OPERATORS[row.operator.removeprefix('r')]}__")(*operands[1:])
+        result = called(torch, name, operands, static)
         # Of arrays without elements JAX cannot tell what they depend on, and so not which gradients are None.
         twice = dtype == "float64" and result.requires_grad and result.numel() > 0
         first, cotangent = gradients(torch, result, leaves, create_graph=twice)
