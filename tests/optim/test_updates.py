@@ -13,6 +13,8 @@ from test_optimizers import CASES, plainly
 import jaxvjp
 from jaxvjp.optim import elementwise
 from jaxvjp.staging.updates import Rate
+from jaxvjp.tensor import apply
+from jaxvjp.types import devices
 
 RATES = (0.05, 0.05, 0.02, 0.3, 0.02, 0.001, 0.1, 0.07)
 
@@ -66,6 +68,32 @@ def test_another_rate_compiles_nothing(counted):
         (x * x).sum().backward()
         optimizer.step()
     assert counted() == (0, 25)
+
+
+def test_tensors_elsewhere_change_nothing_at_home(monkeypatch, counted):
+    """Where one was made on another device, such as `meta`, what is recorded and updated at home is so as before."""
+    monkeypatch.setattr(devices.Elsewhere, "used", True)
+    parameters, optimizer = trained(jaxvjp, "AdamW", {})
+    assert at_once(optimizer)
+    counted()
+    calls = list(apply.remembered)
+    for _ in range(3):
+        optimizer.zero_grad()
+        sum((each.sin() * each).sum() for each in parameters).backward()
+        optimizer.step()
+    assert counted() == (0, 3)
+    assert list(apply.remembered) == calls
+
+
+def test_what_is_elsewhere_stays_there_when_calls_repeat():
+    def program(torch):
+        here, there = torch.ones(()), torch.ones(3, device="meta")
+        results = [torch.add(*pair) for pair in [(there, here), (here, there), (there, there)] * 2]
+        with torch.device("meta"):
+            layer = torch.nn.Linear(3, 2)
+        return [(each.device.type, each.shape) for each in (*results, layer(there), layer(there))]
+
+    agree(program)
 
 
 def shared_memory(torch):
