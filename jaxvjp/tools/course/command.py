@@ -6,15 +6,17 @@ import argparse
 import difflib
 import shutil
 import sys
-import textwrap
 from collections.abc import Sequence
 from itertools import zip_longest
 from pathlib import Path
+from textwrap import indent
 
 from jaxvjp.explain import terminal
+from jaxvjp.explain.terminal import wrapped
 from jaxvjp.tools.course.checking import RIGHT, check
 from jaxvjp.tools.course.lesson import Lesson, Prediction, find, lessons
 
+INSIDE = " " * 4
 FORMS = ("you wrote, in torch", "imperative"), ("this is, in JAX", "functional")
 
 
@@ -65,7 +67,7 @@ def taught(lesson: Lesson, wait: bool) -> int:
     prediction = lesson.prediction
     asked = f"{prediction.question} ({prediction.kind})"
     terminal.heading("\nPredict first")
-    print(f"\n{indented(lesson.source(prediction.program.__name__))}\n\n{wrapped(asked)}\n")
+    print(f"\n{indent(lesson.source(prediction.program.__name__), INSIDE)}\n\n{wrapped(asked)}\n")
     print(wrapped(predicted(prediction) if wait else f"The answer: {prediction.answer}."))
     print(f"{wrapped(prediction.because)}\n")
     for paragraph in lesson.text.split("\n\n"):
@@ -75,7 +77,7 @@ def taught(lesson: Lesson, wait: bool) -> int:
     cells = [[name, one, other, "yes" if agrees else "NO"] for name, one, other, agrees in rows]
     terminal.table(["what", "imperative", "functional", "agree"], cells)
     terminal.heading("\nExercise: complete this function")
-    print(f"\n{indented(lesson.exercise.task)}\n")
+    print(f"\n{indent(lesson.exercise.task, INSIDE)}\n")
     print(f"    python -m jaxvjp lesson {lesson.number} --exercise > my_answer.py    # to begin with")
     print(f"    python -m jaxvjp lesson {lesson.number} --check my_answer.py         # says what is wrong")
     return 0 if all(agrees for *_, agrees in rows) else 1
@@ -104,14 +106,4 @@ def side_by_side(lesson: Lesson) -> str:
     width = max(map(len, left))
     if width + 3 + max(map(len, right)) <= shutil.get_terminal_size().columns:
         return "\n".join(f"{one:{width}} │ {other}".rstrip() for one, other in zip_longest(left, right, fillvalue=""))
-    return "\n".join([left[0], *map(indented, left[1:]), "", right[0], *map(indented, right[1:])])
-
-
-def wrapped(text: str) -> str:
-    """A paragraph in lines of the terminal's width, 120 at most."""
-    width = min(shutil.get_terminal_size((120, 24)).columns, 120)
-    return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
-
-
-def indented(text: str) -> str:
-    return "\n".join(f"    {line}".rstrip() for line in text.splitlines())
+    return "\n\n".join("\n".join([head, indent("\n".join(lines), INSIDE)]) for head, *lines in (left, right))

@@ -155,11 +155,6 @@ class Lesson(ExampleFile):
     """A lesson, and what its file says."""
 
     @property
-    def number(self) -> int:
-        """Its place in the order in which to read them."""
-        return int(self.path.stem.partition("_")[0])
-
-    @property
     def prediction(self) -> Prediction:
         return self.module.PREDICTION  # type: ignore[no-any-return]
 
