@@ -30,7 +30,7 @@ from jaxvjp.types.devices import place_of
 from jaxvjp.types.dtypes import Dtype, taken
 from jaxvjp.types.dtypes import from_numpy as dtype_of
 from jaxvjp.types.meshes import on_automatic_axes
-from jaxvjp.types.user_code import warn_user
+from jaxvjp.types.user_code import own_name, warn_user
 
 UNDERNEATH = "`jnp.from_dlpack` and `np.asarray`; a value without its graph"
 
@@ -50,7 +50,7 @@ def from_torch(tensor: Any, *, copy: bool = False) -> Tensor:
     """
     if not any((base.__module__, base.__name__) == ("torch", "Tensor") for base in type(tensor).__mro__):
         raise TypeError(
-            f"expected torch.Tensor (got {type(tensor).__name__})\n`jaxvjp.tensor(data)` takes numbers and arrays."
+            f"expected torch.Tensor (got {type(tensor).__name__})\n`{own_name()}.tensor(data)` takes numbers."
         )
     _check_leaf(tensor)
     crossed = from_dlpack(tensor.detach(), copy=copy).requires_grad_(tensor.requires_grad)

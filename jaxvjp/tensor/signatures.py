@@ -21,6 +21,7 @@ from jaxvjp.ops.op import REQUIRED, Aval, Op, Parameter
 from jaxvjp.tensor.tensor import NUMBERS, ORDINARY, Tensor, wrap
 from jaxvjp.types.dtypes import of_number, python_number, typename
 from jaxvjp.types.settings import warn_once
+from jaxvjp.types.user_code import own_name
 
 NUMERIC = (*NUMBERS, np.number, np.bool_)
 OTHER_NAMES = {
@@ -196,7 +197,7 @@ class Signature:
                             f'"type must be {word},but got {typename(each)}"'
                         )
                     return f"{start}but found element of type {typename(each)} at pos {number}"
-        advice = f"\nMake one of it first: `jaxvjp.tensor({value!r})`." if word == "Tensor" else ""
+        advice = f"\nMake one of it first: `{own_name()}.tensor({value!r})`." if word == "Tensor" else ""
         if parameter.name == "size":
             advice = f"\nSuch as `{self.name}(2, 3)`."
         return f"{start}not {typename(value)}{advice}"
