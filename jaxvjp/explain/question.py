@@ -27,9 +27,10 @@ class Question(Explanation):
         given: the v that it got, None without one.
     """
 
-    def __init__(self, result: Tensor, given: Tensor | None, frame: FrameType) -> None:
-        super().__init__(story_of(result, None, frame))
-        self.result, self.given, self._library = result, given, own_name(frame)
+    def __init__(self, unclear: tuple[Tensor, Tensor | None], frame: FrameType) -> None:
+        self.result, self.given = unclear
+        super().__init__(story_of(self.result, None, frame))
+        self._library = own_name(frame)
 
     @property
     def name(self) -> str:
@@ -74,4 +75,4 @@ def question_of(error: BaseException, script: str) -> Question | None:
     """What a `backward` left open that raised this, called by a line of the script; None for another error."""
     frames = [frame for frame, _ in walk_tb(error.__traceback__) if frame.f_code.co_filename == script]
     unclear = vars(error).get("unclear")
-    return None if unclear is None or not frames else Question(*unclear, frames[-1])
+    return None if unclear is None or not frames else Question(unclear, frames[-1])

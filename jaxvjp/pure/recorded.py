@@ -38,12 +38,14 @@ class RecordedFunction:
         operands: the arrays of the tensors that it is a function of, as they are today.
     """
 
+    _given: Any
+
     def __init__(self, outputs: Any, wrt: Any) -> None:
         found, self._tree = jax.tree.flatten(outputs, is_leaf=is_tensor)
         own = (wrt,) if isinstance(wrt, Tensor | Mapping) else tuple(wrt)
-        leaves, self._given = jax.tree.flatten(own, is_leaf=is_tensor)
-        for name, given in (("outputs", found), ("wrt", leaves)):
-            for one in given:
+        leaves, given = jax.tree.flatten(own, is_leaf=is_tensor)
+        for name, those in (("outputs", found), ("wrt", leaves)):
+            for one in those:
                 if not isinstance(one, Tensor):
                     raise TypeError(f"{name} of a recorded function are tensors, and one is a {type(one).__name__}")
         nodes = [each.__node__ for each in found]
@@ -55,7 +57,7 @@ class RecordedFunction:
             if not same:
                 raise RuntimeError(UNUSED.format(place))
             starts.update(dict.fromkeys(same, place))
-        self._wrt = leaves
+        self._wrt, self._given = leaves, given
         self._avals = [position.__node__.aval for position in leaves]
         self._replayed = Replayed(nodes, starts)
         self.__name__ = found[0].__node__.forward_name if len(found) == 1 else "recorded"

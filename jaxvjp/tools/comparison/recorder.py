@@ -271,8 +271,8 @@ def main(records: str, module: str, folder: str, script: str, *arguments: str) -
         recorder = stack.enter_context(Recorder(library, write))
         if os.environ.get(DOUBLE):
             library.set_default_dtype(library.float64)
-            library.float32 = library.float = library.float64
-            library.Tensor.float = library.Tensor.double
+            for owner, name in ((library, "float32"), (library, "float"), (library.Tensor, "float")):
+                setattr(owner, name, library.float64 if owner is library else library.Tensor.double)
         sys.argv = [script, *arguments]
         end: dict[str, Any] = {"event": "end"}
         start = time.perf_counter()
