@@ -23,7 +23,7 @@ from jaxvjp.tools.examples import Answer, Run, examples
 COMMANDS = {
     "lesson": ("jaxvjp.tools.course.command", "teach JAX to those who know torch"),
     "bench": ("jaxvjp.tools.bench", "measure a warm step"),
-    "explain": ("jaxvjp.tools.explain", "show the functional program that a script was"),
+    "explain": ("jaxvjp.tools.explain", "show a script as a functional JAX program; or why its backward() failed"),
     "run": ("jaxvjp.tools.scripts.run", "run a torch script on jaxvjp, or check what it uses"),
     "doctor": ("jaxvjp.tools.doctor", "say what JAX finds here, and whether examples, operators and steps are right"),
     "port": ("jaxvjp.tools.port", "write a torch training script as a JAX script, and prove it"),
@@ -79,7 +79,7 @@ def run_all() -> int:
     print(terminal.aligned(["", "example", "v", "vᵀJ", "agree"], rows))
     disagreeing = [run.example.name for run in runs if not run.agrees]
     print(f"\n{len(runs) - len(disagreeing)} agree" + f"; disagreeing: {', '.join(disagreeing)}" * bool(disagreeing))
-    print("One in full, with its J: python -m jaxvjp 18. A course: python -m jaxvjp lesson 1")
+    print("In full, with J: python -m jaxvjp 18. A course: python -m jaxvjp lesson 1")
     return 1 if disagreeing else 0
 
 

@@ -32,7 +32,8 @@ def main(arguments: Sequence[str]) -> int:
     """The command; returns its exit status: 1 where the script raised or has nothing to show, 2 for a wrong call, FAULT
     where this package has failed."""
     parser = argparse.ArgumentParser(
-        prog="jaxvjp explain", description="Runs a script and prints the functional JAX program that it was."
+        prog="jaxvjp explain",
+        description="Runs a script and prints it as a functional JAX program.",
     )
     parser.add_argument("--style", choices=STYLES, default="grad", help="how gradients are taken")
     parser.add_argument("--exact", action="store_true", help="ops with torch's derivatives also at edges")

@@ -20,11 +20,9 @@ ALIGNED = 2000
 NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|\.\d+(?:e[-+]?\d+)?|inf\b|nan\b)", re.IGNORECASE)
 ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
 """Addresses, as in `<Tensor object at 0x7f...>`, differ from run to run."""
-TIMED = r"(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?)"
 TIMES = re.compile(
-    rf"(?<![\w.]){TIMED}(?= ?(?:s|secs?|seconds?|ms|µs|us|ns|it/s|s/it)\b)|\b\d\d?:\d\d:\d\d(?:\.\d+)?\b"
-    rf"|(?<=\b(?:time|took) ){TIMED}|(?<=\b(?:time|took)[:=]){TIMED}|(?<=\b(?:time|took)[:=] ){TIMED}"
-    rf"|(?<=\belapsed ){TIMED}|(?<=\belapsed[:=]){TIMED}|(?<=\belapsed[:=] ){TIMED}",
+    r"(?<![\w.])[\d.]+(?:e[-+]?\d+)?(?= ?(?:s|secs?|seconds?|ms|µs|us|ns|it/s|s/it)\b)"
+    r"|\b\d\d?:\d\d:\d\d(?:\.\d+)?\b|\b(?:time|took|elapsed)[:=]? ?[\d.]+(?:e[-+]?\d+)?",
     re.IGNORECASE,
 )
 """So do times: a number before `s` or `ms`, or after `time`, `took` or `elapsed`, and a time of day."""
