@@ -28,24 +28,24 @@ def functional():
     return {"x": x_grad}
 
 
-def called_twice():
+def weighted():
     x = torch.tensor([1.0, 2.0], requires_grad=True)
-    y = 3 * x**2
-    y.backward(torch.tensor([1.0, 10.0]), retain_graph=True)
-    y.backward(torch.tensor([1.0, 0.0]))
+    y = torch.stack([x[0] + x[1], x[0] * x[1]])
+    y.backward(torch.tensor([1.0, 10.0]))
     return x.grad
 
 
 PREDICTION = Prediction(
-    question="y is 3x², so J is diagonal here: 6x, which is 6 and 12. What does `called_twice` return?",
-    program=called_twice,
-    because="The first backward gives [6, 120] and the second [6, 0]; `.grad` holds their sum. In JAX each call of the "
-    "pullback returns its own result, and nothing is added unless you write a `+`.",
+    question="y has two elements. y[0] grows with x as fast as [1, 1] says, y[1] as fast as [2, 1]: these are the rows "
+    "of J. What does `weighted` return, where v is [1, 10]?",
+    program=weighted,
+    because="v says how much each row counts: 1 * [1, 1] + 10 * [2, 1]. A second backward would add to it, as `.grad` "
+    "holds a sum; in JAX each call of the pullback returns its own result.",
     mistakes={
-        "6 0": "A second backward does not replace what is in `.grad`; it adds to it.",
-        "6 120": "That is what the first backward leaves; the second one adds [6, 0] to it.",
-        "12 24": "That is J added up twice, with ones for v. v weights the rows: [1, 10], and then [1, 0].",
-        "12 240": "That is twice the first backward. The second one had another v, [1, 0].",
+        "3 2": "That is the plain sum of the rows, for v = [1, 1]. v weights them: the second counts ten times.",
+        "11 12": "That is Jv: you weighted the columns. v has a number for each element of y, so for each row.",
+        "1 1": "That is the first row alone, for v = [1, 0]. The second one counts, too, and ten times.",
+        "20 10": "That is the second row times 10. The first one counts, too, once.",
     },
 )
 

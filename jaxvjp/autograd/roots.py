@@ -20,6 +20,7 @@ from jaxvjp.ops.reduction import sum_
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.devices import meet
 from jaxvjp.types.size import Size
+from jaxvjp.types.user_code import own_name
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 Inputs = Tensors | dict[str, Tensor]
@@ -80,7 +81,7 @@ def checked_gradients(gradients: Any, roots: list[Tensor]) -> list[Tensor | None
         if each is not None and not isinstance(each, Tensor):
             raise TypeError(
                 f"gradients can be either Tensors or None, but got {type(each).__name__}\n"
-                f"Make a tensor of it: `y.backward(jaxvjp.tensor({each!r}))`, with one number per element of y."
+                f"Make a tensor of it: `y.backward({own_name()}.tensor({each!r}))`, with one number per element of y."
             )
     if len(given) < len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(given)} gradients")
@@ -105,7 +106,7 @@ def roots_and_cotangents(
             node = root.__node__
             if gradient is None:
                 if node.requires_grad and root.numel() != 1:
-                    raise RuntimeError(_not_scalar(root))
+                    raise _unclear(root, None, _not_scalar(root))
                 if node.requires_grad and root.dtype.is_complex:
                     raise RuntimeError(
                         f"grad can be implicitly created only for real scalar outputs but got {root.dtype}\n"
@@ -174,12 +175,14 @@ def _check_gradient(position: int, shape: Size, gradient: Tensor, root: Tensor, 
                 f"should have [N, {str(list(root.shape))[1:-1]}]."
             )
     elif shape != root.shape:
-        advice = f"v needs one number per element of y: `y.backward(jaxvjp.ones({list(root.shape)}))`"
+        advice = f"v needs one number per element of y: `y.backward({own_name()}.ones({list(root.shape)}))`"
         if root.numel() == 1:
             advice += ". To repeat y for each number in v, as torch once did: `y.backward(v, broadcast=True)`"
-        raise RuntimeError(
+        raise _unclear(
+            root,
+            gradient,
             f"Mismatch in shape: grad_output[{position}] has a shape of {shape} and output[{position}] has a shape of "
-            f"{root.shape}.\n{advice}."
+            f"{root.shape}.\n{advice}.",
         )
     if gradient.dtype.is_complex != root.dtype.is_complex:
         raise RuntimeError(
@@ -189,15 +192,22 @@ def _check_gradient(position: int, shape: Size, gradient: Tensor, root: Tensor, 
         )
 
 
+def _unclear(root: Tensor, gradient: Tensor | None, text: str) -> RuntimeError:
+    """An error about v, which holds what `explain` needs to say more."""
+    error = RuntimeError(text)
+    vars(error)["unclear"] = root, gradient
+    return error
+
+
 def _not_scalar(root: Tensor) -> str:
-    shape = list(root.shape)
+    shape, own = list(root.shape), own_name()
     lines = [
         "grad can be implicitly created only for scalar outputs",
         f"y has shape {shape}: which weighted sum of its elements is to be differentiated? Say it as `gradient`:",
-        f"    y.backward(jaxvjp.ones({shape}))            # all elements: the gradient of y.sum()",
+        f"    y.backward({own}.ones({shape}))            # all elements: the gradient of y.sum()",
     ]
     if root.ndim == 1 and root.numel():
         one_hot = str([1.0] + [0.0] * (root.numel() - 1)) if root.numel() <= 6 else f"one_hot of {root.numel()}"
-        lines.append(f"    y.backward(jaxvjp.tensor({one_hot}))   # one element: one row of the Jacobian")
-    lines.append("    jaxvjp.autograd.functional.jacobian(f, x)   # every row: the whole Jacobian")
+        lines.append(f"    y.backward({own}.tensor({one_hot}))   # one element: one row of the Jacobian")
+    lines.append(f"    {own}.autograd.functional.jacobian(f, x)   # every row: the whole Jacobian")
     return "\n".join(lines)

@@ -21,6 +21,7 @@ from jaxvjp.explain.notebook import side_by_side, table
 from jaxvjp.explain.refusal import Unshowable
 from jaxvjp.explain.source import executed, write
 from jaxvjp.explain.story import Story
+from jaxvjp.types.user_code import own_name
 
 Array = np.ndarray[Any, Any]
 LARGEST = 4096
@@ -152,7 +153,7 @@ def refused(root: str, shape: tuple[int, ...], name: str, own: tuple[int, ...]) 
     return Unshowable(
         f"the Jacobian of {root} with respect to {name} has shape {[*shape, *own]}: {size:,} numbers, more than the "
         f"{LARGEST:,} that are laid out\n"
-        "`jaxvjp.autograd.functional.jacobian(f, x)` computes it; one row of it is `y.backward(one_hot)`."
+        f"`{own_name()}.autograd.functional.jacobian(f, x)` computes it; one row of it is `y.backward(one_hot)`."
     )
 
 
@@ -200,7 +201,7 @@ def single(walked: Walked) -> tuple[Node, Array]:
     if len(walked.roots) != 1 or walked.batched:
         raise Unshowable(
             "this backward began at several tensors at once, so there are several Jacobians\n"
-            "Explain one of them: `jaxvjp.explain(y).jacobian()`."
+            f"Explain one of them: `{own_name()}.explain(y).jacobian()`."
         )
     (root,), (v,) = walked.roots, walked.cotangents
     if v is None:

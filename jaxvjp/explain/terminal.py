@@ -8,7 +8,9 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -116,6 +118,12 @@ def labels(name: str, shape: tuple[int, ...]) -> list[str]:
             position.append(str(place))
         positions.append(f"{name}[{','.join(reversed(position))}]")
     return positions
+
+
+def wrapped(text: str) -> str:
+    """A paragraph in lines of the terminal's width, 120 at most."""
+    width = min(shutil.get_terminal_size((120, 24)).columns, 120)
+    return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
 
 
 def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

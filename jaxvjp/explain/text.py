@@ -27,6 +27,8 @@ NOWHERE: Any = (compile("", "<nowhere>", "exec"), 0)
 """The place of a node that was recorded by no line of the user's."""
 
 
+WORDS = {"mv": "matrix @ vector", "mm": "matrix @ matrix", "assigned": "what is written", "put": "after the write"}
+"""What operations are called that nobody knows by their names."""
 LABEL = 32
 """A piece of the user's text longer than this is no label."""
 
@@ -184,7 +186,7 @@ class Text:
             return "a constant"
         if node.operation is function_result and node.python is not None:
             return node.python.name.removesuffix("Backward")
-        return node.operation.torch_name
+        return WORDS.get(node.operation.torch_name, node.operation.torch_name)
 
 
 def _changed(unpacked: Mapping[Node, Node]) -> dict[Node, Node]:

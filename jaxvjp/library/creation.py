@@ -19,6 +19,7 @@ from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.layouts import Layout, strides_in_order
 from jaxvjp.ops.op import Aval
 from jaxvjp.tensor.published import public
+from jaxvjp.tensor.refusals import advice_on
 from jaxvjp.tensor.storage import new_storage
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.tensor.view_steps import strided_step
@@ -56,6 +57,8 @@ def tensor(
     elif isinstance(data, np.ndarray | np.generic):
         array = np.array(data)  # a copy: JAX may share the memory, which the caller may change
         own = dtype_of(array.dtype)
+    elif isinstance(data, jax.core.Tracer):
+        raise TypeError(f"tensor() takes numbers and arrays, not {type(data).__name__}\n{advice_on(data)}")
     elif isinstance(data, jax.Array):
         array, own = on_automatic_axes(data), dtype_of(data.dtype)
         where = place_of(array) if device is None else None

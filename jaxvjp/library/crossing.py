@@ -22,6 +22,7 @@ from jaxvjp.ops.op import Aval
 from jaxvjp.tensor import bindings
 from jaxvjp.tensor.conversion import converted_to
 from jaxvjp.tensor.published import public
+from jaxvjp.tensor.refusals import advice_on
 from jaxvjp.tensor.shared_memory import address, owner_of, share, storage_of
 from jaxvjp.tensor.storage import UNLESS_SET, Storage, new_storage, of_class
 from jaxvjp.tensor.tensor import Tensor, wrap, wrap_unlinked
@@ -30,7 +31,7 @@ from jaxvjp.types.devices import place_of
 from jaxvjp.types.dtypes import Dtype, taken
 from jaxvjp.types.dtypes import from_numpy as dtype_of
 from jaxvjp.types.meshes import on_automatic_axes
-from jaxvjp.types.user_code import warn_user
+from jaxvjp.types.user_code import own_name, warn_user
 
 UNDERNEATH = "`jnp.from_dlpack` and `np.asarray`; a value without its graph"
 
@@ -50,7 +51,7 @@ def from_torch(tensor: Any, *, copy: bool = False) -> Tensor:
     """
     if not any((base.__module__, base.__name__) == ("torch", "Tensor") for base in type(tensor).__mro__):
         raise TypeError(
-            f"expected torch.Tensor (got {type(tensor).__name__})\n`jaxvjp.tensor(data)` takes numbers and arrays."
+            f"expected torch.Tensor (got {type(tensor).__name__})\n`{own_name()}.tensor(data)` takes numbers."
         )
     _check_leaf(tensor)
     crossed = from_dlpack(tensor.detach(), copy=copy).requires_grad_(tensor.requires_grad)
@@ -148,11 +149,7 @@ def from_jax(array: Any, *, requires_grad: bool = False) -> Tensor:
     if not (isinstance(array, jax.Array) and is_array(array)):
         raise TypeError(f"expected jax.Array (got {type(array).__name__})\n`torch.tensor(data)` takes numbers.")
     if isinstance(array, jax.core.Tracer):
-        raise TypeError(
-            "expected jax.Array (got a tracer)\nIt has no value while JAX traces. Write the function in torch's words "
-            "with `@torch.functional`, which makes tensors of what JAX passes; in it, `torch.wrap` takes JAX's "
-            "functions: `torch.wrap(jnp.sin)(x)`."
-        )
+        raise TypeError(f"expected jax.Array (got a tracer)\n{advice_on(array)}")
     return wrap(node_of_array(array)).requires_grad_(requires_grad)
 
 

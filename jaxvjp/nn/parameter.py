@@ -11,6 +11,7 @@ from jaxvjp.library.crossing import state_of, with_state
 from jaxvjp.tensor.overriding import SILENT, disabled
 from jaxvjp.tensor.storage import of_class
 from jaxvjp.tensor.tensor import ORDINARY, Tensor
+from jaxvjp.types.user_code import own_name
 
 UNDERNEATH = "a leaf: what `jax.grad` calls an argument"
 
@@ -54,7 +55,7 @@ class Parameter(Tensor, metaclass=ParameterMeta):
         if not isinstance(source, Tensor):
             raise AttributeError(
                 f"'{type(source).__name__}' object has no attribute 'detach'\n"
-                f"A parameter is made of a tensor: `Parameter(jaxvjp.tensor({source!r}))`."
+                f"A parameter is made of a tensor: `Parameter({own_name()}.tensor({source!r}))`."
             )
         if requires_grad and not source.dtype.differentiable:
             raise RuntimeError(

@@ -35,7 +35,10 @@ UNDERNEATH = "the array itself"
 LOST = (
     "Can't make a JAX array of a Tensor that requires grad: JAX would lose its gradient. Use tensor.detach() instead.\n"
 )
-CROSSES = "For a JAX function with its gradient, `torch.wrap(function)(x)`; under `torch.no_grad()` values cross."
+CROSSES = (
+    "For a JAX function with its gradient, `torch.wrap(function)(x)`. For its value, `jnp.sin(x.detach())`; for optax "
+    "and `jax.tree`, `{name: each.detach() for name, each in model.named_parameters()}`."
+)
 tracers: WeakKeyDictionary[Node, Any] = WeakKeyDictionary()
 """The array, usually a tracer, behind each node that stands for an argument of a function that JAX traces."""
 
@@ -102,9 +105,9 @@ def wide_types() -> bool:
     return bool(jax.dtypes.canonicalize_dtype(np.int64) == np.int64)
 
 
-def narrow(array: Any) -> Any:
-    """An array of integers in the type that JAX has for them: of 32 bits where its 64-bit types are off."""
-    return array.astype(jax.dtypes.canonicalize_dtype(array.dtype)) if array.dtype.kind in "iu" else array
+def narrow(array: Any, kinds: str = "iu") -> Any:
+    """An array of integers, or of `kinds`, in JAX's type for them: of 32 bits where its 64-bit types are off."""
+    return array.astype(jax.dtypes.canonicalize_dtype(array.dtype)) if array.dtype.kind in kinds else array
 
 
 def arrays_of(nodes: Sequence[Node]) -> list[Any]:

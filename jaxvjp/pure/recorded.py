@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
@@ -38,24 +38,27 @@ class RecordedFunction:
         operands: the arrays of the tensors that it is a function of, as they are today.
     """
 
-    def __init__(self, outputs: Any, wrt: Tensor | Iterable[Tensor]) -> None:
+    _given: Any
+
+    def __init__(self, outputs: Any, wrt: Any) -> None:
         found, self._tree = jax.tree.flatten(outputs, is_leaf=is_tensor)
-        wrt = (wrt,) if isinstance(wrt, Tensor) else tuple(wrt)
-        for name, given in (("outputs", found), ("wrt", wrt)):
-            for one in given:
+        own = (wrt,) if isinstance(wrt, Tensor | Mapping) else tuple(wrt)
+        leaves, given = jax.tree.flatten(own, is_leaf=is_tensor)
+        for name, those in (("outputs", found), ("wrt", leaves)):
+            for one in those:
                 if not isinstance(one, Tensor):
                     raise TypeError(f"{name} of a recorded function are tensors, and one is a {type(one).__name__}")
         nodes = [each.__node__ for each in found]
         behind = _behind(nodes)
         starts: dict[Node, int] = {}
-        for place, each in enumerate(wrt):
-            own, leaf = each.__node__, each.__gradient_node__.leaf
-            same = [node for node in behind if node is own or (leaf is not None and node.leaf is leaf)]
+        for place, each in enumerate(leaves):
+            node, leaf = each.__node__, each.__gradient_node__.leaf
+            same = [one for one in behind if one is node or (leaf is not None and one.leaf is leaf)]
             if not same:
                 raise RuntimeError(UNUSED.format(place))
             starts.update(dict.fromkeys(same, place))
-        self._wrt = wrt
-        self._avals = [position.__node__.aval for position in wrt]
+        self._wrt, self._given = leaves, given
+        self._avals = [position.__node__.aval for position in leaves]
         self._replayed = Replayed(nodes, starts)
         self.__name__ = found[0].__node__.forward_name if len(found) == 1 else "recorded"
 
@@ -63,12 +66,13 @@ class RecordedFunction:
     def operands(self) -> tuple[Any, ...]:
         """The arrays of the tensors that it is a function of, as they are today."""
         with tracking(False):
-            return tuple(crossing(self._wrt))
+            return jax.tree.unflatten(self._given, crossing(self._wrt))  # type: ignore[no-any-return]
 
     def __call__(self, *operands: Any) -> Any:
-        if len(operands) != len(self._avals):
-            raise TypeError(f"the recorded function takes {len(self._avals)} arrays, not {len(operands)}")
-        return jax.tree.unflatten(self._tree, self._replayed(*map(_fitted, operands, self._avals, count())))
+        arrays, given = jax.tree.flatten(operands, is_leaf=is_tensor)
+        if given != self._given:
+            raise TypeError(f"the recorded function takes {_told(self._given)}, not {_told(given)}")
+        return jax.tree.unflatten(self._tree, self._replayed(*map(_fitted, arrays, self._avals, count())))
 
     def __repr__(self) -> str:
         return f"<function of {', '.join(map(repr, self._avals))}, recorded up to {self.__name__}>"
@@ -88,6 +92,12 @@ def _behind(nodes: Sequence[Node]) -> list[Node]:
     return behind
 
 
+def _told(given: Any) -> str:
+    """How many arrays there are, and how they are put together if not one by one."""
+    plain = given == jax.tree.structure((0,) * given.num_leaves)
+    return f"{given.num_leaves} arrays" + ("" if plain else f" as {str(given)[len('PyTreeDef(') : -1]}")
+
+
 def _fitted(value: Any, aval: Aval, place: int) -> Any:
     """`value` as an array; TypeError where its shape or dtype is not the recorded one.
 
@@ -100,6 +110,8 @@ def _fitted(value: Any, aval: Aval, place: int) -> Any:
     array = value if is_array(value) else jnp.asarray(value)
     own, traced = aval_of(array), isinstance(array, jax.core.Tracer)
     fitting = jax.dtypes.canonicalize_dtype(recorded) if traced else recorded
+    if isinstance(array, np.ndarray) and jax.dtypes.canonicalize_dtype(array.dtype) == recorded:
+        array = array.astype(recorded)  # a float64 of NumPy's, where JAX's 64-bit types are off
     if getattr(array, "weak_type", False) or (array.dtype, recorded, wide_types()) == (np.int32, np.int64, False):
         with jax.enable_x64(wide_types() or not traced):
             array = jnp.asarray(array).astype(fitting)
@@ -108,14 +120,15 @@ def _fitted(value: Any, aval: Aval, place: int) -> Any:
     return array
 
 
-def as_function(outputs: Any, wrt: Tensor | Iterable[Tensor]) -> RecordedFunction:
+def as_function(outputs: Any, wrt: Any) -> RecordedFunction:
     """The recorded program behind tensors as a pure JAX function of some of those that it was computed from.
 
     JAX may compile, differentiate and batch it: `jax.jit(f)`, `jax.grad(f)`, `jax.vmap(f)`, `jax.export`.
 
     Args:
         outputs: what the function returns: a tensor, or a pytree of them.
-        wrt: tensors that they were computed from, or one of them; usually leaves, but any will do.
+        wrt: tensors that they were computed from, or one of them; usually leaves, but any will do. Of a dict, as
+            `dict(model.named_parameters())`, `f` is a function of one: `f({name: array, ...})`.
 
     Returns:
         `f`, which takes an array for each of `wrt`, of its shape and dtype, or a number, and returns arrays in the
@@ -151,7 +164,7 @@ class Pullback:
             raise TypeError(f"the pullback takes {self._tree.num_leaves} arrays, not {len(leaves)}")
         with jax.enable_x64(self._wide):
             pulled = self._pull(jax.tree.unflatten(self._tree, map(jnp.conj, leaves)))
-            return tuple([jnp.conj(each) for each in pulled])
+            return tuple(jax.tree.map(jnp.conj, pulled))
 
     def tree_flatten(self) -> tuple[tuple[Any], Any]:
         """The residuals; and the structure of what it takes, and whether it was recorded with 64-bit types."""
@@ -163,12 +176,12 @@ class Pullback:
         return cls(children[0], *rest)
 
 
-def pullback(outputs: Any, inputs: Tensor | Iterable[Tensor]) -> Pullback:
+def pullback(outputs: Any, inputs: Any) -> Pullback:
     """The pullback v ↦ vᵀJ of the recorded program, as a value: the residuals, and how to go back from them.
 
     Args:
         outputs: a tensor, or a pytree of them.
-        inputs: the tensors to differentiate with respect to, or one of them.
+        inputs: the tensors to differentiate with respect to, or one of them, or a dict.
 
     Returns:
         `p`, where `p(v)` is a tuple of JAX arrays, one for each of `inputs`: what `torch.autograd.grad(outputs, inputs,

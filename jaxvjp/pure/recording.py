@@ -137,6 +137,8 @@ def functional(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def pure(*args: Any, **kwargs: Any) -> Any:
         leaves, tree = jax.tree.flatten((args, kwargs))
+        if not wide_types() and any(isinstance(each, jax.core.Tracer) for each in leaves):  # as JAX takes them there
+            leaves = [narrow(each, "iuf") if isinstance(each, np.ndarray) else each for each in leaves]
         arrays = [leaf for leaf in leaves if is_array(leaf)]
         body = Body(function, [aval_of(leaf) if is_array(leaf) else leaf for leaf in leaves], tree, arrays)
         if grad_mode().enabled:

@@ -16,7 +16,7 @@ from jaxvjp.tensor.storage import OVERLAP
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.tensor.view_steps import strided_step
 from jaxvjp.types.dtypes import CTYPES, bool_, uint8
-from jaxvjp.types.user_code import warn_user
+from jaxvjp.types.user_code import own_name, warn_user
 
 OUT = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Tensor | None)
 
@@ -126,7 +126,7 @@ def written_into(name: str, compute: Callable[[], Any], out: Any, given: list[Te
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad.\nWrite `y = ...` for a new tensor, or switch recording off: "
-            "`with jaxvjp.no_grad():`."
+            f"`with {own_name()}.no_grad():`."
         )
     level = transforming().level
     if level is not None and any(level.carries(each.__node__) for each in (*targets, *given)):

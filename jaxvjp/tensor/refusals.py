@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
+import numpy as np
+
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import transforming
 from jaxvjp.ops.identity import NO_VALUE
 from jaxvjp.tensor.storage import Stored
 from jaxvjp.types.dtypes import CTYPES, dtype
+from jaxvjp.types.user_code import own_name
 
 NO_STORAGE = "Cannot access data pointer of Tensor that doesn't have storage"
 REVERSED = (
@@ -21,6 +25,19 @@ CONTROL_FLOW = (
     "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
     "yet, please file an issue at https://github.com/pytorch/pytorch/issues ."
 )
+
+
+def advice_on(value: Any) -> str:
+    """What to write in place of a value that is no tensor where one belongs."""
+    own = own_name()
+    if isinstance(value, jax.core.Tracer):
+        return (
+            f"JAX traces here, and passed a tracer, which has no value. Write `@{own}.functional` over the function "
+            "that JAX is given: it gets tensors then, and JAX can transform it. In it JAX's functions are called as "
+            f"`{own}.wrap(jnp.sin)(x)`."
+        )
+    made = "from_jax(x)" if isinstance(value, jax.Array) else "from_numpy(x)" if isinstance(value, np.ndarray) else ""
+    return f"Make one of it first: `{own}.{made or f'tensor({value!r})'}`."
 
 
 def check_grad(tensor: Any, value: Any) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 from jaxvjp.core.record.record import constant
 from jaxvjp.ops.arguments import EITHER, KEPT, SCALAR, SPREAD, TENSOR, TENSORS, Exact, dims, index, size
 from jaxvjp.ops.op import REQUIRED, Aval, Op, Parameter
+from jaxvjp.tensor.refusals import advice_on
 from jaxvjp.tensor.tensor import NUMBERS, ORDINARY, Tensor, wrap
 from jaxvjp.types.dtypes import of_number, python_number, typename
 from jaxvjp.types.settings import warn_once
@@ -188,7 +189,8 @@ class Signature:
             for number, each in enumerate(value):
                 if tensors and not isinstance(each, Tensor):
                     argument = self.parameters.index(parameter) - self.own
-                    return f"expected Tensor as element {number} in argument {argument}, but got {typename(each)}"
+                    told = f"expected Tensor as element {number} in argument {argument}, but got {typename(each)}"
+                    return f"{told}\n{advice_on(each)}"
                 if not tensors and not fits_at(number, each):
                     if number:
                         return (
@@ -196,7 +198,7 @@ class Signature:
                             f'"type must be {word},but got {typename(each)}"'
                         )
                     return f"{start}but found element of type {typename(each)} at pos {number}"
-        advice = f"\nMake one of it first: `jaxvjp.tensor({value!r})`." if word == "Tensor" else ""
+        advice = f"\n{advice_on(value)}" if word == "Tensor" else ""
         if parameter.name == "size":
             advice = f"\nSuch as `{self.name}(2, 3)`."
         return f"{start}not {typename(value)}{advice}"

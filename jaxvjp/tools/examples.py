@@ -59,7 +59,7 @@ class Answer(NamedTuple):
         rows, columns = terminal.labels("y", y_shape), terminal.labels("x", x_shape)
         return "\n".join(
             [
-                f"J has shape {' × '.join(str(each) for each in self.jacobian.shape) or 'of a number'}",
+                f"J, a row for each number in y ({len(rows)}), a column for each in x ({len(columns)}):",
                 terminal.matrix("J", self.jacobian.reshape(len(rows), len(columns)), rows, columns),
                 terminal.matrix("vᵀ", self.v.reshape(1, -1), [""], rows),
                 terminal.matrix("vᵀJ", self.product.reshape(1, -1), [""], columns),
@@ -73,6 +73,11 @@ class ExampleFile:
 
     name: str
     path: Path
+
+    @property
+    def number(self) -> int:
+        """Its place in the order in which to read them."""
+        return int(self.path.stem.partition("_")[0])
 
     @property
     def title(self) -> str:

@@ -18,6 +18,7 @@ from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.explain.explanation import Explanation, recording
 from jaxvjp.explain.names import statement
 from jaxvjp.explain.picture import LARGEST
+from jaxvjp.explain.question import Question, question_of
 from jaxvjp.explain.refusal import Refusal, line_of
 from jaxvjp.explain.source import STYLES, Program, configured, executed
 from jaxvjp.tools.scripts.program import run_as_main, started_as
@@ -31,7 +32,8 @@ def main(arguments: Sequence[str]) -> int:
     """The command; returns its exit status: 1 where the script raised or has nothing to show, 2 for a wrong call, FAULT
     where this package has failed."""
     parser = argparse.ArgumentParser(
-        prog="jaxvjp explain", description="Runs a script and prints the functional JAX program that it was."
+        prog="jaxvjp explain",
+        description="Runs a script and prints it as a functional JAX program.",
     )
     parser.add_argument("--style", choices=STYLES, default="grad", help="how gradients are taken")
     parser.add_argument("--exact", action="store_true", help="ops with torch's derivatives also at edges")
@@ -45,7 +47,9 @@ def main(arguments: Sequence[str]) -> int:
     given = parser.parse_intermixed_args(arguments)
     if not given.script.is_file():
         parser.error(f"there is no script {str(given.script)!r}")
-    explanation, status = recorded(given.script, given.arguments, given.style, given.html is not None, given.exact)
+    explanation, status = recorded(
+        given.script, given.arguments, given.style, given.html is not None, given.exact, asking=True
+    )
     if explanation is None:
         return status
     if not explanation.walks:
@@ -53,7 +57,7 @@ def main(arguments: Sequence[str]) -> int:
             f"{given.script} calls no backward and no autograd.grad: there is no gradient to explain", file=sys.stderr
         )
         return 1
-    return show(explanation, given)
+    return max(status, show(explanation, given))
 
 
 def show(explanation: Explanation, given: Any) -> int:
@@ -66,6 +70,8 @@ def show(explanation: Explanation, given: Any) -> int:
         if given.jaxpr or given.hlo:
             for name, text in lowered(program, given.hlo):
                 print(f"\n# {name} and its pullback, {'compiled' if given.hlo else 'as a jaxpr'}:\n{text}")
+        if isinstance(explanation, Question) and given.line is None:
+            print("\n" + "\n".join(f"# {line}".rstrip() for line in explanation.asked().splitlines()))
 
     def picture() -> None:
         drawn = explanation.picture(fold=LARGEST)
@@ -114,10 +120,10 @@ def told_at(where: UserLine) -> str:
 
 
 def recorded(
-    script: Path, arguments: Sequence[str], style: str, watched: bool = False, exact: bool = False
+    script: Path, arguments: Sequence[str], style: str, watched: bool = False, exact: bool = False, asking: bool = False
 ) -> tuple[Explanation | None, int]:
     """The recording of a script, run as by `python script.py arguments`, and 0; None and the exit status if it raised,
-    which is printed.
+    which is printed, or if `asking` a `Question` for None, where a `backward` lacked its v.
 
     What the script prints goes to standard error, as standard output is the program that it was. Its lines are
     `watched` as they run for a page."""
@@ -141,7 +147,7 @@ def recorded(
         if shown is None and not isinstance(error, SyntaxError):  # it was not raised by the script
             return None, fault(error, script)
         traceback.print_exception(type(error), error, shown)
-        return None, 1
+        return question_of(error, str(script)) if asking else None, 1
     return story, 0
 
 

@@ -1,4 +1,4 @@
-"""Which code is the user's, and warnings that are given for the user's line (`warn_user`)."""
+"""Which code is the user's, and warnings that are given for the user's line (`warn_user`); what the user calls us."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 import warnings
-from types import FrameType
+from types import FrameType, ModuleType
 
 import jax
 
@@ -25,14 +25,28 @@ def in_package(filename: str) -> bool:
     return inside
 
 
-def warn_user(message: str | Warning, category: type[Warning] = UserWarning) -> None:
-    """`warnings.warn` for the innermost line that is the user's.
-
-    Compiled modules have no frames, so `stacklevel` cannot count them.
-    """
+def user_frame() -> FrameType | None:
+    """The innermost frame that runs the user's code. Compiled modules have no frames, so they cannot be counted."""
     frame: FrameType | None = sys._getframe()
     while frame is not None and (in_package(frame.f_code.co_filename) or frame.f_code.co_filename.startswith(BETWEEN)):
         frame = frame.f_back
+    return frame
+
+
+def own_name(frame: FrameType | None = None) -> str:
+    """The name by which the user's code, or that of a frame, calls this package, for advice: `torch` after
+    `import jaxvjp as torch`."""
+    frame = frame or user_frame()
+    for name, value in () if frame is None else {**frame.f_globals, **frame.f_locals}.items():
+        known = isinstance(value, ModuleType) and value.__name__ in ("jaxvjp", "torch")
+        if known and getattr(value, "__file__", None) == f"{PACKAGE}__init__.py":
+            return name
+    return "jaxvjp"
+
+
+def warn_user(message: str | Warning, category: type[Warning] = UserWarning) -> None:
+    """`warnings.warn` for the innermost line that is the user's."""
+    frame = user_frame()
     if frame is None:
         warnings.warn(message, category, stacklevel=2)
         return

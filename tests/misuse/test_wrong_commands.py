@@ -14,7 +14,7 @@ SCRIPTS = {"wrong.py": b"def f(:\n", "raises.py": b"1 / 0\n", "bytes.py": b"\xff
 
 # One line each: the command, its exit status, and what it says at last.
 COMMANDS = """
-nothing                         | 2 | Examples:
+nothing                         | 2 | 22 sum_with_a_vector_gradient
 --unknown                       | 2 | unrecognized arguments: --unknown
 two three                       | 2 | unrecognized arguments: three
 run                             | 2 | which script?

@@ -250,7 +250,7 @@ def test_what_it_is_a_function_of_is_one_tensor_or_any_number_of_them():
     assert jaxvjp.pullback(w * w, w)(jnp.ones(2))[0].tolist() == [2.0, 4.0]
     assert len((w * w).jaxpr(w).jaxpr.invars) == 1
     with pytest.raises(TypeError, match="wrt of a recorded function are tensors, and one is a str"):
-        jaxvjp.as_function(w.sum(), {"w": w})
+        jaxvjp.as_function(w.sum(), "w")
     with pytest.raises(TypeError, match="outputs of a recorded function are tensors, and one is a float"):
         jaxvjp.pullback([w, 1.0], [w])
 

@@ -9,12 +9,12 @@ import jaxvjp
 
 # One line each: the program, and a word of the advice that jaxvjp adds to torch's sentence.
 MISTAKES = {
-    "a non-scalar root without a gradient": ("(x * 2).backward()", "y.backward(jaxvjp.ones([2]))"),
+    "a non-scalar root without a gradient": ("(x * 2).backward()", "y.backward(torch.ones([2]))"),
     "a gradient of the wrong shape": ("(x * 2).backward(torch.ones(3))", "one number per element"),
     "a vector gradient for a scalar": ("x.sum().backward(torch.ones(4))", "broadcast=True"),
     "a gradient in a row for a matrix": ("(m * 2).backward(torch.tensor([0.1, 0.5, 0.2, 0.3]))", "ones([2, 2])"),
     "a complex gradient of a real output": ("(x * 2).backward(torch.ones(2, dtype=torch.complex64))", "real gradient"),
-    "a list as gradient": ("(x * 2).backward([1.0, 2.0])", "jaxvjp.tensor("),
+    "a list as gradient": ("(x * 2).backward([1.0, 2.0])", "torch.tensor("),
     "requires_grad on integers": ("torch.tensor([1, 2], requires_grad=True)", "[1., 2.]"),
     "requires_grad_ on integers": ("torch.tensor([1, 2]).requires_grad_()", "x.float()"),
     "setting requires_grad on integers": ("setattr(torch.tensor([1, 2]), 'requires_grad', True)", "x.float()"),
@@ -103,8 +103,8 @@ MISTAKES = {
     "a word among the data": ("torch.tensor([1, 'a'])", "numbers"),
     "a word as operand": ("x + 'a'", ""),
     "a list as operand": ("x * [1, 2]", ""),
-    "a number where a tensor belongs": ("torch.log(3)", "jaxvjp.tensor(3)"),
-    "a list where a tensor belongs": ("torch.sum([1, 2])", "jaxvjp.tensor([1, 2])"),
+    "a number where a tensor belongs": ("torch.log(3)", "torch.tensor(3)"),
+    "a list where a tensor belongs": ("torch.sum([1, 2])", "torch.tensor([1, 2])"),
     "a variable of a list": ("torch.autograd.Variable([1])", "tensor([1]"),
     "a negative size": ("torch.ones(-1)", ""),
     "a size that is no integer": ("torch.ones(2.5)", "ones(2, 3)"),

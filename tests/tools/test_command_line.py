@@ -1,4 +1,4 @@
-"""`python -m jaxvjp`: the table, one example in full, wrong names, exit statuses."""
+"""`python -m jaxvjp`: what v is, the table, one example in full, wrong names, exit statuses."""
 
 from __future__ import annotations
 
@@ -14,38 +14,50 @@ from jaxvjp.tools import examples
 from tools.opinfo import report
 
 
-def test_the_table_holds_every_answer(capsys):
+def test_it_teaches_v_in_ten_lines_and_has_a_line_for_each_example(capsys):
     assert main([]) == 0
-    out = capsys.readouterr().out
-    assert out.startswith("device: ")
-    assert "22 examples, all agree" in out
-    for expected in (
-        "two_inputs_three_outputs",
-        "[26 1240]",
-        "[51.2 512 0.0512]",
-        "[0.016667 0.14286 1.25e-05]",
-        "[inf]",
-    ):
-        assert expected in out
-    assert " NO" not in out
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    ten = "\n".join(lines[:10])
+    for told in ("v in y.backward(v)", "J, the Jacobian", "  y[1]     0    12", "1 * [6 0] + 10 * [0 12] = [6 120]"):
+        assert told in ten
+    numbered = [line.split() for line in lines if line[:2].strip().isdigit() and line[2] == " "]
+    rows = {cells[1]: cells for cells in numbered if len(cells) > 3}
+    assert [*rows] == [*examples.examples()]
+    assert {cells[-1] for cells in rows.values()} == {"yes"}
+    assert rows["two_inputs_three_outputs"][2:] == ["[1", "10", "100]", "[26", "1240]", "yes"]
+    assert "22 agree" in lines
 
 
-def test_one_example_in_full(capsys):
-    assert main(["two_inputs_three_outputs"]) == 0
+@pytest.mark.parametrize("name", ["two_inputs_three_outputs", "20"])
+def test_one_example_in_full(name, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main([name]) == 0
     out = capsys.readouterr().out
     assert "you wrote:" in out
     assert "    y[0] = 3 * x[0] ** 2" in out
     assert "jax.vjp(f" in out
+    assert "J, a row for each number in y (3), a column for each in x (2):" in out
     assert "J     x[0]  x[1]" in out
     assert "y[1]     2    24" in out
     assert "agree" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("wrong", "near"),
+    [("two_inputs_three_output", "two_inputs_three_outputs"), ("lessn", "lesson"), ("doubling", "doubling_until_1000")],
+)
+def test_a_near_miss_is_suggested(wrong, near, capsys):
+    assert main([wrong]) == 2
+    told = capsys.readouterr().err
+    assert f"Did you mean {near!r}?" in told
+    assert "matrix_product" not in told
 
 
 def test_an_unknown_name_lists_those_there_are(capsys):
-    assert main(["two_inputs_three_output"]) == 2
-    error = capsys.readouterr().err
-    assert "Did you mean 'two_inputs_three_outputs'?" in error
-    assert "matrix_product" in error
+    assert main(["23"]) == 2
+    assert "\n  8 matrix_product\n" in capsys.readouterr().err
 
 
 def test_disagreement_is_exit_status_1(monkeypatch, capsys):
@@ -53,7 +65,7 @@ def test_disagreement_is_exit_status_1(monkeypatch, capsys):
     assert main([]) == 1
     out = capsys.readouterr().out
     assert "NO" in out
-    assert "disagreeing: weighted_sum_of_rows, a_scalar_needs_no_gradient" in out
+    assert "18 agree; disagreeing: weighted_sum_of_rows, a_scalar_needs_no_gradient" in out
     assert main(["weighted_sum_of_rows"]) == 1
 
 

@@ -26,7 +26,7 @@ from jaxvjp.tools.examples import documents
 ROOT = Path(__file__).parent.parent.parent
 LESSONS = {each.name: each for each in lessons()}
 ANSWERS = {
-    "a_backward_is_a_pullback": "[12 120]",
+    "a_backward_is_a_pullback": "[21 11]",
     "rows_are_pullbacks_of_one_hots": "[3 2 3]",
     "columns_are_pushforwards": "[3 9]",
     "a_gradient_for_each_sample": "[[0 0] [0 0]]",
@@ -192,6 +192,30 @@ def test_a_file_that_is_run_is_its_lesson():
     assert "The answer: 1." in done.stdout
 
 
+def test_somebodys_own_lesson_has_any_name(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    assert main(["lesson", "new", "mine"]) == 0
+    assert "python -m jaxvjp lesson mine.py" in capfd.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["lesson", "new", "mine"])
+    text = Path("mine.py").read_text(encoding="utf-8").replace("10.0]", "20.0]")
+    Path("mine.py").write_text(text, encoding="utf-8")
+    for run in (["-m", "jaxvjp", "lesson", "mine.py"], ["mine.py"]):
+        done = subprocess.run(
+            [sys.executable, *run], capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL
+        )
+        assert done.stdout.startswith("You wrote `y.backward(v)`")
+        assert "[6 240]     yes" in done.stdout
+        assert "mine.py --exercise > my_answer.py" in " ".join(done.stdout.split())
+    task = main(["lesson", "mine.py", "--exercise"]), capfd.readouterr().out
+    assert task[0] == 0
+    Path("answer.py").write_text(task[1].replace("    ...", "    return jax.vjp(f, x)[1](v)[0]"), encoding="utf-8")
+    assert main(["lesson", "mine.py", "--check", "answer.py"]) == 0
+    Path("answer.py").write_text("", encoding="utf-8")
+    assert main(["lesson", "mine.py", "--check", "answer.py"]) == 1
+    assert "mine.py --exercise` prints its head" in " ".join(capfd.readouterr().out.split())
+
+
 def test_on_a_terminal_it_waits_and_judges():
     terminal, there = pty.openpty()
     environment = {**os.environ, "TERM": "dumb", "COLUMNS": "200"}
@@ -199,7 +223,7 @@ def test_on_a_terminal_it_waits_and_judges():
     with subprocess.Popen(command, stdin=there, stdout=there, stderr=there, env=environment) as process:
         os.close(there)
         seen = b""
-        for said in (b"hm\n", b"6, 0\n", b""):
+        for said in (b"hm\n", b"11, 12\n", b""):
             while said and not seen.endswith(b"> "):
                 seen += os.read(terminal, 1000)
             os.write(terminal, said)
@@ -216,7 +240,7 @@ def test_on_a_terminal_it_waits_and_judges():
     text = " ".join(seen.decode().split())
     assert process.returncode == 0
     assert "That is not 2 numbers. Try again" in text
-    assert "No, it is [12 120]. A second backward does not replace what is in `.grad`; it adds to it." in text
+    assert "No, it is [21 11]. That is Jv: you weighted the columns." in text
     assert "│ this is, in JAX:" in text
 
 

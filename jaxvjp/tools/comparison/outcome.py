@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jaxvjp.tools.comparison.gradients import Call, CallPair, Leaf, compare_calls
-from jaxvjp.tools.comparison.text import DIFFERENT, TOLERANCE, Line, compare_line, compare_lines
+from jaxvjp.tools.comparison.text import DIFFERENT, TOLERANCE, Line, compare_line, compare_lines, text
 
 FINISHED, RAISED, EXITED = "finished", "raised", "exited"
 TIMED_OUT, CRASHED, ENDLESS = "timed out", "crashed", "printed without end"
@@ -64,7 +64,8 @@ class Outcome:
 
     Attributes: `name` (of the script or function); `torch` and `jaxvjp`, the two sides; `tolerance`; `lines` (each
     printed line of both), `calls` (each `backward` and `grad`, with its gradients), `results` (what a function
-    returned), each with its verdict. `as_dict` is its JSON.
+    returned), each with its verdict. `double` says whether it ran in double precision, and `repeated` is the outcome of
+    that where single precision differed in numbers alone. `as_dict` is its JSON.
     """
 
     name: str
@@ -72,6 +73,8 @@ class Outcome:
     jaxvjp: Side
     tolerance: float = TOLERANCE
     results: list[Leaf] = field(default_factory=list)
+    double: bool = False
+    repeated: Outcome | None = None
     lines: list[Line] = field(init=False)
     calls: list[CallPair] = field(init=False)
 
@@ -95,6 +98,19 @@ class Outcome:
         )
 
     @property
+    def differs_in_numbers(self) -> bool:
+        """Whether something differs, and it is numbers alone, as by rounding: no text, shape, dtype or end."""
+        lines = [each for each in self.lines if each.verdict == DIFFERENT]
+        leaves = [leaf for call in self.calls for leaf in call.leaves] + self.results
+        return (
+            self.differs
+            and self.endings_agree
+            and all(None not in each[:2] and text(each.torch or "") == text(each.jaxvjp or "") for each in lines)
+            and all(leaf.absolute is not None for leaf in leaves if leaf.verdict == DIFFERENT)
+            and not any(call.note for call in self.calls if call.verdict == DIFFERENT)
+        )
+
+    @property
     def unanswered(self) -> str:
         """Why it is no answer that nothing differs, if it is none: code could not be loaded, or nothing was compared.
 
@@ -110,13 +126,31 @@ class Outcome:
 
     @property
     def verdict(self) -> str:
-        """In two words."""
-        return "DIFFERENT" if self.differs else "NO ANSWER" if self.unanswered else "equal"
+        """In a few words."""
+        if self.differs:
+            return "equal in double precision" if self.repeated and self.repeated.equal else "DIFFERENT"
+        return "NO ANSWER" if self.unanswered else "equal"
 
     @property
     def equal(self) -> bool:
-        """Whether something was compared, and nothing differs by more than the tolerance."""
-        return self.verdict == "equal"
+        """Whether something was compared, and nothing differs by more than the tolerance, or only by rounding."""
+        return self.verdict.startswith("equal")
+
+    @property
+    def answer(self) -> str:
+        """Whether it does the same, in one sentence; if not, what differs first."""
+        same = f"{self.name} does the same under torch and under jaxvjp" + " in double precision" * self.double
+        if self.equal:
+            return same + ("; in single precision its numbers differ by rounding." if self.differs else ".")
+        if not self.differs:
+            return f"Whether {same} is not known: {self.unanswered}."
+        what = "what it returns differs" if self.endings_agree else "they end differently"
+        for place, call in reversed([*enumerate(self.calls, 1)]):
+            what = f"backward pass {place}, in line {call.line}, differs" if call.verdict == DIFFERENT else what
+        for place, line in reversed([*enumerate(self.lines, 1)]):
+            what = f"printed line {place} differs" if line.verdict == DIFFERENT else what
+        again = ", and does not in double precision" if self.repeated is not None else ""
+        return f"{self.name} does not do the same under torch and under jaxvjp{again}: {what}."
 
     def raise_if_different(self) -> None:
         """AssertionError, with the report as its text, unless all agrees."""
@@ -139,13 +173,16 @@ class Outcome:
         elif self.jaxvjp.status != FINISHED:
             parts.append(f"both raise {self.jaxvjp.comparable}" if self.jaxvjp.error else f"both {self.jaxvjp.ending}")
         parts += [self.unanswered] * (self.verdict == "NO ANSWER")
+        if self.differs and self.equal:
+            parts[:1] = [f"in single precision {each}" for each in parts[:1]]
         return f"{self.name}: {self.verdict}" + "".join(f", {part}" for part in parts)
 
     def as_dict(self) -> dict[str, Any]:
         """The report for JSON, without the gradients' numbers; infinity and NaN are strings."""
         sides = (self.torch, self.jaxvjp)
         return {
-            **{name: getattr(self, name) for name in ("name", "equal", "unanswered", "tolerance", "endings_agree")},
+            **{name: getattr(self, name) for name in ("name", "answer", "equal", "double", "unanswered", "tolerance")},
+            "endings_agree": self.endings_agree,
             **{
                 each.module: {name: getattr(each, name) for name in OF_A_SIDE} | {"stderr": each.errors}
                 for each in sides

@@ -77,6 +77,7 @@ def _report(report: Outcome) -> str:
     found = report.summary.partition(": ")[2].partition(", ")[2]
     parts = [
         f'<h2><code>{escape(report.name)}</code>: <span class="verdict {kind}">{verdict}</span></h2>',
+        f"<p>{escape(report.answer)}</p>",
         f'<p class="faint">{escape(found)}; tolerance {report.tolerance:g}</p>',
         _table(
             SIDE_HEADS,

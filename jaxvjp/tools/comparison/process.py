@@ -20,6 +20,7 @@ from typing import Any
 
 from jaxvjp.tools.comparison.gradients import decoded
 from jaxvjp.tools.comparison.outcome import CRASHED, ENDLESS, EXITED, FINISHED, RAISED, TIMED_OUT, Side
+from jaxvjp.tools.comparison.recorder import DOUBLE
 
 MOST_OUTPUT = 10_000_000
 """Bytes that a script may print before it is stopped."""
@@ -81,8 +82,10 @@ def run_side(
     timeout: float | None = None,
     given: Input | None = None,
     progress: Progress = lambda _: None,
+    double: bool = False,
 ) -> Side:
-    """Runs `script` under `module` and returns what it did; stops it after `timeout` seconds."""
+    """Runs `script` under `module`, in `double` precision or not, and returns what it did; stops it after `timeout`
+    seconds."""
     side = Side(module)
     with tempfile.TemporaryDirectory() as folder:
         records = Path(folder) / "records"
@@ -90,7 +93,8 @@ def run_side(
         command = [sys.executable, "-u", "-P", str(RECORDER), str(records), module, str(RECORDER.parents[3])]
         process = subprocess.Popen(
             [*command, str(script), *arguments],
-            env={"PYTHONHASHSEED": "0", **os.environ},  # sets of strings have one order on both sides
+            # sets of strings have one order on both sides
+            env={"PYTHONHASHSEED": "0", **os.environ, **({DOUBLE: "1"} if double else {})},
             stdin=subprocess.PIPE if given else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -35,6 +35,8 @@ MOST_STEPS = 1_000_000
 """At most this many steps of a graph are searched for leaves."""
 DEPTH = 6
 """How many levels of lists, dicts and objects are searched for a leaf's name: `net.body.layers[0].weight` has four."""
+DOUBLE = "JAXVJP_COMPARE_IN_DOUBLE"
+"""The environment variable that has a script compute in double precision, where it says nothing or float32."""
 
 Write = Callable[[dict[str, Any]], None]
 Values = tuple[tuple[int, ...], str, Any]
@@ -267,6 +269,10 @@ def main(records: str, module: str, folder: str, script: str, *arguments: str) -
         if module == "jaxvjp":
             stack.enter_context(library.as_torch())
         recorder = stack.enter_context(Recorder(library, write))
+        if os.environ.get(DOUBLE):
+            library.set_default_dtype(library.float64)
+            for owner, name in ((library, "float32"), (library, "float"), (library.Tensor, "float")):
+                setattr(owner, name, library.float64 if owner is library else library.Tensor.double)
         sys.argv = [script, *arguments]
         end: dict[str, Any] = {"event": "end"}
         start = time.perf_counter()

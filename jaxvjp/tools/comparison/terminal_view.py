@@ -31,7 +31,8 @@ def text(report: Outcome) -> str:
 
 def show(report: Outcome) -> None:
     """Prints the report."""
-    terminal.heading(report.summary, style="bold green" if report.equal else "bold red")
+    terminal.heading(report.answer, style="bold green" if report.equal else "bold red")
+    print(report.summary)
     sides = (report.torch, report.jaxvjp)
     terminal.table(list(SIDE_HEADS), [side.cells for side in sides], ["" if report.endings_agree else "bold red"] * 2)
     if report.lines:

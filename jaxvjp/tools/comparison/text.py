@@ -20,6 +20,12 @@ ALIGNED = 2000
 NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|\.\d+(?:e[-+]?\d+)?|inf\b|nan\b)", re.IGNORECASE)
 ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
 """Addresses, as in `<Tensor object at 0x7f...>`, differ from run to run."""
+TIMES = re.compile(
+    r"(?<![\w.])[\d.]+(?:e[-+]?\d+)?(?= ?(?:s|secs?|seconds?|ms|µs|us|ns|it/s|s/it)\b)"
+    r"|\b\d\d?:\d\d:\d\d(?:\.\d+)?\b|\b(?:time|took|elapsed)[:=]? ?[\d.]+(?:e[-+]?\d+)?",
+    re.IGNORECASE,
+)
+"""So do times: a number before `s` or `ms`, or after `time`, `took` or `elapsed`, and a time of day."""
 
 
 class Line(NamedTuple):
@@ -42,19 +48,24 @@ def within(a: float, b: float, tolerance: float) -> bool:
 
 def compare_line(torch: str, jaxvjp: str, tolerance: float) -> Line:
     """The comparison of two lines."""
-    left, right = (ADDRESS.sub("0x", each) for each in (torch, jaxvjp))
+    left, right = map(_lasting, (torch, jaxvjp))
     if left == right:
         return Line(torch, jaxvjp, SAME)
     numbers = list(zip(NUMBER.findall(left), NUMBER.findall(right), strict=False))
     difference = max([_difference(*number) for number in numbers], default=0.0)
-    if _text(left) != _text(right) or not all(_close(*number, tolerance) for number in numbers):
+    if text(left) != text(right) or not all(_close(*number, tolerance) for number in numbers):
         return Line(torch, jaxvjp, DIFFERENT, difference)
     return Line(torch, jaxvjp, CLOSE, difference)
 
 
-def _text(line: str) -> str:
+def _lasting(line: str) -> str:
+    """A line without what differs from run to run."""
+    return TIMES.sub("0:00", ADDRESS.sub("0x", line))
+
+
+def text(line: str) -> str:
     """A line without its numbers and the spaces that align them."""
-    return re.sub(r"\s+", " ", re.sub(r"\s*#", "#", NUMBER.sub("#", line)))
+    return re.sub(r"\s+", " ", re.sub(r"\s*#", "#", NUMBER.sub("#", _lasting(line))))
 
 
 def _difference(a: str, b: str) -> float:
@@ -91,7 +102,7 @@ def compare_lines(torch: Sequence[str], jaxvjp: Sequence[str], tolerance: float)
         pairs = _in_order(torch, jaxvjp)
     else:
         pairs = []
-        ours, theirs = ([_text(ADDRESS.sub("0x", line)) for line in side] for side in (jaxvjp, torch))
+        ours, theirs = ([text(line) for line in side] for side in (jaxvjp, torch))
         matcher = difflib.SequenceMatcher(None, theirs, ours, autojunk=False)
         for _, start, stop, other_start, other_stop in matcher.get_opcodes():
             pairs += _in_order(torch[start:stop], jaxvjp[other_start:other_stop])

@@ -93,7 +93,7 @@ def answered(lesson: Lesson, file: str) -> str:
             return located(error, file)
         if callable(function):
             return verdict(lesson.exercise, function, file)
-    head = f"`python -m jaxvjp lesson {lesson.number} --exercise` prints its head."
+    head = f"`python -m jaxvjp lesson {lesson.called} --exercise` prints its head."
     return f"{Path(file).name} defines no function `{lesson.exercise.name}`. {head}"
 
 

@@ -6,15 +6,17 @@ import argparse
 import difflib
 import shutil
 import sys
-import textwrap
 from collections.abc import Sequence
 from itertools import zip_longest
 from pathlib import Path
+from textwrap import indent
 
 from jaxvjp.explain import terminal
+from jaxvjp.explain.terminal import wrapped
 from jaxvjp.tools.course.checking import RIGHT, check
 from jaxvjp.tools.course.lesson import Lesson, Prediction, find, lessons
 
+INSIDE = " " * 4
 FORMS = ("you wrote, in torch", "imperative"), ("this is, in JAX", "functional")
 
 
@@ -23,7 +25,8 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="jaxvjp lesson", description="Teaches JAX to those who know torch. Without a lesson it lists them."
     )
-    parser.add_argument("lesson", nargs="?", help="a lesson's number, name or file")
+    parser.add_argument("lesson", nargs="?", help="a lesson's number, name or file; or `new`, to write one")
+    parser.add_argument("name", nargs="?", help="after `new`: the name of the file, which begins as a copy of lesson 1")
     parser.add_argument("--reveal", action="store_true", help="wait for no answer")
     parser.add_argument("--exercise", action="store_true", help="print the text to complete, and nothing else")
     parser.add_argument("--check", type=Path, metavar="FILE", help="say what is wrong with an answer to the exercise")
@@ -32,6 +35,13 @@ def main(arguments: Sequence[str]) -> int:
     if given.lesson is None:
         terminal.table(["", "lesson"], [[str(each.number), each.title] for each in lessons()])
         print("\nBegin with: python -m jaxvjp lesson 1")
+        return 0
+    if given.lesson == "new" and given.name is not None:
+        path = Path(given.name).with_suffix(".py")
+        if path.exists():
+            parser.error(f"there is a file {str(path)!r}")
+        shutil.copyfile(lessons()[0].path, path)
+        print(f"{path} is a copy of lesson 1, to be changed. To see and check it: python -m jaxvjp lesson {path}")
         return 0
     lesson = find(given.lesson)
     if lesson is None:
@@ -51,7 +61,7 @@ def checked(lesson: Lesson, answer: Path, seconds: float) -> int:
     """Prints what is wrong with an answer; 0 if nothing is."""
     if not answer.is_file():
         print(f"There is no file {str(answer)!r}. Begin with the text of the exercise:", file=sys.stderr)
-        print(f"    python -m jaxvjp lesson {lesson.number} --exercise > {answer}", file=sys.stderr)
+        print(f"    python -m jaxvjp lesson {lesson.called} --exercise > {answer}", file=sys.stderr)
         return 2
     told = check(lesson, answer, seconds)
     right = f"Right: {lesson.exercise.name} does what was asked."
@@ -61,11 +71,12 @@ def checked(lesson: Lesson, answer: Path, seconds: float) -> int:
 
 def taught(lesson: Lesson, wait: bool) -> int:
     """Prints a lesson; waits for a prediction if it is to. 0 if both forms agree."""
-    terminal.heading(f"Lesson {lesson.number} of {len(lessons())}. {lesson.title}")
+    place = f"Lesson {lesson.called} of {len(lessons())}. " if lesson.called.isdigit() else ""
+    terminal.heading(place + lesson.title)
     prediction = lesson.prediction
     asked = f"{prediction.question} ({prediction.kind})"
     terminal.heading("\nPredict first")
-    print(f"\n{indented(lesson.source(prediction.program.__name__))}\n\n{wrapped(asked)}\n")
+    print(f"\n{indent(lesson.source(prediction.program.__name__), INSIDE)}\n\n{wrapped(asked)}\n")
     print(wrapped(predicted(prediction) if wait else f"The answer: {prediction.answer}."))
     print(f"{wrapped(prediction.because)}\n")
     for paragraph in lesson.text.split("\n\n"):
@@ -75,9 +86,9 @@ def taught(lesson: Lesson, wait: bool) -> int:
     cells = [[name, one, other, "yes" if agrees else "NO"] for name, one, other, agrees in rows]
     terminal.table(["what", "imperative", "functional", "agree"], cells)
     terminal.heading("\nExercise: complete this function")
-    print(f"\n{indented(lesson.exercise.task)}\n")
-    print(f"    python -m jaxvjp lesson {lesson.number} --exercise > my_answer.py    # to begin with")
-    print(f"    python -m jaxvjp lesson {lesson.number} --check my_answer.py         # says what is wrong")
+    print(f"\n{indent(lesson.exercise.task, INSIDE)}\n")
+    print(f"    python -m jaxvjp lesson {lesson.called} --exercise > my_answer.py    # to begin with")
+    print(f"    python -m jaxvjp lesson {lesson.called} --check my_answer.py         # says what is wrong")
     return 0 if all(agrees for *_, agrees in rows) else 1
 
 
@@ -104,14 +115,4 @@ def side_by_side(lesson: Lesson) -> str:
     width = max(map(len, left))
     if width + 3 + max(map(len, right)) <= shutil.get_terminal_size().columns:
         return "\n".join(f"{one:{width}} │ {other}".rstrip() for one, other in zip_longest(left, right, fillvalue=""))
-    return "\n".join([left[0], *map(indented, left[1:]), "", right[0], *map(indented, right[1:])])
-
-
-def wrapped(text: str) -> str:
-    """A paragraph in lines of the terminal's width, 120 at most."""
-    width = min(shutil.get_terminal_size((120, 24)).columns, 120)
-    return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
-
-
-def indented(text: str) -> str:
-    return "\n".join(f"    {line}".rstrip() for line in text.splitlines())
+    return "\n\n".join("\n".join([head, indent("\n".join(lines), INSIDE)]) for head, *lines in (left, right))

@@ -155,9 +155,9 @@ class Lesson(ExampleFile):
     """A lesson, and what its file says."""
 
     @property
-    def number(self) -> int:
-        """Its place in the order in which to read them."""
-        return int(self.path.stem.partition("_")[0])
+    def called(self) -> str:
+        """What the command line knows it by: its number, or its path where it is somebody's own."""
+        return str(self.number) if self.path.parent == folder() / "lessons" else str(self.path)
 
     @property
     def prediction(self) -> Prediction:
@@ -190,4 +190,4 @@ def find(wanted: str) -> Lesson | None:
         if wanted in (str(lesson.number), f"{lesson.number:02}", lesson.name, lesson.path.stem):
             return lesson
     path = Path(wanted)
-    return Lesson(path.stem.partition("_")[2], path) if path.suffix == ".py" and path.is_file() else None
+    return Lesson(path.stem, path.resolve()) if path.suffix == ".py" and path.is_file() else None

@@ -1,0 +1,78 @@
+"""What a `backward` that failed for its v leaves open: which v? J, and the gradient for each choice of it."""
+
+from __future__ import annotations
+
+from traceback import walk_tb
+from types import FrameType
+
+import numpy as np
+
+from jaxvjp.explain import terminal
+from jaxvjp.explain.explanation import Explanation
+from jaxvjp.explain.jacobian import Array, Jacobian
+from jaxvjp.explain.refusal import Unshowable
+from jaxvjp.explain.story import story_of
+from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.user_code import own_name
+
+MOST = 3
+"""So many numbers of y are proposed one by one."""
+
+
+class Question(Explanation):
+    """The program of a result y up to its `backward`, as it would be with ones as v; `asked` says what is open.
+
+    Attributes:
+        result: y.
+        given: the v that it got, None without one.
+    """
+
+    def __init__(self, unclear: tuple[Tensor, Tensor | None], frame: FrameType) -> None:
+        self.result, self.given = unclear
+        super().__init__(story_of(self.result, None, frame))
+        self._library = own_name(frame)
+
+    @property
+    def name(self) -> str:
+        """The user's name of y."""
+        return self.names(self.walks[0])[self.result.__node__]
+
+    def choices(self) -> list[tuple[str, str, Array]]:
+        """What can be written in place of the `backward` that failed: the line, whose gradient it gives, and v."""
+        shape, count, name = list(self.result.shape), self.result.numel(), self.name
+        ones = np.ones(shape)
+        if count == 1:
+            return [(f"{name}.backward()", name, ones)]
+        found = [(f"{name}.backward({self._library}.ones({shape}))", f"{name}.sum(): all count alike", ones)]
+        found.append((f"{name}.mean().backward()", f"the mean of {name}", ones / max(count, 1)))
+        for place, label in enumerate(terminal.labels(name, tuple(shape))[:MOST]):
+            row = (np.arange(count) == place).astype(float).reshape(shape)
+            found.append((f"{label}.backward()", f"{label} alone: its row of J", row))
+        return found
+
+    def asked(self) -> str:
+        """The question in words, J, and vᵀJ for each choice of v."""
+        shape, count, name, choices = list(self.result.shape), self.result.numel(), self.name, self.choices()
+        wrong = "" if self.given is None else f"The v has shape {list(self.given.shape)}, and needs {shape}.\n"
+        said = f"{wrong}{name} has {count} number{'s' * (count != 1)}: which weights? v has one for each.\n"
+        said += "The gradient is vᵀJ: the rows of J, each times its weight, added up."
+        try:
+            found = self.jacobian()
+        except Unshowable:  # too large to be laid out
+            table = terminal.aligned(["write", "for the gradient of"], [row[:2] for row in choices])
+            return f"{said}\n\n{table}"
+        laid_out = [terminal.matrix(*found.parts(matrix)[0]) for matrix in found.matrices]
+        names = [matrix.name for matrix in found.matrices]
+        rows = []
+        for line, whose, v in choices:
+            weighted = Jacobian(name, v, found.matrices)
+            rows.append([line, *[terminal.numbers(weighted.product(each)) for each in names], whose])
+        table = terminal.aligned(["write", *[f"{each}.grad" for each in names], "the gradient of"], rows)
+        return "\n\n".join([said, *laid_out, table])
+
+
+def question_of(error: BaseException, script: str) -> Question | None:
+    """What a `backward` left open that raised this, called by a line of the script; None for another error."""
+    frames = [frame for frame, _ in walk_tb(error.__traceback__) if frame.f_code.co_filename == script]
+    unclear = vars(error).get("unclear")
+    return None if unclear is None or not frames else Question(unclear, frames[-1])

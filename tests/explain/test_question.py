@@ -1,0 +1,91 @@
+"""`explain` of a script whose `backward()` fails for its v: the program, J, and the gradient for each choice of v."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import jaxvjp
+from jaxvjp.__main__ import main
+
+START = """import torch as t
+x = t.tensor([1.0, 2.0], requires_grad=True)
+b = t.tensor(1.0, requires_grad=True)
+"""
+WRONG = {
+    "no v": ("y = 3 * x**2 + b", "y.backward()", "y has 2 numbers"),
+    "a v too long": ("y = 3 * x**2 + b", "y.backward(t.ones(3))", "The v has shape [3], and needs [2]."),
+    "a v of another shape": ("y = 3 * x**2 + b", "y.backward(t.ones(2, 1))", "The v has shape [2, 1]"),
+    "in a function": ("def go(z):\n    z.backward()\nz = 3 * x**2 + b", "go(z)", "z has 2 numbers"),
+    "by autograd.grad": ("y = 3 * x**2 + b", "t.autograd.grad(y, x)", "y has 2 numbers"),
+    "a matrix": ("y = x[:, None] * x + b", "y.backward()", "y has 4 numbers"),
+    "a number": ("y = (x * x).sum() + b", "y.backward(t.ones(2))", "The v has shape [2], and needs []."),
+}
+
+
+def explained(tmp_path, capsys, *lines, options=()):
+    script = tmp_path / "script.py"
+    script.write_text(START + "\n".join(lines), encoding="utf-8")
+    status = main(["explain", *options, str(script)])
+    return status, *capsys.readouterr()
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_each_choice_of_v_gives_the_gradient_that_is_told(name, tmp_path, capsys):
+    line, call, told = WRONG[name]
+    status, out, error = explained(tmp_path, capsys, line, call)
+    assert status == 1
+    assert f"line {4 + line.count(chr(10)) + 1}, in <module>\n    {call}" in error
+    assert told in out
+    assert max(len(each) for each in out.splitlines() if each.startswith("#")) <= 80
+    space = {}
+    exec(out, space)  # it is still a program; what is asked is in comments
+    assert {"x_grad", "b_grad"} <= space.keys()
+    choices = re.findall(r"^# (\w[\w.\[\], ()]*\.backward\(.*?\)) {2,}(\[.*\]|\S+)  +(\S+)  ", out, re.MULTILINE)
+    assert len(choices) == (1 if "a number" in name else 5 if "matrix" in name else 4)
+    for written, x_grad, b_grad in choices:
+        space = {"t": jaxvjp}
+        exec(f"{START.replace('import torch as t', '')}{line}\n{written}", space)
+        shown = [float(each) for each in x_grad.strip("[]").split()]
+        np.testing.assert_allclose(space["x"].grad.numpy(), shown, rtol=1e-4)
+        np.testing.assert_allclose(space["b"].grad.numpy(), float(b_grad), rtol=1e-4)
+
+
+def test_a_large_jacobian_is_not_laid_out(tmp_path, capsys):
+    status, out, _ = explained(tmp_path, capsys, "y = t.zeros(9000) + x.sum()", "y.backward()")
+    assert status == 1
+    assert "# y has 9000 numbers: which weights?" in out
+    assert "# y[0].backward()             y[0] alone: its row of J" in out
+
+
+def test_a_page_and_no_words_where_one_line_is_asked_for(tmp_path, capsys):
+    page = tmp_path / "page.html"
+    options = ["--html", str(page), "--line", "4"]
+    status, out, _ = explained(tmp_path, capsys, "y = 3 * x**2 + b", "y.backward()", options=options)
+    assert (status, out) == (1, "return 3 * x ** 2 + b                   # line 4: y = 3 * x**2 + b\n")
+    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+@pytest.mark.parametrize("call", ["t.ones(2).backward()", "raise ValueError('mine')", "(x + t.ones(3)).backward()"])
+def test_another_error_asks_nothing(call, tmp_path, capsys):
+    status, out, error = explained(tmp_path, capsys, call)
+    assert (status, out) == (1, "")
+    assert "Error" in error
+
+
+def test_port_has_no_question(tmp_path, capsys):
+    script = tmp_path / "script.py"
+    script.write_text(START + "(x * 2).backward()", encoding="utf-8")
+    assert main(["port", str(script)]) == 1
+    assert "grad can be implicitly created" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("imported", ["import jaxvjp", "import jaxvjp as torch", "import jaxvjp as jt"])
+def test_hints_have_the_name_by_which_the_library_was_imported(imported):
+    name = imported.split()[-1]
+    space = {}
+    exec(f"{imported}\nx = {name}.ones(2, requires_grad=True)\ndef call():\n    x.backward()", space)
+    with pytest.raises(RuntimeError, match=re.escape(f"\n    y.backward({name}.ones([2]))")):
+        space["call"]()

@@ -1,0 +1,115 @@
+"""`compare`: lines that print times, numbers that differ by rounding, and the answer in the first sentence."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from oracle import needs_torch
+
+from jaxvjp.__main__ import main
+from jaxvjp.tools.comparison.outcome import Side
+from jaxvjp.tools.comparison.report import Report
+from jaxvjp.tools.comparison.text import DIFFERENT, SAME, compare_line
+
+
+@pytest.mark.parametrize(
+    ("torch", "given", "verdict"),
+    [
+        ("took 0.31 s", "took 1.2 s", SAME),
+        ("epoch 3: 12ms, loss 0.5", "epoch 3: 2345ms, loss 0.5", SAME),
+        ("epoch 3: 12ms, loss 0.5", "epoch 3: 12ms, loss 0.6", DIFFERENT),
+        ("epoch 3: 12ms", "epoch 4: 12ms", DIFFERENT),
+        ("elapsed: 1e-3", "elapsed: 2", SAME),
+        ("Time = 0.5", "Time = 0.6", DIFFERENT),  # this form is no rule
+        ("time=0.5 loss=1", "time=0.6 loss=1", SAME),
+        ("time 3.5", "time 4.5", SAME),
+        ("12:03:59 start", "9:04:00 start", SAME),
+        ("100.5 it/s", "7 it/s", SAME),
+        ("time step 3", "time step 4", DIFFERENT),
+        ("x 3 sizes", "x 4 sizes", DIFFERENT),
+        ("lifetime 3", "lifetime 4", DIFFERENT),
+        ("3 seconds left of 5", "2 seconds left of 6", DIFFERENT),
+    ],
+)
+def test_times_are_left_out(torch, given, verdict):
+    assert compare_line(torch, given, 1e-5).verdict == verdict
+    assert compare_line(given, torch, 1e-5).verdict == verdict
+
+
+def test_whether_only_numbers_differ():
+    def report(torch, given, **more):
+        return Report("fit.py", Side("torch", lines=torch, **more), Side("jaxvjp", lines=given))
+
+    assert report(["loss 0.5"], ["loss 0.6"]).differs_in_numbers
+    assert not report(["loss 0.5"], ["loss 0.5"]).differs_in_numbers
+    assert not report(["loss 0.5"], ["cost 0.6"]).differs_in_numbers
+    assert not report(["loss 0.5"], ["loss 0.6", "loss 0.7"]).differs_in_numbers
+    assert not report(["loss 0.5"], ["loss 0.6"], status="exited").differs_in_numbers
+
+
+SCRIPT = """import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+moved = "jaxvjp" in torch.__version__ and {moved}
+loss = (w * w).sum() + (1e-3 if moved else 0.0) * w[0]
+loss.backward()
+print("loss", loss.item())
+print(f"took {{hash(torch)}} s")
+{end}
+"""
+SINGLE, ALWAYS = "torch.get_default_dtype().itemsize == 4", "True"
+
+
+def compared(tmp_path, capsys, moved, end="", options=()):
+    script = tmp_path / "fit.py"
+    script.write_text(SCRIPT.format(moved=moved, end=end), encoding="utf-8")
+    status = main(["compare", *options, str(script)])
+    return status, capsys.readouterr().out.replace(str(script), "fit.py")
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("moved", "end", "options", "answer"),
+    [
+        (
+            SINGLE,
+            "",
+            (),
+            "fit.py does the same under torch and under jaxvjp; in single precision its numbers differ by rounding.",
+        ),
+        (SINGLE, "", ("--double",), "fit.py does the same under torch and under jaxvjp in double precision."),
+        (
+            ALWAYS,
+            "",
+            (),
+            "fit.py does not do the same under torch and under jaxvjp, and does not in double precision: "
+            "printed line 1 differs.",
+        ),
+        (
+            SINGLE,
+            "print(moved)",
+            (),
+            "fit.py does not do the same under torch and under jaxvjp: printed line 1 differs.",
+        ),
+        (
+            "False",
+            "raise SystemExit(int('jaxvjp' in torch.__version__))",
+            (),
+            "fit.py does not do the same under torch and under jaxvjp: they end differently.",
+        ),
+    ],
+)
+def test_the_answer_is_the_first_sentence(moved, end, options, answer, tmp_path, capsys):
+    status, out = compared(tmp_path, capsys, moved, end, options)
+    assert out.splitlines()[0] == answer
+    assert status == int("does not" in answer)
+
+
+@needs_torch
+def test_it_is_in_the_json(tmp_path, capsys):
+    status, out = compared(tmp_path, capsys, SINGLE, options=["--json"])
+    (found,) = json.loads(out)
+    assert status == 0
+    assert found["equal"]
+    assert "differ by rounding" in found["answer"]
+    assert [each["verdict"] for each in found["lines"]] == ["different", "same"]
