@@ -17,7 +17,7 @@ from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain.draws import Draws
 from jaxvjp.explain.layout import EXACT_PRODUCTS, WIDE_TYPES, defined, file_of, formatted, joined
 from jaxvjp.explain.names import numbered, safe
-from jaxvjp.explain.optimizers import Group, Update, chained
+from jaxvjp.explain.optimizers import Group, Update, chained, kept_by
 from jaxvjp.explain.refusal import Refusal
 from jaxvjp.explain.rolling import rolled
 from jaxvjp.explain.scope import NeedsWide
@@ -267,8 +267,10 @@ class _Script:
         imports = ["import jax", "import jax.numpy as jnp", "import numpy as np", "from pathlib import Path"]
         constants = [f"{each.name} = {self.value(each.name, each.start)}" for each in self.of("constant")]
         start, grown = [], ["state = {"]
-        end: dict[str, Any] = {}
-        for tree in self.trees.values():
+        ends: dict[str, Node] = {}
+        optimizers = {id(update.optimizer): update.optimizer for update in steps.updates}
+        for (optimizer, group), tree in self.trees.items():
+            ends.update(kept_by(optimizers[optimizer], group, f'state["{tree.kept}"]', tree.keys))
             start.append(f"{tree.name} = {{")
             start += [
                 f'    "{key}": {self.value(each.name, each.start)},'
@@ -282,8 +284,7 @@ class _Script:
             if each.start is not None and not any(each in tree.entries for tree in self.trees.values()):
                 start.append(f'    "{each.name}": {self.value(each.name, each.start)},')
             if each.end is not None:
-                evaluate([each.end])
-                end[self.place(each)] = np.asarray(each.end.value)
+                ends[self.place(each)] = each.end
         start.append("}")
         transforms = self.transforms()
         loop = self.loop()
@@ -311,11 +312,9 @@ class _Script:
         source = "\n".join(tidy(each) for each, _ in joined(pages)) + "\n"
         if not self.wide and re.search(r"jnp\.(u?int64|float64|complex128)\b", source.replace("dtype=jnp.int64", "")):
             raise NeedsWide
-        losses = []
-        for step in steps.steps:
-            evaluate(step.losses)
-            losses.append([np.asarray(loss.value) for loss in step.losses])
-        return Ported(source, self.data, losses, end)
+        evaluate([*ends.values(), *[each for step in steps.steps for each in step.losses]])
+        losses = [[np.asarray(loss.value) for loss in step.losses] for step in steps.steps]
+        return Ported(source, self.data, losses, {name: np.asarray(each.value) for name, each in ends.items()})
 
     def of(self, role: str) -> list[Entry]:
         return [entry for entry in self.steps.entries if entry.role == role and entry.twin is entry]
