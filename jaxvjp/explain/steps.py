@@ -100,7 +100,7 @@ class Steps:
     """The steps of a story, and what they read. NotPortable if they have no common form."""
 
     def __init__(
-        self, story: Story, text: Text, nodes: Sequence[Node], updates: Sequence[Update], draws: Draws | None = None
+        self, story: Story, text: Text, nodes: Sequence[Node], updates: Sequence[Update], draws: Draws | None, ending: bool
     ) -> None:
         self.story, self.text = story, text
         self.windows = [(each.first, each.last) for each in updates]
@@ -124,6 +124,17 @@ class Steps:
         self._drawn: dict[Node, str | None] = {}
         self._hashed: dict[Node, int] = {}
         self.everywhere, self.turning = self._constants(), self._turning()
+        self.end = TrainingStep(self.steps[-1].last, []) if ending else None
+        self.steps += [self.end] if self.end else []
+        self.sites: dict[Any, set[TrainingStep]] = {}
+        for step in self.steps:
+            for node in self._recorded(step.first, step.last):
+                self.sites.setdefault(_site(node), set()).add(step)
+        self.held: dict[Node, Any] = {}
+        for tensor in [*self.text.first, *self.story.tensors]:
+            node = self.origin(tensor.__node__)
+            if node in self.updated or (self.inputs(node) and not self._updating(node, ruled=True)):
+                self.held.setdefault(node, tensor)  # else an optimizer keeps it, which is compared by itself
         self.apart = False  # whether what steps before have left makes another form than what is given
         try:
             self._matched()
@@ -131,10 +142,20 @@ class Steps:
             self.apart = True
             self._matched()
         self.lifted = self._lifted()
+        ends = {*[each.end for each in self.entries], *[loss for step in self.steps for loss in step.losses]}
+        self.dropped = {
+            node: tensor
+            for node, tensor in self.held.items()
+            if node not in ends and not self.independent(node)
+            if not any(step.has(node) and self._passing(step, node) for step in self.steps)
+        }
 
     def _matched(self) -> None:
         for step in self.steps[::-1]:
             self._complete(step)
+        if self.end is not None and not [*self.end.outputs, *self.end.losses]:
+            self.steps.remove(self.end)
+            self.end = None
         self.kinds = self._classified()
         self.same: dict[Any, Entry] = {}
         self.entries = self._entries()
@@ -352,24 +373,32 @@ class Steps:
         place = self.steps.index(step)
         later = [self.origin(node) for each in self.steps[place + 1 :] for node in each.operands]
         wanted = [each for each in later if step.has(each) and not self.independent(each)]
-        if step is self.steps[-1]:
-            wanted = self._finals(step)
+        self._hold(step, wanted)
         step.outputs = sorted(dict.fromkeys(wanted), key=lambda node: node.serial)
         self._look(step)
 
-    def _finals(self, step: TrainingStep) -> list[Node]:
-        """What the last step leaves: the tensors that it wrote and that the user can still read."""
-        tensors = [*self.text.first, *self.story.tensors]
-        nodes = [self.origin(each.__node__) for each in dict.fromkeys(tensors)]
-        found = []
-        for tensor, node in zip(dict.fromkeys(tensors), nodes, strict=True):
+    def _hold(self, step: TrainingStep, wanted: list[Node]) -> None:
+        """Adds what a step leaves that the user can still read at the end, but what each step computes for itself
+        alone: what several steps put into one list is told beside their losses, all else is wanted."""
+        known = {*step.losses, *wanted}
+        for node, tensor in self.held.items():
+            if node in known or not step.has(node) or self.independent(node):
+                continue
             begun = self.text.begun.get(tensor)
-            if self._updating(node, ruled=True) and node not in self.updated:
-                continue  # what an optimizer keeps
             old = tensor in self.text.first or (begun is not None and begun.serial <= step.first)
-            if step.has(node) and not self.independent(node) and (old or self._carried(step, node)):
-                found.append(node)
-        return found
+            if old or self._carried(step, node):
+                wanted.append(node)
+            elif any(_site(each) == _site(node) and not step.has(each) for each in self.held):
+                step.losses.append(node)
+            elif not self._passing(step, node):
+                wanted.append(node)
+
+    def _passing(self, step: TrainingStep, node: Node) -> bool:
+        """Whether the last of the steps with these backward passes has computed a node that others compute as well."""
+        lines = [event.where for event in step.events if isinstance(event.what, Walked)]
+        place = self.steps.index(step)
+        later = [[event.where for event in each.events if isinstance(event.what, Walked)] for each in self.steps[place:]]
+        return bool(lines) and lines not in later[1:] and len(self.sites[_site(node)]) > 1
 
     def _carried(self, step: TrainingStep, node: Node) -> bool:
         """Whether its line computes from what it computed in the step before: `mean = 0.9 * mean + 0.1 * w`."""
@@ -399,7 +428,7 @@ class Steps:
             elif node in operands:
                 left: Any = self.apart and self.memory(node) is None and not self.independent(self.origin(node))
                 if self.apart:  # also whether it is a parameter of another network
-                    left = self.story.owners.get(node, left)
+                    left = id(self.story.owners[node]) if node in self.story.owners else left
                 form.append(("operand", str(node.aval), left))
             else:
                 reads = [order[operand] for operand in self.inputs(node)]
@@ -426,7 +455,7 @@ class Steps:
         most = max(FEW, min(MANY, len(self.steps) // 2))
         for step in self.steps:
             step.kind = known.setdefault(step.form, len(known))
-            if len(known) > most:
+            if len(known) > most and step is not self.end:
                 raise NotPortable(
                     f"the {len(self.steps)} steps have more than {most} forms: this line did another thing in step "
                     f"{self.steps.index(step) + 1} than before, so shapes or values have decided what runs",
@@ -458,7 +487,7 @@ class Steps:
             }
             found = [twins[output] for output in before.outputs if output in twins]
             whole = len(found) == len(before.outputs)
-            if whole and (step is self.steps[-1] or {*known} <= {*found}):
+            if whole and {*known} <= {*found}:
                 step.outputs = found
                 self._look(step)
                 if step.form == before.form:
@@ -522,7 +551,8 @@ class Steps:
             entry.role = "constant" if same else "data"
             entry.start = nodes[0]
         named = [*nodes, *[each for each in (entry.end,) if each is not None]]
-        entry.name = next((found for each in named if (found := self.text.name_of(each))), "")
+        names = [self.text.name_of(each) or self.story.tensors.get(self.held.get(each)) for each in named]
+        entry.name = next(filter(None, names), "")
         if entry.role == "data" and not nodes[0].aval.dtype.differentiable and not self.inputs(nodes[0]):
             reader = next((each for each in self.live if nodes[0] in self.inputs(each)), None)
             entry.name = "index" if reader is not None and self._picked(reads[0][0], reader) else entry.name

@@ -18,13 +18,13 @@ import jaxvjp
 from jaxvjp.core.record.user_lines import user_line
 from jaxvjp.explain.draws import Draws
 from jaxvjp.explain.layout import WIDE_TYPES
-from jaxvjp.explain.names import statement
+from jaxvjp.explain.names import statement, told_at
 from jaxvjp.explain.optimizers import Updates
 from jaxvjp.explain.ported import Ported, ported
 from jaxvjp.explain.refusal import Refusal
 from jaxvjp.library.random_state import get_rng_state, set_rng_state
 from jaxvjp.tensor.tensor import Tensor
-from jaxvjp.tools.explain import fault, recorded, told_at
+from jaxvjp.tools.explain import fault, recorded
 from jaxvjp.tools.proof import check
 from jaxvjp.types.dtypes import float32, float64, get_default_dtype, set_default_dtype
 
@@ -61,12 +61,13 @@ def main(arguments: Sequence[str]) -> int:
         return 1
     except Exception as error:
         return fault(error, given.script)
-    print(*found, sep="\n", end="\n" * bool(found), file=sys.stderr)
+    for each in [*found, *[f"not in it: {each}" for each in port.dropped]]:
+        print(each, file=sys.stderr)
     output.write_text(port.source, encoding="utf-8")
     if port.data:
         np.savez(output.with_suffix(".npz"), allow_pickle=False, **port.data)
-    if not given.check or check(port, output):
-        return 0
+    if not given.check or check(port, output) or port.dropped:
+        return 1 if port.dropped else 0
     set_rng_state(seeds)
     return 0 if check_in_double(port, output, given) else 1
 
