@@ -107,8 +107,8 @@ def _ported(
 class _Script:
     def __init__(self, story: Story, steps: Steps, wide: bool, why: str) -> None:
         self.story, self.steps, self.wide = story, steps, wide
-        named = [(each, story.tensors.get(tensor, "a parameter")) for each, tensor in steps.dropped.items()]
-        self.dropped = [f"{told_at(each.where)}{name}: {why}" for each, name in named]
+        dropped = steps.dropped.items()
+        self.dropped = [f"{told_at(each.where)}{story.tensors[tensor]}: {why}" for each, tensor in dropped]
         self.data: dict[str, Any] = {}
         self.fed: list[bool] = []  # by kind, whether its steps read data
         self.names: dict[int, str] = {}
@@ -143,8 +143,10 @@ class _Script:
                 entries = [each for each in found if each is not None]
                 if len(entries) < len(found):
                     raise NotPortable("an optimizer updates a parameter that no later step reads")
+                known_as = next((tree.name for tree in self.trees.values() if tree.entries == entries), None)
                 common = shared_beginning([entry.name for entry in entries]).rpartition("_")[0]
-                name = numbered(common if len(entries) > 1 and common.isidentifier() else "params", self.taken)
+                common = common if len(entries) > 1 and common.isidentifier() else "params"
+                name = known_as or numbered(common, self.taken)
                 transform = numbered(f"{name}_{type(update.optimizer).__name__.lower()}", self.taken)
                 self.taken |= {name, transform, f"{transform}_rates"}
                 alone = update.clip is not None and len(update.groups) == 1
@@ -286,13 +288,14 @@ class _Script:
         optimizers = {id(update.optimizer): update.optimizer for update in steps.updates}
         for (optimizer, group), tree in self.trees.items():
             ends.update(kept_by(optimizers[optimizer], group, f'state["{tree.kept}"]', tree.keys))
-            start.append(f"{tree.name} = {{")
-            start += [
-                f'    "{key}": {self.value(each.name, each.start)},'
-                for key, each in zip(tree.keys, tree.entries, strict=True)
-            ]
-            start.append("}")
-            grown.append(f'    "{tree.name}": {tree.name},')
+            if f'    "{tree.name}": {tree.name},' not in grown:  # else another optimizer has trained them
+                start.append(f"{tree.name} = {{")
+                start += [
+                    f'    "{key}": {self.value(each.name, each.start)},'
+                    for key, each in zip(tree.keys, tree.entries, strict=True)
+                ]
+                start.append("}")
+                grown.append(f'    "{tree.name}": {tree.name},')
             grown.append(f'    "{tree.kept}": {tree.transform}.init({tree.name}),')
         start += grown
         for each in self.of("state"):
@@ -344,10 +347,13 @@ class _Script:
         return self.stored(name, array)
 
     def stored(self, name: str, array: Any) -> str:
-        few = array.size <= FEW and array.dtype.kind in "fiub" and array.dtype.name != "bfloat16"
+        if array.dtype.name == "bfloat16":
+            return f"{self.stored(name, array.astype(np.float32))}.astype(jnp.bfloat16)"
+        few = array.size <= FEW and array.dtype.kind in "fiub"
         if few and np.all(np.isfinite(array)):
             dtype = "bool_" if array.dtype.kind == "b" else array.dtype.name
             return f"jnp.array({array.tolist()!r}, dtype=jnp.{dtype})"
+        name = numbered(name, self.data)
         self.data[name] = array
         return f'jnp.asarray(data["{name}"])'
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import bisect
 import math
+from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -146,7 +147,7 @@ class Steps:
         self.dropped = {
             node: tensor
             for node, tensor in self.held.items()
-            if node not in ends and not self.independent(node)
+            if tensor in self.story.tensors and node not in ends and not self.independent(node)
             if not any(step.has(node) and self._passing(step, node) for step in self.steps)
         }
 
@@ -180,7 +181,9 @@ class Steps:
             for leaf in (each for each in nodes if each.is_leaf and each.requires_grad):
                 known = (leaf.leaf, self.story.owners.get(leaf), self.text.name_of(leaf), leaf)
                 key: Any = next(each for each in known if each is not None)
-                if shown.setdefault(key, leaf) is not leaf:
+                made = leaf.serial > walks[0].order and self.text.inputs(leaf)  # `w = (w - g).detach().requires_grad_()`
+                updated = made and not self.gradients.keys().isdisjoint(reachable([leaf], self.inputs))
+                if shown.setdefault(key, leaf) is not leaf or updated:
                     shown[key] = leaf
                     cuts.add(leaf.serial)
         if not walks:
@@ -507,15 +510,18 @@ class Steps:
         groups: dict[Slot, set[Slot]] = {}
         read: dict[Slot, set[Any]] = {}
         same: dict[Any, Slot] = {}
+        twice: set[Any] = set()  # as a weight, and what it was before it was moved
         for step in self.steps:
-            for place, node in enumerate(step.operands):
-                read.setdefault((step.kind, "in", place), set()).add(self.memory(node) or node)
+            shown = [self.memory(node) or node for node in step.operands]
+            twice |= {each for each, count in Counter(shown).items() if count > 1}
+            for place, each in enumerate(shown):
+                read.setdefault((step.kind, "in", place), set()).add(each)
         for step in self.steps:
             for place, node in enumerate(step.operands):
                 slot = (step.kind, "in", place)
                 joined = groups.setdefault(slot, {slot})
                 others = [made.get(self.origin(node))]
-                if len(read[slot]) == 1:  # steps of two kinds read one leaf
+                if len(read[slot]) == 1 and not read[slot] & twice:  # steps of two kinds read one leaf
                     others.append(same.setdefault(next(iter(read[slot])), slot))
                 for other in filter(None, others):
                     joined |= groups.setdefault(other, {other})

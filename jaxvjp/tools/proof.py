@@ -28,7 +28,7 @@ except NotImplementedError:  # at its end: not all is in it
 assert not {"jaxvjp", "torch"} & {*sys.modules}
 arrays = {f"loss {step} {place}": each for step, row in enumerate(found["losses"]) for place, each in enumerate(row)}
 arrays.update({name: eval(name, found) for name in names})
-np.savez(results, **{name: np.asarray(each) for name, each in arrays.items()})
+np.savez(results, **{name: np.asarray(each, np.complex128) for name, each in arrays.items()})
 """
 
 
