@@ -50,6 +50,9 @@ class Update(NamedTuple):
     groups: list[Group]
     clip: Clip | None
 
+    def without_rules(self) -> Update:
+        return self._replace(groups=[group._replace(rule=None) for group in self.groups], clip=None)
+
     def unclipped(self) -> Update:
         if self.clip is None:
             return self
@@ -87,7 +90,7 @@ class Updates:
             limits.setdefault(id(update.optimizer), set()).add(update.clip and update.clip.limit)
         varied = {key for key, found in rules.items() if len(found) > 1} | self._without
         self.found = [
-            update._replace(groups=[group._replace(rule=None) for group in update.groups], clip=None)
+            update.without_rules()
             if id(update.optimizer) in varied
             else update.unclipped()
             if len(limits[id(update.optimizer)]) == 1

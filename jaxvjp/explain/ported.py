@@ -24,7 +24,7 @@ from jaxvjp.explain.rolling import rolled
 from jaxvjp.explain.scope import NeedsWide
 from jaxvjp.explain.source import Writer
 from jaxvjp.explain.step_writer import StepWriter, Tree, shared_beginning
-from jaxvjp.explain.steps import Entry, NotPortable, Steps, places
+from jaxvjp.explain.steps import Entry, NotPortable, StateRead, Steps, places
 from jaxvjp.explain.story import Story
 from jaxvjp.explain.text import Text, wide
 
@@ -83,6 +83,8 @@ def ported(story: Story, updates: Sequence[Update], draws: Draws, head: str, dat
         for given in (draws, None):  # what is computed from random numbers may differ between steps: it is data then
             try:
                 return _ported(story, updates, given, head, data_file, ending, why)
+            except StateRead:
+                return ported(story, [each.without_rules() for each in updates], draws, head, data_file)
             except Refusal as error:
                 refused = error
         why = told_at(refused.where) + str(refused).splitlines()[0]

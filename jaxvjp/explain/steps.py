@@ -42,6 +42,10 @@ class NotPortable(Refusal):
     """What of a script has no place in steps."""
 
 
+class StateRead(NotPortable):
+    """What a step of an optimizer computes for its own use is read elsewhere: it has no transform of optax then."""
+
+
 class TrainingStep:
     """One step of a training loop.
 
@@ -112,6 +116,9 @@ class Steps:
             for group in update.groups
             if group.rule is not None
             for before, gradient, after in zip(group.before, group.gradients, group.after, strict=True)
+        }
+        self.optimizers = {
+            after: id(update.optimizer) for update in updates for group in update.groups for after in group.after
         }
         self.live: set[Node] = set()
         self.nodes = sorted(nodes, key=lambda node: node.serial)
@@ -350,7 +357,7 @@ class Steps:
     def origin(self, node: Node) -> Node:
         """The node whose value a leaf shows that was written, or a detached tensor; not that of another memory, which
         was copied there and may be written since."""
-        while node.operation in (variable, detach) and node not in self.updated and self.inputs(node):
+        while node.operation in (variable, detach, None) and node not in self.updated and self.inputs(node):
             source = self.inputs(node)[0]
             if type(source) is not Node or self.memory(source) not in (None, self.memory(node)):
                 break
@@ -378,6 +385,9 @@ class Steps:
         wanted = [each for each in later if step.has(each) and not self.independent(each)]
         self._hold(step, wanted)
         step.outputs = sorted(dict.fromkeys(wanted), key=lambda node: node.serial)
+        for node in step.outputs:
+            if node not in self.updated and self._updating(node, ruled=True):
+                raise StateRead("what an optimizer keeps is read", node.where)
         self._look(step)
 
     def _hold(self, step: TrainingStep, wanted: list[Node]) -> None:
@@ -441,7 +451,7 @@ class Steps:
                 else:
                     step.numbers += [(number, node) for number in numbers]
                 self.live.add(node)
-                told = "updated" if node in self.updated else "gradient" if node in self.gradients else ""
+                told: Any = self.optimizers[node] if node in self.updated else "gradient" * (node in self.gradients)
                 name = told or ("" if node.operation is None else node.operation.name)
                 reads += [] if self.inputs(node) else [self.hashed(node)]
                 form.append((name, () if told else node.static, str(node.aval), *reads))
