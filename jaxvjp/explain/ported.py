@@ -17,7 +17,7 @@ from jaxvjp.core.record.graph import Node
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain.draws import Draws
 from jaxvjp.explain.layout import EXACT_PRODUCTS, WIDE_TYPES, defined, file_of, formatted, joined
-from jaxvjp.explain.names import numbered, safe, told_at
+from jaxvjp.explain.names import numbered, safe, statement, told_at
 from jaxvjp.explain.optimizers import Group, Update, chained, kept_by
 from jaxvjp.explain.refusal import Refusal
 from jaxvjp.explain.rolling import rolled
@@ -44,6 +44,7 @@ class Ported(NamedTuple):
         losses: what each step's losses were.
         state: what the state was at the end, by name.
         dropped: the user's lines and names of what is not in the script, though it depends on the training, and why.
+        left_out: lines that only read such a value, as those of an evaluation do.
     """
 
     source: str
@@ -51,6 +52,7 @@ class Ported(NamedTuple):
     losses: list[list[Any]]
     state: dict[str, Any]
     dropped: list[str]
+    left_out: list[str]
 
 
 def _import_order(line: str) -> tuple[bool, str]:
@@ -75,16 +77,19 @@ def _cut(nodes: Sequence[Any]) -> Iterator[None]:
                 each.edges = edges
 
 
-def ported(story: Story, updates: Sequence[Update], draws: Draws, head: str, data_file: str) -> Ported:
-    """The script of a story whose optimizers took the steps `updates`, and whose random numbers are `draws`.
+def ported(
+    story: Story, updates: Sequence[Update], draws: Draws, head: str, data_file: str, reads: Sequence[Node] = ()
+) -> Ported:
+    """The script of a story whose optimizers took the steps `updates`, whose random numbers are `draws`, and in which
+    Python has read the values of `reads`.
     NotPortable if it is none of steps."""
     why = "another value of this name is in the state at the end"
     for ending in (True, False):  # what is computed after the last step may have no text
         for given in (draws, None):  # what is computed from random numbers may differ between steps: it is data then
             try:
-                return _ported(story, updates, given, head, data_file, ending, why)
+                return _ported(story, updates, given, head, data_file, reads, ending, why)
             except StateRead:
-                return ported(story, [each.without_rules() for each in updates], draws, head, data_file)
+                return ported(story, [each.without_rules() for each in updates], draws, head, data_file, reads)
             except Refusal as error:
                 refused = error
         why = told_at(refused.where) + str(refused).splitlines()[0]
@@ -92,7 +97,14 @@ def ported(story: Story, updates: Sequence[Update], draws: Draws, head: str, dat
 
 
 def _ported(
-    story: Story, updates: Sequence[Update], draws: Draws | None, head: str, data_file: str, ending: bool, why: str
+    story: Story,
+    updates: Sequence[Update],
+    draws: Draws | None,
+    head: str,
+    data_file: str,
+    reads: Sequence[Node],
+    ending: bool,
+    why: str,
 ) -> Ported:
     with jax.enable_x64(True), story.told():
         whole = Writer(story, "grad")
@@ -101,16 +113,18 @@ def _ported(
         avals = [each.aval for each in steps.live if type(each.aval) is not tuple]
         doubles = any(aval.dtype.differentiable and wide(aval) for aval in avals)
         try:
-            return _Script(story, steps, doubles, why).written(head, data_file)
+            return _Script(story, steps, doubles, reads, why).written(head, data_file)
         except NeedsWide:
-            return _Script(story, steps, True, why).written(head, data_file)
+            return _Script(story, steps, True, reads, why).written(head, data_file)
 
 
 class _Script:
-    def __init__(self, story: Story, steps: Steps, wide: bool, why: str) -> None:
+    def __init__(self, story: Story, steps: Steps, wide: bool, reads: Sequence[Node], why: str) -> None:
         self.story, self.steps, self.wide = story, steps, wide
         dropped = steps.dropped.items()
         self.dropped = [f"{told_at(each.where)}{story.tensors[tensor]}: {why}" for each, tensor in dropped]
+        lines = sorted({found.line for each in steps.unwritten(reads) if (found := statement(each.where))})
+        self.left_out = [f"Left out is what is only read, of line {', '.join(map(str, lines))}."] if lines else []
         self.data: dict[str, Any] = {}
         self.fed: list[bool] = []  # by kind, whether its steps read data
         self.names: dict[int, str] = {}
@@ -315,7 +329,7 @@ class _Script:
         libraries = "optax" if self.trees else "numpy"
         needs = f"It needs jax and {libraries}. Its batches are those of torch's seed, as recorded."
         needs += EITHER if random else ""
-        needs += "".join(f"\nNot in it, {each}" for each in self.dropped)
+        needs += "".join([f"\nNot in it, {each}" for each in self.dropped] + [f"\n{each}" for each in self.left_out])
         pages: list[list[tuple[str, Any]]] = [
             [
                 (line, ())
@@ -337,7 +351,7 @@ class _Script:
         evaluate([*ends.values(), *[each for step in steps.steps for each in step.losses]])
         losses = [[np.asarray(loss.value) for loss in step.losses] for step in steps.steps]
         end = {name: np.asarray(each.value) for name, each in ends.items()}
-        return Ported(source, self.data, losses, end, self.dropped)
+        return Ported(source, self.data, losses, end, self.dropped, self.left_out)
 
     def of(self, role: str) -> list[Entry]:
         return [entry for entry in self.steps.entries if entry.role == role and entry.twin is entry]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import bisect
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -150,13 +150,18 @@ class Steps:
             self.apart = True
             self._matched()
         self.lifted = self._lifted()
-        ends = {*[each.end for each in self.entries], *[loss for step in self.steps for loss in step.losses]}
+        named = {node: tensor for node, tensor in self.held.items() if tensor in self.story.tensors}
         self.dropped = {
-            node: tensor
-            for node, tensor in self.held.items()
-            if tensor in self.story.tensors and node not in ends and not self.independent(node)
+            node: named[node]
+            for node in self.unwritten(named)
             if not any(step.has(node) and self._passing(step, node) for step in self.steps)
         }
+
+    def unwritten(self, nodes: Iterable[Node]) -> list[Node]:
+        """Those that depend on the training, and are neither a loss nor in the state at the end."""
+        ends = {*[each.end for each in self.entries], *[loss for step in self.steps for loss in step.losses]}
+        trained = [each for each in nodes if each.serial > self.steps[0].first and not self.independent(each)]
+        return [each for each in trained if self.origin(each) not in ends]
 
     def _matched(self) -> None:
         for step in self.steps[::-1]:
