@@ -330,11 +330,9 @@ class _Script:
         needs = f"It needs jax and {libraries}. Its batches are those of torch's seed, as recorded."
         needs += EITHER if random else ""
         needs += "".join([f"\nNot in it, {each}" for each in self.dropped] + [f"\n{each}" for each in self.left_out])
+        count = str(len(steps.steps) - (steps.end is not None))
         pages: list[list[tuple[str, Any]]] = [
-            [
-                (line, ())
-                for line in head.replace("STEPS", str(len(steps.steps) - (steps.end is not None)), 1).replace("NEEDS", needs, 1).splitlines()
-            ],
+            [(line, ()) for line in head.replace("STEPS", count, 1).replace("NEEDS", needs, 1).splitlines()],
             [(each, ()) for each in sorted({*imports, *text.imports}, key=_import_order)],
             [(setting, ()) for setting in settings],
             [(f'data = np.load(Path(__file__).with_name("{data_file}"))', ())] if self.data else [],

@@ -32,8 +32,6 @@ from jaxvjp.ops.identity import detach, variable
 FEW, MANY = 3, 12
 """At most this many kinds of steps are ported, each a function of the script: FEW, or up to MANY if there are twice as
 many steps."""
-PERIOD = 8
-"""Among this many steps the last one finds an earlier one of its kind."""
 Slot = tuple[int, str, int]
 """A kind of steps, "in" or "out", and a place among the operands or results of such a step."""
 
@@ -52,7 +50,8 @@ class TrainingStep:
     Attributes:
         first, last: the step has the nodes whose `serial` is above `first` and at most `last`.
         events: its backward passes and hooks.
-        losses: the roots of its backward passes that are scalars.
+        lines: those of its backward passes.
+        losses: the roots of its backward passes that are scalars, and what is told beside them.
         outputs: nodes that it leaves to later steps, or to the user.
         operands: nodes that it reads, but does not compute.
         numbers: Python numbers that it reads.
@@ -73,7 +72,9 @@ class TrainingStep:
 
     def hear(self, events: list[Event]) -> None:
         self.events = events
-        roots = [root for event in events if isinstance(event.what, Walked) for root in event.what.roots]
+        walks = [event for event in events if isinstance(event.what, Walked)]
+        self.lines = [event.where for event in walks]
+        roots = [root for event in walks for root in event.what.roots]
         self.losses = [each for each in dict.fromkeys(roots) if not each.aval.shape]
 
     def has(self, node: Any) -> bool:
@@ -105,7 +106,13 @@ class Steps:
     """The steps of a story, and what they read. NotPortable if they have no common form."""
 
     def __init__(
-        self, story: Story, text: Text, nodes: Sequence[Node], updates: Sequence[Update], draws: Draws | None, ending: bool
+        self,
+        story: Story,
+        text: Text,
+        nodes: Sequence[Node],
+        updates: Sequence[Update],
+        draws: Draws | None,
+        ending: bool,
     ) -> None:
         self.story, self.text = story, text
         self.windows = [(each.first, each.last) for each in updates]
@@ -143,12 +150,15 @@ class Steps:
             node = self.origin(tensor.__node__)
             if node in self.updated or (self.inputs(node) and not self._updating(node, ruled=True)):
                 self.held.setdefault(node, tensor)  # else an optimizer keeps it, which is compared by itself
-        self.apart = False  # whether what steps before have left makes another form than what is given
-        try:
-            self._matched()
-        except NotPortable:  # as a hidden state may start again at an epoch, or another network is trained
-            self.apart = True
-            self._matched()
+        # Whether what steps before have left makes another form than what is given, as where a hidden state starts again
+        # at an epoch or another network is trained; and whether one step may read two values of a weight.
+        for self.apart, self.moved in ((False, False), (True, False), (False, True), (True, True)):
+            try:
+                self._matched()
+                break
+            except NotPortable as error:
+                if isinstance(error, StateRead) or (self.apart and self.moved):
+                    raise
         self.lifted = self._lifted()
         named = {node: tensor for node, tensor in self.held.items() if tensor in self.story.tensors}
         self.dropped = {
@@ -193,9 +203,9 @@ class Steps:
             for leaf in (each for each in nodes if each.is_leaf and each.requires_grad):
                 known = (leaf.leaf, self.story.owners.get(leaf), self.text.name_of(leaf), leaf)
                 key: Any = next(each for each in known if each is not None)
-                made = leaf.serial > walks[0].order and self.text.inputs(leaf)  # `w = (w - g).detach().requires_grad_()`
-                updated = made and not self.gradients.keys().isdisjoint(reachable([leaf], self.inputs))
-                if shown.setdefault(key, leaf) is not leaf or updated:
+                made = leaf.serial > walks[0].order and self.text.inputs(leaf)
+                anew = made and not self.gradients.keys().isdisjoint(reachable([leaf], self.inputs))
+                if shown.setdefault(key, leaf) is not leaf or anew:  # `w = (w - g).detach().requires_grad_()`
                     shown[key] = leaf
                     cuts.add(leaf.serial)
         if not walks:
@@ -233,7 +243,7 @@ class Steps:
             step.hear(own)
         if len(steps) > 1:
             self._ended(steps)
-        return [each for each in steps if any(isinstance(event.what, Walked) for event in each.events)]
+        return [each for each in steps if each.lines]
 
     def _ended(self, steps: Sequence[TrainingStep]) -> None:
         """The last step ends with the lines that those before end with; what follows is no training."""
@@ -413,10 +423,9 @@ class Steps:
 
     def _passing(self, step: TrainingStep, node: Node) -> bool:
         """Whether the last of the steps with these backward passes has computed a node that others compute as well."""
-        lines = [event.where for event in step.events if isinstance(event.what, Walked)]
-        place = self.steps.index(step)
-        later = [[event.where for event in each.events if isinstance(event.what, Walked)] for each in self.steps[place:]]
-        return bool(lines) and lines not in later[1:] and len(self.sites[_site(node)]) > 1
+        later = self.steps[self.steps.index(step) + 1 :]
+        last = bool(step.lines) and all(each.lines != step.lines for each in later)
+        return last and len(self.sites[_site(node)]) > 1
 
     def _carried(self, step: TrainingStep, node: Node) -> bool:
         """Whether its line computes from what it computed in the step before: `mean = 0.9 * mean + 0.1 * w`."""
@@ -467,8 +476,6 @@ class Steps:
     # What steps have in common.
 
     def _classified(self) -> int:
-        for place in range(1, len(self.steps)):
-            self._matched_before(place)
         known: dict[Any, int] = {}
         most = max(FEW, min(MANY, len(self.steps) // 2))
         for step in self.steps:
@@ -488,38 +495,6 @@ class Steps:
         nodes = [step.nodes[each] for each in places if type(step.nodes[each]) is Node]
         return min(nodes, key=lambda node: node.serial).where if nodes else step.events[0].where
 
-    def _matched_before(self, place: int) -> None:
-        """A step leaves what an earlier one of its kind leaves: also what only another step would read, as the last one
-        of all, or of those that train one of several networks, does."""
-        step = self.steps[place]
-        earlier = self.steps[max(place - PERIOD, 0) : place][::-1]
-        if any(before.form == step.form for before in earlier):
-            return
-        known, own = step.outputs, self._alike(step)
-        for before in earlier:
-            twins = {
-                node: twin
-                for key, nodes in self._alike(before).items()
-                if len(nodes) == len(own.get(key, ()))
-                for node, twin in zip(nodes, own[key], strict=True)
-            }
-            found = [twins[output] for output in before.outputs if output in twins]
-            whole = len(found) == len(before.outputs)
-            if whole and {*known} <= {*found}:
-                step.outputs = found
-                self._look(step)
-                if step.form == before.form:
-                    return
-        step.outputs = known
-        self._look(step)
-
-    def _alike(self, step: TrainingStep) -> dict[Any, list[Node]]:
-        """The nodes of a step by what they compute."""
-        found: dict[Any, list[Node]] = {}
-        for node in self._recorded(step.first, step.last):
-            found.setdefault((node.operation, node.static, str(node.aval)), []).append(node)
-        return found
-
     def _entries(self) -> list[Entry]:
         made = {node: (each.kind, "out", place) for each in self.steps for place, node in enumerate(each.outputs)}
         groups: dict[Slot, set[Slot]] = {}
@@ -528,7 +503,7 @@ class Steps:
         twice: set[Any] = set()  # as a weight, and what it was before it was moved
         for step in self.steps:
             shown = [self.memory(node) or node for node in step.operands]
-            twice |= {each for each, count in Counter(shown).items() if count > 1}
+            twice |= {each for each, count in Counter(shown).items() if count > 1 and self.moved}
             for place, each in enumerate(shown):
                 read.setdefault((step.kind, "in", place), set()).add(each)
         for step in self.steps:
