@@ -150,8 +150,8 @@ class Steps:
             node = self.origin(tensor.__node__)
             if node in self.updated or (self.inputs(node) and not self._updating(node, ruled=True)):
                 self.held.setdefault(node, tensor)  # else an optimizer keeps it, which is compared by itself
-        # Whether what steps before have left makes another form than what is given, as where a hidden state starts again
-        # at an epoch or another network is trained; and whether one step may read two values of a weight.
+        # Whether what steps before have left makes another form than what is given, as where a hidden state starts
+        # again at an epoch or another network is trained; and whether one step may read two values of a weight.
         for self.apart, self.moved in ((False, False), (True, False), (False, True), (True, True)):
             try:
                 self._matched()
