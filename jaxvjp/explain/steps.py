@@ -547,7 +547,8 @@ class Steps:
             entry.role = "constant" if same else "data"
             entry.start = nodes[0]
         named = [*nodes, *[each for each in (entry.end,) if each is not None]]
-        names = [self.text.name_of(each) or self.story.tensors.get(self.held.get(each)) for each in named]
+        names = [self.text.name_of(each) for each in named]
+        names += [self.story.tensors.get(self.held[each]) for each in named if each in self.held]
         entry.name = next(filter(None, names), "")
         if entry.role == "data" and not nodes[0].aval.dtype.differentiable and not self.inputs(nodes[0]):
             reader = next((each for each in self.live if nodes[0] in self.inputs(each)), None)
