@@ -1,10 +1,12 @@
 """Notes the calls of the user's functions while a block is recorded: `Calls`, by `sys.setprofile`.
 
-An operation knows its line, but not who called the function that the line is in. No tensor is kept alive.
+An operation knows its line, but not who called the function that the line is in. What a function has that trains, such
+as `main`, is kept when it returns; no other tensor is kept alive.
 """
 
 from __future__ import annotations
 
+import bisect
 import functools
 import inspect
 import os
@@ -58,9 +60,16 @@ class FunctionCall(NamedTuple):
 
 
 class Calls:
-    """Notes calls from `start` to `stop`, in `ended`; none if another profiler runs."""
+    """Notes calls from `start` to `stop`, in `ended`; none if another profiler runs.
+
+    Attributes:
+        walks: when backward passes ended.
+        left: the variables, when they returned, of functions that called several: those of `main` have their names.
+    """
 
     def __init__(self) -> None:
+        self.walks: list[int] = []
+        self.left: dict[str, Any] = {}
         self.ended: list[FunctionCall] = []
         self.running: list[tuple[Any, FunctionCall]] = []
 
@@ -82,6 +91,8 @@ class Calls:
                     self.stop()
         elif event == "return" and self.running and self.running[-1][0] is frame:
             call = self.running.pop()[1]
+            if bisect.bisect(self.walks, call.first) < len(self.walks) - 1:
+                self.left.update(frame.f_locals)
             returned = [tensor.__shown__.serial for tensor in _tensors(given)]
             self.ended.append(call._replace(last=next_serial(), returned=returned))
 

@@ -69,6 +69,12 @@ def statement(where: UserLine) -> Statement | None:
     return None if tree is None else tree.get(span) or _enclosing(code.co_filename, tree, span)
 
 
+def told_at(where: UserLine) -> str:
+    """`line 5: `; empty if no source is known."""
+    found = statement(where)
+    return "" if found is None else f"line {found.line}: "
+
+
 def assigned(where: UserLine, index: int | None = None, kind: str = "") -> str | None:
     """The name that the user's line gave to a result; `index` says which, if the operation returned several.
 

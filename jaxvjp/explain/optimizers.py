@@ -50,6 +50,9 @@ class Update(NamedTuple):
     groups: list[Group]
     clip: Clip | None
 
+    def without_rules(self) -> Update:
+        return self._replace(groups=[group._replace(rule=None) for group in self.groups], clip=None)
+
     def unclipped(self) -> Update:
         if self.clip is None:
             return self
@@ -87,7 +90,7 @@ class Updates:
             limits.setdefault(id(update.optimizer), set()).add(update.clip and update.clip.limit)
         varied = {key for key, found in rules.items() if len(found) > 1} | self._without
         self.found = [
-            update._replace(groups=[group._replace(rule=None) for group in update.groups], clip=None)
+            update.without_rules()
             if id(update.optimizer) in varied
             else update.unclipped()
             if len(limits[id(update.optimizer)]) == 1
@@ -187,3 +190,21 @@ RULES: dict[type, Callable[[Mapping[str, Any]], list[str]]] = {
 }
 """By optimizer the transforms of optax that have its formula. `optax.amsgrad`, `nadam`, `radam`, `adagrad` and `rprop`
 are other algorithms than torch's."""
+KEPT = {
+    **dict.fromkeys(["exp_avg", "grad_avg"], "mu"),
+    **dict.fromkeys(["exp_avg_sq", "exp_inf", "square_avg"], "nu"),
+    "momentum_buffer": "trace",
+}
+"""What torch's optimizers keep for each parameter, and optax's name of it."""
+
+
+def kept_by(optimizer: Any, number: int, state: str, keys: Sequence[str]) -> dict[str, Node]:
+    """What an optimizer keeps for the parameters of a group, by its expression: `state` is that of all that the group's
+    transform keeps, `keys` are its parameters'."""
+    names = {**KEPT, "square_avg": "e_g", "acc_delta": "e_x"} if type(optimizer) is Adadelta else KEPT
+    return {
+        f"optax.tree_utils.tree_get({state}, {names[name]!r})[{key!r}]": each.__node__
+        for key, parameter in zip(keys, optimizer.param_groups[number]["params"], strict=True)
+        for name, each in optimizer.state.get(parameter, {}).items()
+        if name in names and each is not None
+    }

@@ -78,7 +78,7 @@ def _lerp(input: Any, end: Any, weight: Any) -> Any:
 
 @plainly(reduction.product)
 def _product(fold: Callable[..., Any], input: Any, along: Any, **kept: bool) -> Any:  # with a factor 0 or infinity
-    return fold(input, along, **kept)
+    return getattr(jnp, fold.__name__)(input, along, **kept)  # by its name here, as it is written
 
 
 @plainly(reduction.prod)

@@ -7,6 +7,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import jax
@@ -16,14 +17,14 @@ from jaxvjp.core.record.graph import Node
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain.draws import Draws
 from jaxvjp.explain.layout import EXACT_PRODUCTS, WIDE_TYPES, defined, file_of, formatted, joined
-from jaxvjp.explain.names import numbered, safe
-from jaxvjp.explain.optimizers import Group, Update, chained
+from jaxvjp.explain.names import numbered, safe, statement, told_at
+from jaxvjp.explain.optimizers import Group, Update, chained, kept_by
 from jaxvjp.explain.refusal import Refusal
 from jaxvjp.explain.rolling import rolled
 from jaxvjp.explain.scope import NeedsWide
 from jaxvjp.explain.source import Writer
 from jaxvjp.explain.step_writer import StepWriter, Tree, shared_beginning
-from jaxvjp.explain.steps import Entry, NotPortable, Steps, places
+from jaxvjp.explain.steps import Entry, NotPortable, StateRead, Steps, places
 from jaxvjp.explain.story import Story
 from jaxvjp.explain.text import Text, wide
 
@@ -42,12 +43,16 @@ class Ported(NamedTuple):
         data: the arrays of the file beside it, by name.
         losses: what each step's losses were.
         state: what the state was at the end, by name.
+        dropped: the user's lines and names of what is not in the script, though it depends on the training, and why.
+        left_out: lines that only read such a value, as those of an evaluation do.
     """
 
     source: str
     data: dict[str, np.ndarray[Any, Any]]
     losses: list[list[Any]]
     state: dict[str, Any]
+    dropped: list[str]
+    left_out: list[str]
 
 
 def _import_order(line: str) -> tuple[bool, str]:
@@ -72,31 +77,54 @@ def _cut(nodes: Sequence[Any]) -> Iterator[None]:
                 each.edges = edges
 
 
-def ported(story: Story, updates: Sequence[Update], draws: Draws, head: str, data_file: str) -> Ported:
-    """The script of a story whose optimizers took the steps `updates`, and whose random numbers are `draws`.
+def ported(
+    story: Story, updates: Sequence[Update], draws: Draws, head: str, data_file: str, reads: Sequence[Node] = ()
+) -> Ported:
+    """The script of a story whose optimizers took the steps `updates`, whose random numbers are `draws`, and in which
+    Python has read the values of `reads`.
     NotPortable if it is none of steps."""
-    try:
-        return _ported(story, updates, draws, head, data_file)
-    except Refusal:  # what is computed from random numbers may differ between steps: it is data then
-        return _ported(story, updates, None, head, data_file)
+    why = "another value of this name is in the state at the end"
+    for ending in (True, False):  # what is computed after the last step may have no text
+        for given in (draws, None):  # what is computed from random numbers may differ between steps: it is data then
+            try:
+                return _ported(story, updates, given, head, data_file, reads, ending, why)
+            except StateRead:
+                return ported(story, [each.without_rules() for each in updates], draws, head, data_file, reads)
+            except Refusal as error:
+                refused = error
+        why = told_at(refused.where) + str(refused).splitlines()[0]
+    raise refused
 
 
-def _ported(story: Story, updates: Sequence[Update], draws: Draws | None, head: str, data_file: str) -> Ported:
+def _ported(
+    story: Story,
+    updates: Sequence[Update],
+    draws: Draws | None,
+    head: str,
+    data_file: str,
+    reads: Sequence[Node],
+    ending: bool,
+    why: str,
+) -> Ported:
     with jax.enable_x64(True), story.told():
         whole = Writer(story, "grad")
         whole.text.rounds.clear()  # a step has no rounds
-        steps = Steps(story, whole.text, whole.nodes, updates, draws)
+        steps = Steps(story, whole.text, whole.nodes, updates, draws, ending)
         avals = [each.aval for each in steps.live if type(each.aval) is not tuple]
         doubles = any(aval.dtype.differentiable and wide(aval) for aval in avals)
         try:
-            return _Script(story, steps, doubles).written(head, data_file)
+            return _Script(story, steps, doubles, reads, why).written(head, data_file)
         except NeedsWide:
-            return _Script(story, steps, True).written(head, data_file)
+            return _Script(story, steps, True, reads, why).written(head, data_file)
 
 
 class _Script:
-    def __init__(self, story: Story, steps: Steps, wide: bool) -> None:
+    def __init__(self, story: Story, steps: Steps, wide: bool, reads: Sequence[Node], why: str) -> None:
         self.story, self.steps, self.wide = story, steps, wide
+        dropped = steps.dropped.items()
+        self.dropped = [f"{told_at(each.where)}{story.tensors[tensor]}: {why}" for each, tensor in dropped]
+        lines = sorted({found.line for each in steps.unwritten(reads) if (found := statement(each.where))})
+        self.left_out = [f"Left out is what is only read, of line {', '.join(map(str, lines))}."] if lines else []
         self.data: dict[str, Any] = {}
         self.fed: list[bool] = []  # by kind, whether its steps read data
         self.names: dict[int, str] = {}
@@ -131,8 +159,10 @@ class _Script:
                 entries = [each for each in found if each is not None]
                 if len(entries) < len(found):
                     raise NotPortable("an optimizer updates a parameter that no later step reads")
+                known_as = next((tree.name for tree in self.trees.values() if tree.entries == entries), None)
                 common = shared_beginning([entry.name for entry in entries]).rpartition("_")[0]
-                name = numbered(common if len(entries) > 1 and common.isidentifier() else "params", self.taken)
+                common = common if len(entries) > 1 and common.isidentifier() else "params"
+                name = known_as or numbered(common, self.taken)
                 transform = numbered(f"{name}_{type(update.optimizer).__name__.lower()}", self.taken)
                 self.taken |= {name, transform, f"{transform}_rates"}
                 alone = update.clip is not None and len(update.groups) == 1
@@ -196,7 +226,10 @@ class _Script:
         return [*lines, "    }"]
 
     def suffix(self, kind: int) -> str:
-        return "" if self.steps.kinds == 1 else f"_{kind + 1}"
+        end = self.steps.end
+        if end is not None and kind == end.kind:
+            return "_end"
+        return "" if self.steps.kinds == 1 + (end is not None) else f"_{kind + 1}"
 
     def entry(self, kind: int, direction: str, place: int) -> Entry:
         return next(each.twin for each in self.steps.entries if (kind, direction, place) in each.slots)
@@ -267,23 +300,25 @@ class _Script:
         imports = ["import jax", "import jax.numpy as jnp", "import numpy as np", "from pathlib import Path"]
         constants = [f"{each.name} = {self.value(each.name, each.start)}" for each in self.of("constant")]
         start, grown = [], ["state = {"]
-        end: dict[str, Any] = {}
-        for tree in self.trees.values():
-            start.append(f"{tree.name} = {{")
-            start += [
-                f'    "{key}": {self.value(each.name, each.start)},'
-                for key, each in zip(tree.keys, tree.entries, strict=True)
-            ]
-            start.append("}")
-            grown.append(f'    "{tree.name}": {tree.name},')
+        ends: dict[str, Node] = {}
+        optimizers = {id(update.optimizer): update.optimizer for update in steps.updates}
+        for (optimizer, group), tree in self.trees.items():
+            ends.update(kept_by(optimizers[optimizer], group, f'state["{tree.kept}"]', tree.keys))
+            if f'    "{tree.name}": {tree.name},' not in grown:  # else another optimizer has trained them
+                start.append(f"{tree.name} = {{")
+                start += [
+                    f'    "{key}": {self.value(each.name, each.start)},'
+                    for key, each in zip(tree.keys, tree.entries, strict=True)
+                ]
+                start.append("}")
+                grown.append(f'    "{tree.name}": {tree.name},')
             grown.append(f'    "{tree.kept}": {tree.transform}.init({tree.name}),')
         start += grown
         for each in self.of("state"):
             if each.start is not None and not any(each in tree.entries for tree in self.trees.values()):
                 start.append(f'    "{each.name}": {self.value(each.name, each.start)},')
             if each.end is not None:
-                evaluate([each.end])
-                end[self.place(each)] = np.asarray(each.end.value)
+                ends[self.place(each)] = each.end
         start.append("}")
         transforms = self.transforms()
         loop = self.loop()
@@ -294,11 +329,10 @@ class _Script:
         libraries = "optax" if self.trees else "numpy"
         needs = f"It needs jax and {libraries}. Its batches are those of torch's seed, as recorded."
         needs += EITHER if random else ""
+        needs += "".join([f"\nNot in it, {each}" for each in self.dropped] + [f"\n{each}" for each in self.left_out])
+        count = str(len(steps.steps) - (steps.end is not None))
         pages: list[list[tuple[str, Any]]] = [
-            [
-                (line, ())
-                for line in head.replace("STEPS", str(len(steps.steps)), 1).replace("NEEDS", needs, 1).splitlines()
-            ],
+            [(line, ()) for line in head.replace("STEPS", count, 1).replace("NEEDS", needs, 1).splitlines()],
             [(each, ()) for each in sorted({*imports, *text.imports}, key=_import_order)],
             [(setting, ()) for setting in settings],
             [(f'data = np.load(Path(__file__).with_name("{data_file}"))', ())] if self.data else [],
@@ -307,15 +341,15 @@ class _Script:
             *functions,
             [(each, ()) for each in start],
             [(each, ()) for each in loop],
+            [(f"raise NotImplementedError({each!r})", ()) for each in self.dropped[:1] if not steps.end],
         ]
         source = "\n".join(tidy(each) for each, _ in joined(pages)) + "\n"
         if not self.wide and re.search(r"jnp\.(u?int64|float64|complex128)\b", source.replace("dtype=jnp.int64", "")):
             raise NeedsWide
-        losses = []
-        for step in steps.steps:
-            evaluate(step.losses)
-            losses.append([np.asarray(loss.value) for loss in step.losses])
-        return Ported(source, self.data, losses, end)
+        evaluate([*ends.values(), *[each for step in steps.steps for each in step.losses]])
+        losses = [[np.asarray(loss.value) for loss in step.losses] for step in steps.steps]
+        end = {name: np.asarray(each.value) for name, each in ends.items()}
+        return Ported(source, self.data, losses, end, self.dropped, self.left_out)
 
     def of(self, role: str) -> list[Entry]:
         return [entry for entry in self.steps.entries if entry.role == role and entry.twin is entry]
@@ -327,10 +361,13 @@ class _Script:
         return self.stored(name, array)
 
     def stored(self, name: str, array: Any) -> str:
-        few = array.size <= FEW and array.dtype.kind in "fiub" and array.dtype.name != "bfloat16"
+        if array.dtype.name == "bfloat16":
+            return f"{self.stored(name, array.astype(np.float32))}.astype(jnp.bfloat16)"
+        few = array.size <= FEW and array.dtype.kind in "fiub"
         if few and np.all(np.isfinite(array)):
             dtype = "bool_" if array.dtype.kind == "b" else array.dtype.name
             return f"jnp.array({array.tolist()!r}, dtype=jnp.{dtype})"
+        name = numbered(name, self.data)
         self.data[name] = array
         return f'jnp.asarray(data["{name}"])'
 
@@ -361,27 +398,23 @@ class _Script:
                 ]
         lines += ["key = jax.random.key(0)"] * any(map(self.drawn, range(steps.kinds)))
         lines.append("losses = []")
-        runs: list[list[int]] = []
-        counts = [0] * steps.kinds
-        for step in steps.steps:
-            if runs and runs[-1][0] == step.kind:
-                runs[-1][2] += 1
-            else:
-                runs.append([step.kind, counts[step.kind], counts[step.kind] + 1])
-            counts[step.kind] += 1
-        if steps.kinds == 1:
-            lines += [f"for number in range({len(steps.steps)}):", *self.round(0)]
-        elif len(runs) <= 4:
-            for kind, first, last in runs:
-                lines += [f"for number in range({first}, {last}):", *self.round(kind)]
+        kinds = [step.kind for step in steps.steps if step is not steps.end]
+        runs = [(kind, len([*own])) for kind, own in groupby(kinds)]
+        if len(runs) <= 4:
+            counts = dict.fromkeys(kinds, 0)
+            for kind, count in runs:
+                span = f"{counts[kind]}, " * bool(counts[kind]) + f"{counts[kind] + count}"
+                lines += [f"for number in range({span}):", *[f"    {each}" for each in self.round(kind)]]
+                counts[kind] += count
         else:
-            kinds = [step.kind for step in steps.steps]
             self.data["order"] = np.array([(kind, kinds[:place].count(kind)) for place, kind in enumerate(kinds)])
             lines.append('for kind, number in data["order"]:')
-            for kind in range(steps.kinds):
-                lines.append(f"    {'if' if not kind else 'elif'} kind == {kind}:")
-                lines += [f"    {each}" for each in self.round(kind)[:-1]]
+            for place, kind in enumerate(sorted({*kinds})):
+                lines.append(f"    {'elif' if place else 'if'} kind == {kind}:")
+                lines += [f"        {each}" for each in self.round(kind)[:-1]]
             lines.append("    losses.append(loss)")
+        if steps.end is not None:
+            lines += self.round(steps.end.kind, "0")
         if any(step.losses for step in steps.steps):
             some = "" if all(step.losses for step in steps.steps) else ' if loss else f"step {number}"'
             lines += ["", "for number, loss in enumerate(losses):"]
@@ -395,14 +428,14 @@ class _Script:
         own = [f'    "{name}": {self.stored(f"{name}{self.suffix(kind)}", array)},' for name, array in columns]
         return [f"{target} {{", *own, "}"]
 
-    def round(self, kind: int) -> list[str]:
+    def round(self, kind: int, number: str = "number") -> list[str]:
         """The lines that call a step once."""
         fed, drawn = self.fed[kind], bool(self.drawn(kind))
         key = ", jax.random.fold_in(key, len(losses))" * drawn
         return [
-            *[f"    batch = {{name: each[number] for name, each in batches{self.suffix(kind)}.items()}}"] * fed,
-            f"    state, loss = step{self.suffix(kind)}(state{', batch' * fed}{key})",
-            "    losses.append(loss)",
+            *[f"batch = {{name: each[{number}] for name, each in batches{self.suffix(kind)}.items()}}"] * fed,
+            f"state, loss = step{self.suffix(kind)}(state{', batch' * fed}{key})",
+            "losses.append(loss)",
         ]
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -31,8 +32,6 @@ from jaxvjp.ops.identity import detach, variable
 FEW, MANY = 3, 12
 """At most this many kinds of steps are ported, each a function of the script: FEW, or up to MANY if there are twice as
 many steps."""
-PERIOD = 8
-"""Among this many steps the last one finds an earlier one of its kind."""
 Slot = tuple[int, str, int]
 """A kind of steps, "in" or "out", and a place among the operands or results of such a step."""
 
@@ -41,13 +40,18 @@ class NotPortable(Refusal):
     """What of a script has no place in steps."""
 
 
+class StateRead(NotPortable):
+    """What a step of an optimizer computes for its own use is read elsewhere: it has no transform of optax then."""
+
+
 class TrainingStep:
     """One step of a training loop.
 
     Attributes:
         first, last: the step has the nodes whose `serial` is above `first` and at most `last`.
         events: its backward passes and hooks.
-        losses: the roots of its backward passes that are scalars.
+        lines: those of its backward passes.
+        losses: the roots of its backward passes that are scalars, and what is told beside them.
         outputs: nodes that it leaves to later steps, or to the user.
         operands: nodes that it reads, but does not compute.
         numbers: Python numbers that it reads.
@@ -68,7 +72,9 @@ class TrainingStep:
 
     def hear(self, events: list[Event]) -> None:
         self.events = events
-        roots = [root for event in events if isinstance(event.what, Walked) for root in event.what.roots]
+        walks = [event for event in events if isinstance(event.what, Walked)]
+        self.lines = [event.where for event in walks]
+        roots = [root for event in walks for root in event.what.roots]
         self.losses = [each for each in dict.fromkeys(roots) if not each.aval.shape]
 
     def has(self, node: Any) -> bool:
@@ -100,7 +106,13 @@ class Steps:
     """The steps of a story, and what they read. NotPortable if they have no common form."""
 
     def __init__(
-        self, story: Story, text: Text, nodes: Sequence[Node], updates: Sequence[Update], draws: Draws | None = None
+        self,
+        story: Story,
+        text: Text,
+        nodes: Sequence[Node],
+        updates: Sequence[Update],
+        draws: Draws | None,
+        ending: bool,
     ) -> None:
         self.story, self.text = story, text
         self.windows = [(each.first, each.last) for each in updates]
@@ -111,6 +123,9 @@ class Steps:
             for group in update.groups
             if group.rule is not None
             for before, gradient, after in zip(group.before, group.gradients, group.after, strict=True)
+        }
+        self.optimizers = {
+            after: id(update.optimizer) for update in updates for group in update.groups for after in group.after
         }
         self.live: set[Node] = set()
         self.nodes = sorted(nodes, key=lambda node: node.serial)
@@ -124,17 +139,46 @@ class Steps:
         self._drawn: dict[Node, str | None] = {}
         self._hashed: dict[Node, int] = {}
         self.everywhere, self.turning = self._constants(), self._turning()
-        self.apart = False  # whether what steps before have left makes another form than what is given
-        try:
-            self._matched()
-        except NotPortable:  # as a hidden state may start again at an epoch, or another network is trained
-            self.apart = True
-            self._matched()
+        self.end = TrainingStep(self.steps[-1].last, []) if ending else None
+        self.steps += [self.end] if self.end else []
+        self.sites: dict[Any, set[TrainingStep]] = {}
+        for step in self.steps:
+            for node in self._recorded(step.first, step.last):
+                self.sites.setdefault(_site(node), set()).add(step)
+        self.held: dict[Node, Any] = {}
+        for tensor in [*self.text.first, *self.story.tensors]:
+            node = self.origin(tensor.__node__)
+            if node in self.updated or (self.inputs(node) and not self._updating(node, ruled=True)):
+                self.held.setdefault(node, tensor)  # else an optimizer keeps it, which is compared by itself
+        # Whether what steps before have left makes another form than what is given, as where a hidden state starts
+        # again at an epoch or another network is trained; and whether one step may read two values of a weight.
+        for self.apart, self.moved in ((False, False), (True, False), (False, True), (True, True)):
+            try:
+                self._matched()
+                break
+            except NotPortable as error:
+                if isinstance(error, StateRead) or (self.apart and self.moved):
+                    raise
         self.lifted = self._lifted()
+        named = {node: tensor for node, tensor in self.held.items() if tensor in self.story.tensors}
+        self.dropped = {
+            node: named[node]
+            for node in self.unwritten(named)
+            if not any(step.has(node) and self._passing(step, node) for step in self.steps)
+        }
+
+    def unwritten(self, nodes: Iterable[Node]) -> list[Node]:
+        """Those that depend on the training, and are neither a loss nor in the state at the end."""
+        ends = {*[each.end for each in self.entries], *[loss for step in self.steps for loss in step.losses]}
+        trained = [each for each in nodes if each.serial > self.steps[0].first and not self.independent(each)]
+        return [each for each in trained if self.origin(each) not in ends]
 
     def _matched(self) -> None:
         for step in self.steps[::-1]:
             self._complete(step)
+        if self.end is not None and not [*self.end.outputs, *self.end.losses]:
+            self.steps.remove(self.end)
+            self.end = None
         self.kinds = self._classified()
         self.same: dict[Any, Entry] = {}
         self.entries = self._entries()
@@ -159,7 +203,9 @@ class Steps:
             for leaf in (each for each in nodes if each.is_leaf and each.requires_grad):
                 known = (leaf.leaf, self.story.owners.get(leaf), self.text.name_of(leaf), leaf)
                 key: Any = next(each for each in known if each is not None)
-                if shown.setdefault(key, leaf) is not leaf:
+                made = leaf.serial > walks[0].order and self.text.inputs(leaf)
+                anew = made and not self.gradients.keys().isdisjoint(reachable([leaf], self.inputs))
+                if shown.setdefault(key, leaf) is not leaf or anew:  # `w = (w - g).detach().requires_grad_()`
                     shown[key] = leaf
                     cuts.add(leaf.serial)
         if not walks:
@@ -197,7 +243,7 @@ class Steps:
             step.hear(own)
         if len(steps) > 1:
             self._ended(steps)
-        return [each for each in steps if any(isinstance(event.what, Walked) for event in each.events)]
+        return [each for each in steps if each.lines]
 
     def _ended(self, steps: Sequence[TrainingStep]) -> None:
         """The last step ends with the lines that those before end with; what follows is no training."""
@@ -326,7 +372,7 @@ class Steps:
     def origin(self, node: Node) -> Node:
         """The node whose value a leaf shows that was written, or a detached tensor; not that of another memory, which
         was copied there and may be written since."""
-        while node.operation in (variable, detach) and node not in self.updated and self.inputs(node):
+        while node.operation in (variable, detach, None) and node not in self.updated and self.inputs(node):
             source = self.inputs(node)[0]
             if type(source) is not Node or self.memory(source) not in (None, self.memory(node)):
                 break
@@ -352,24 +398,34 @@ class Steps:
         place = self.steps.index(step)
         later = [self.origin(node) for each in self.steps[place + 1 :] for node in each.operands]
         wanted = [each for each in later if step.has(each) and not self.independent(each)]
-        if step is self.steps[-1]:
-            wanted = self._finals(step)
+        self._hold(step, wanted)
         step.outputs = sorted(dict.fromkeys(wanted), key=lambda node: node.serial)
+        for node in step.outputs:
+            if node not in self.updated and self._updating(node, ruled=True):
+                raise StateRead("what an optimizer keeps is read", node.where)
         self._look(step)
 
-    def _finals(self, step: TrainingStep) -> list[Node]:
-        """What the last step leaves: the tensors that it wrote and that the user can still read."""
-        tensors = [*self.text.first, *self.story.tensors]
-        nodes = [self.origin(each.__node__) for each in dict.fromkeys(tensors)]
-        found = []
-        for tensor, node in zip(dict.fromkeys(tensors), nodes, strict=True):
+    def _hold(self, step: TrainingStep, wanted: list[Node]) -> None:
+        """Adds what a step leaves that the user can still read at the end, but what each step computes for itself
+        alone: what several steps put into one list is told beside their losses, all else is wanted."""
+        known = {*step.losses, *wanted}
+        for node, tensor in self.held.items():
+            if node in known or not step.has(node) or self.independent(node):
+                continue
             begun = self.text.begun.get(tensor)
-            if self._updating(node, ruled=True) and node not in self.updated:
-                continue  # what an optimizer keeps
             old = tensor in self.text.first or (begun is not None and begun.serial <= step.first)
-            if step.has(node) and not self.independent(node) and (old or self._carried(step, node)):
-                found.append(node)
-        return found
+            if old or self._carried(step, node):
+                wanted.append(node)
+            elif any(_site(each) == _site(node) and not step.has(each) for each in self.held):
+                step.losses.append(node)
+            elif not self._passing(step, node):
+                wanted.append(node)
+
+    def _passing(self, step: TrainingStep, node: Node) -> bool:
+        """Whether the last of the steps with these backward passes has computed a node that others compute as well."""
+        later = self.steps[self.steps.index(step) + 1 :]
+        last = bool(step.lines) and all(each.lines != step.lines for each in later)
+        return last and len(self.sites[_site(node)]) > 1
 
     def _carried(self, step: TrainingStep, node: Node) -> bool:
         """Whether its line computes from what it computed in the step before: `mean = 0.9 * mean + 0.1 * w`."""
@@ -399,7 +455,7 @@ class Steps:
             elif node in operands:
                 left: Any = self.apart and self.memory(node) is None and not self.independent(self.origin(node))
                 if self.apart:  # also whether it is a parameter of another network
-                    left = self.story.owners.get(node, left)
+                    left = id(self.story.owners[node]) if node in self.story.owners else left
                 form.append(("operand", str(node.aval), left))
             else:
                 reads = [order[operand] for operand in self.inputs(node)]
@@ -409,7 +465,7 @@ class Steps:
                 else:
                     step.numbers += [(number, node) for number in numbers]
                 self.live.add(node)
-                told = "updated" if node in self.updated else "gradient" if node in self.gradients else ""
+                told: Any = self.optimizers[node] if node in self.updated else "gradient" * (node in self.gradients)
                 name = told or ("" if node.operation is None else node.operation.name)
                 reads += [] if self.inputs(node) else [self.hashed(node)]
                 form.append((name, () if told else node.static, str(node.aval), *reads))
@@ -420,13 +476,11 @@ class Steps:
     # What steps have in common.
 
     def _classified(self) -> int:
-        for place in range(1, len(self.steps)):
-            self._matched_before(place)
         known: dict[Any, int] = {}
         most = max(FEW, min(MANY, len(self.steps) // 2))
         for step in self.steps:
             step.kind = known.setdefault(step.form, len(known))
-            if len(known) > most:
+            if len(known) > most and step is not self.end:
                 raise NotPortable(
                     f"the {len(self.steps)} steps have more than {most} forms: this line did another thing in step "
                     f"{self.steps.index(step) + 1} than before, so shapes or values have decided what runs",
@@ -441,52 +495,23 @@ class Steps:
         nodes = [step.nodes[each] for each in places if type(step.nodes[each]) is Node]
         return min(nodes, key=lambda node: node.serial).where if nodes else step.events[0].where
 
-    def _matched_before(self, place: int) -> None:
-        """A step leaves what an earlier one of its kind leaves: also what only another step would read, as the last one
-        of all, or of those that train one of several networks, does."""
-        step = self.steps[place]
-        earlier = self.steps[max(place - PERIOD, 0) : place][::-1]
-        if any(before.form == step.form for before in earlier):
-            return
-        known, own = step.outputs, self._alike(step)
-        for before in earlier:
-            twins = {
-                node: twin
-                for key, nodes in self._alike(before).items()
-                if len(nodes) == len(own.get(key, ()))
-                for node, twin in zip(nodes, own[key], strict=True)
-            }
-            found = [twins[output] for output in before.outputs if output in twins]
-            whole = len(found) == len(before.outputs)
-            if whole and (step is self.steps[-1] or {*known} <= {*found}):
-                step.outputs = found
-                self._look(step)
-                if step.form == before.form:
-                    return
-        step.outputs = known
-        self._look(step)
-
-    def _alike(self, step: TrainingStep) -> dict[Any, list[Node]]:
-        """The nodes of a step by what they compute."""
-        found: dict[Any, list[Node]] = {}
-        for node in self._recorded(step.first, step.last):
-            found.setdefault((node.operation, node.static, str(node.aval)), []).append(node)
-        return found
-
     def _entries(self) -> list[Entry]:
         made = {node: (each.kind, "out", place) for each in self.steps for place, node in enumerate(each.outputs)}
         groups: dict[Slot, set[Slot]] = {}
         read: dict[Slot, set[Any]] = {}
         same: dict[Any, Slot] = {}
+        twice: set[Any] = set()  # as a weight, and what it was before it was moved
         for step in self.steps:
-            for place, node in enumerate(step.operands):
-                read.setdefault((step.kind, "in", place), set()).add(self.memory(node) or node)
+            shown = [self.memory(node) or node for node in step.operands]
+            twice |= {each for each, count in Counter(shown).items() if count > 1 and self.moved}
+            for place, each in enumerate(shown):
+                read.setdefault((step.kind, "in", place), set()).add(each)
         for step in self.steps:
             for place, node in enumerate(step.operands):
                 slot = (step.kind, "in", place)
                 joined = groups.setdefault(slot, {slot})
                 others = [made.get(self.origin(node))]
-                if len(read[slot]) == 1:  # steps of two kinds read one leaf
+                if len(read[slot]) == 1 and not read[slot] & twice:  # steps of two kinds read one leaf
                     others.append(same.setdefault(next(iter(read[slot])), slot))
                 for other in filter(None, others):
                     joined |= groups.setdefault(other, {other})
@@ -522,7 +547,9 @@ class Steps:
             entry.role = "constant" if same else "data"
             entry.start = nodes[0]
         named = [*nodes, *[each for each in (entry.end,) if each is not None]]
-        entry.name = next((found for each in named if (found := self.text.name_of(each))), "")
+        names = [self.text.name_of(each) for each in named]
+        names += [self.story.tensors.get(self.held[each]) for each in named if each in self.held]
+        entry.name = next(filter(None, names), "")
         if entry.role == "data" and not nodes[0].aval.dtype.differentiable and not self.inputs(nodes[0]):
             reader = next((each for each in self.live if nodes[0] in self.inputs(each)), None)
             entry.name = "index" if reader is not None and self._picked(reads[0][0], reader) else entry.name

@@ -132,9 +132,11 @@ class Recorder:
         if isinstance(what, Unpacked):
             self.unpacked.setdefault(what.node, what.nodes)
             return
-        self.events.append(Event(next_serial(), user_line(sys._getframe(1)), what))
+        order = next_serial()
+        self.events.append(Event(order, user_line(sys._getframe(1)), what))
         if isinstance(what, Walked):
             self.owners.update((node, node.tensor) for node in what.after)
+            self.calls.walks.append(order)
         if isinstance(what, GradSet) and what.tensor._grad is not None:
             self.gradients[what.tensor._grad] = what.tensor
 
@@ -142,7 +144,7 @@ class Recorder:
         self.calls.stop()
         observers.listening.remove(self.note)
         try:
-            self.story = self._told(variables)
+            self.story = self._told({**self.calls.left, **variables})
         finally:
             transforming().forward -= 1  # only now: to read a view that was written evaluates
         return self.story

@@ -12,6 +12,7 @@ import numpy as np
 
 from jaxvjp.core.derive.pullback import pullback
 from jaxvjp.core.record.graph import Node, Number, reachable
+from jaxvjp.core.record.observers import Walked
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.program import Program
 from jaxvjp.explain.block import Value
@@ -95,6 +96,7 @@ class Text:
             other = first.setdefault(id(node.value), node)
             if other is not node and node.operation is None and not node.requires_grad:
                 self.twins[node] = other
+        self.twins.update({**_copied(self.story, nodes), **self.twins})
 
     def look_for_rounds(self, nodes: Sequence[Node]) -> None:
         """Has all rounds of a loop alike: what an optimizer makes in the first stands before it, and data that a line
@@ -187,6 +189,27 @@ class Text:
         if node.operation is function_result and node.python is not None:
             return node.python.name.removesuffix("Backward")
         return WORDS.get(node.operation.torch_name, node.operation.torch_name)
+
+
+def _copied(story: Story, nodes: Sequence[Node]) -> dict[Node, Node]:
+    """The leaves that are made after the first backward pass with the numbers of what was computed before them: copies
+    that no operation made, as those of `deepcopy` and of files are."""
+    begun = next((event.order for event in story.events if isinstance(event.what, Walked)), float("inf"))
+    found: dict[Node, Node] = {}
+    copies: dict[Any, list[Node]] = {}
+    for node in nodes:
+        plain = type(node.aval) is not tuple and node.value is not None and node.aval.dtype.differentiable
+        if plain and node.operation is None and not node.requires_grad and node.serial > begun:
+            copies.setdefault(node.aval, []).append(node)
+    known: dict[Any, Node] = {}
+    for node in sorted(nodes, key=lambda node: node.serial) if copies else ():
+        if node.aval in copies and node.value is not None:
+            numbers = np.asarray(node.value)
+            if node.operation is not None:
+                known[node.aval, numbers.tobytes()] = node
+            elif node in copies[node.aval] and np.any(numbers != np.round(numbers)):
+                found[node] = known.get((node.aval, numbers.tobytes()), node)
+    return {node: source for node, source in found.items() if source is not node}
 
 
 def _changed(unpacked: Mapping[Node, Node]) -> dict[Node, Node]:

@@ -14,9 +14,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.explain.explanation import Explanation, recording
-from jaxvjp.explain.names import statement
+from jaxvjp.explain.names import told_at
 from jaxvjp.explain.picture import LARGEST
 from jaxvjp.explain.question import Question, question_of
 from jaxvjp.explain.refusal import Refusal, line_of
@@ -111,12 +110,6 @@ def fault(error: Exception, script: Path) -> int:
         file=sys.stderr,
     )
     return FAULT
-
-
-def told_at(where: UserLine) -> str:
-    """`line 5: `; empty if no source is known."""
-    found = statement(where)
-    return "" if found is None else f"line {found.line}: "
 
 
 def recorded(

@@ -15,18 +15,22 @@ from typing import Any
 import numpy as np
 
 import jaxvjp
+from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.user_lines import user_line
 from jaxvjp.explain.draws import Draws
 from jaxvjp.explain.layout import WIDE_TYPES
-from jaxvjp.explain.names import statement
+from jaxvjp.explain.names import statement, told_at
 from jaxvjp.explain.optimizers import Updates
 from jaxvjp.explain.ported import Ported, ported
 from jaxvjp.explain.refusal import Refusal
 from jaxvjp.library.random_state import get_rng_state, set_rng_state
 from jaxvjp.tensor.tensor import Tensor
-from jaxvjp.tools.explain import fault, recorded, told_at
+from jaxvjp.tools.explain import fault, recorded
 from jaxvjp.tools.proof import check
 from jaxvjp.types.dtypes import float32, float64, get_default_dtype, set_default_dtype
+
+ASKED = ("__bool__", "__float__", "__format__", "__int__", "__repr__", "item", "tolist")
+"""The methods by which Python gets a tensor's value."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -52,7 +56,8 @@ def main(arguments: Sequence[str]) -> int:
     head = [f"{given.script.name} in JAX, ported by `python -m jaxvjp port` from STEPS recorded steps.", "", "NEEDS"]
     text = "\n".join(['"""' + head[0], *head[1:], *notes, '"""'])
     try:
-        port = ported(explanation.story, updates.found, draws, text, f"{output.stem}.npz")
+        reads = [node for asked in decided.values() for node, _ in asked]
+        port = ported(explanation.story, updates.found, draws, text, f"{output.stem}.npz", reads)
     except Refusal as error:
         why = told_at(error.where) + str(error).splitlines()[0]
         print(f"{given.script} cannot be ported\n{why}", *found, sep="\n", file=sys.stderr)
@@ -61,12 +66,13 @@ def main(arguments: Sequence[str]) -> int:
         return 1
     except Exception as error:
         return fault(error, given.script)
-    print(*found, sep="\n", end="\n" * bool(found), file=sys.stderr)
+    for each in [*found, *[f"not in it: {each}" for each in port.dropped], *port.left_out]:
+        print(each, file=sys.stderr)
     output.write_text(port.source, encoding="utf-8")
     if port.data:
         np.savez(output.with_suffix(".npz"), allow_pickle=False, **port.data)
-    if not given.check or check(port, output):
-        return 0
+    if not given.check or check(port, output) or port.dropped:
+        return 1 if port.dropped else 0
     set_rng_state(seeds)
     return 0 if check_in_double(port, output, given) else 1
 
@@ -87,38 +93,45 @@ def in_double() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def decisions() -> Iterator[dict[Any, list[bool]]]:
-    """A context that notes each time that the truth of a tensor is asked for, by the user's line."""
-    found: dict[Any, list[bool]] = {}
-    truth = Tensor.__bool__
+def decisions() -> Iterator[dict[Any, list[tuple[Node, Any]]]]:
+    """A context that notes each tensor that Python asks for its value, and the answer, by the user's line."""
+    found: dict[Any, list[tuple[Node, Any]]] = {}
 
-    def noting(self: Tensor) -> bool:
-        answer = truth(self)
-        frame = sys._getframe(1)
-        where = user_line(frame)
-        if where is not None and where[0] is frame.f_code:  # the user's line itself, no optimizer that it calls
-            found.setdefault(where, []).append(answer)
-        return answer
+    def noting(method: Any) -> Any:
+        def noted(self: Tensor, *given: Any) -> Any:
+            answer = method(self, *given)
+            frame = sys._getframe(1)
+            where = user_line(frame)
+            if where is not None and where[0] is frame.f_code:  # the user's line itself, no optimizer that it calls
+                found.setdefault(where, []).append((self.__shown__, answer))
+            return answer
 
-    Tensor.__bool__ = noting  # type: ignore[method-assign]
+        return noted
+
+    own = {name: getattr(Tensor, name) for name in ASKED}
+    for name, method in own.items():
+        setattr(Tensor, name, noting(method))
     try:
         yield found
     finally:
-        Tensor.__bool__ = truth  # type: ignore[method-assign]
+        for name, method in own.items():
+            setattr(Tensor, name, method)
 
 
-def said(decided: Mapping[Any, list[bool]]) -> list[str]:
+def said(decided: Mapping[Any, list[tuple[Node, Any]]]) -> list[str]:
     """What values decided: `line 5: while y.norm() < 10: true 3 times, false once; see jax.lax.while_loop`."""
     lines = []
-    places: dict[Any, tuple[Any, list[bool]]] = {}
-    for where, answers in decided.items():
+    places: dict[Any, tuple[Any, list[Any]]] = {}
+    for where, asked in decided.items():
         found = statement(where)
         if found is not None:
-            places.setdefault((found.filename, found.line), (found, []))[1].extend(answers)
+            places.setdefault((found.filename, found.line), (found, []))[1].extend(answer for _, answer in asked)
     for found, answers in places.values():
-        true, false = answers.count(True), answers.count(False)
+        true, false = (sum(each is answer for each in answers) for answer in (True, False))
+        often = f"true {true} times, false {false} times" if true + false else f"read {len(answers)} times"
         function = "while_loop" if isinstance(found.tree, ast.While) else "cond"
-        lines.append(f"line {found.line}: {found.text} true {true} times, false {false} times; see jax.lax.{function}")
+        if true + false or isinstance(found.tree, ast.While | ast.If):
+            lines.append(f"line {found.line}: {found.text} {often}; see jax.lax.{function}")
     return lines
 
 

@@ -1,0 +1,181 @@
+"""`python -m jaxvjp port`: all that a script's names hold at its end is in the port and compared, or is named."""
+
+from __future__ import annotations
+
+import pytest
+
+from jaxvjp.__main__ import main
+from jaxvjp.explain import ported
+from jaxvjp.explain.refusal import Refusal
+
+HEAD = """
+import copy
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+X, Y = torch.randn(24, 3), torch.randn(24, 1)
+net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
+optimizer = torch.optim.Adam(net.parameters(), lr=0.05)
+
+
+def update(optimizer=optimizer):
+    loss = (net(X) - Y).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    return loss
+"""
+IN_MAIN = """
+def main():
+    model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 1))
+    average = copy.deepcopy(model).requires_grad_(False)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(5):
+        optimizer.zero_grad()
+        (model(X) - Y).square().mean().backward()
+        optimizer.step()
+        with torch.no_grad():
+            for a, p in zip(average.parameters(), model.parameters()):
+                a.mul_(0.9).add_(p, alpha=0.1)
+
+
+main()
+"""
+BEST = """
+best = float("inf")
+for step in range(8):
+    update()
+    with torch.no_grad():
+        error = (net(X[:5]) - Y[:5]).abs().mean().item()
+    if error < best and step < 4:
+        best, saved = error, SAVED
+net.load_state_dict(saved)
+"""
+AFTER = """
+for step in range(4):
+    update()
+guess = net(X[:3]).detach()
+"""
+SLOPE = """
+for step in range(4):
+    update()
+x = X[:2].clone().requires_grad_()
+(slope,) = torch.autograd.grad(net(x).sum(), x)
+"""
+TOLD = """
+errors, weights = [], []
+for step in range(6):
+    update()
+    with torch.no_grad():
+        errors.append((net(X) - Y).abs().mean())
+    if step % 3 == 2:
+        weights.append(net[0].weight.detach().clone())
+"""
+RESUMED = """
+for step in range(3):
+    update()
+kept = copy.deepcopy(optimizer.state_dict())
+net.load_state_dict(copy.deepcopy(net.state_dict()))
+optimizer = torch.optim.Adam(net.parameters(), lr=0.05)
+optimizer.load_state_dict(kept)
+for step in range(3):
+    update(optimizer)
+"""
+ANEW = """
+for epoch in range(2):
+    own = torch.optim.Adam(net.parameters(), lr=0.01)
+    for step in range(4):
+        update(own)
+"""
+MOVED = """
+sgd = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+for step in range(4):
+    (net(X) - Y).square().mean().backward()
+    with torch.no_grad():
+        old = [p.clone() for p in net.parameters()]
+        for p in net.parameters():
+            p.add_(0.05 * p.grad)
+    net.zero_grad()
+    (net(X) - Y).square().mean().backward()
+    with torch.no_grad():
+        for p, before in zip(net.parameters(), old):
+            p.data = before
+    sgd.step()
+    net.zero_grad()
+"""
+NEW_LEAVES = """
+w, m = torch.randn(3, 1, requires_grad=True), torch.zeros(3, 1)
+for step in range(6):
+    (g,) = torch.autograd.grad((X @ w - Y).square().mean(), w)
+    m = 0.9 * m + g
+    w = (w - 0.1 * m).detach().requires_grad_()
+"""
+SCRIPTS = {
+    "what a function has that trains": (IN_MAIN, ['"model_1_running_mean"', '"average_0_weight"']),
+    "the best weights": (
+        BEST.replace("SAVED", "{k: v.clone() for k, v in net.state_dict().items()}"),
+        ["saved_2_bias"],
+    ),
+    "a copy that no operation made": (BEST.replace("SAVED", "copy.deepcopy(net.state_dict())"), ["saved_2_bias"]),
+    "what is computed after the last step": (AFTER, ['"guess"', "def step_end"]),
+    "a gradient after the last step": (SLOPE, ['"slope"']),
+    "values in a list": (TOLD, ["loss, errors_0]", "loss, errors_2, net["]),
+    "a training that is resumed": (RESUMED, []),
+    "an optimizer made anew": (ANEW, ["net_adam_2_state"]),
+    "weights that are moved and set back": (MOVED, ["net_sgd_state"]),
+    "parameters that are new leaves in each step": (NEW_LEAVES, ['"w"', '"m"']),
+}
+
+
+def port(tmp_path, text):
+    script, output = tmp_path / "script.py", tmp_path / "script_jax.py"
+    script.write_text(HEAD.lstrip() + text, encoding="utf-8")
+    return main(["port", str(script), "-o", str(output), "--check"]), output
+
+
+@pytest.mark.parametrize(("text", "wanted"), SCRIPTS.values(), ids=SCRIPTS)
+def test_the_port_has_it_and_is_proved(tmp_path, capsys, text, wanted):
+    status, output = port(tmp_path, text)
+    said = capsys.readouterr().err
+    assert status == 0, said
+    assert "not in it" not in said
+    source = output.read_text(encoding="utf-8")
+    assert [each for each in wanted if each not in source] == []
+
+
+def test_what_optimizers_keep_is_compared(tmp_path, capsys, monkeypatch):
+    """A wrong moment is found, though losses and parameters agree."""
+    kept_by = ported.kept_by
+    monkeypatch.setattr(
+        ported, "kept_by", lambda *given: {each.replace("'nu'", "'mu'"): node for each, node in kept_by(*given).items()}
+    )
+    status, _ = port(tmp_path, "for step in range(3):\n    update()\n")
+    assert status == 1
+    assert "DISAGREE" in capsys.readouterr().err
+
+
+def test_what_is_not_in_the_port_is_named_and_raises_there(tmp_path, capsys, monkeypatch):
+    function = ported._Script.function
+
+    def refusing(self, kind):
+        if self.steps.end is not None and kind == self.steps.end.kind:
+            raise Refusal("a reason")
+        return function(self, kind)
+
+    monkeypatch.setattr(ported._Script, "function", refusing)
+    status, output = port(tmp_path, AFTER)
+    said = capsys.readouterr().err
+    assert status == 1
+    assert "not in it: line 20: guess: a reason" in said
+    assert "NOT ALL IS IN IT" in said
+    assert "agree;" not in said
+    assert output.read_text(encoding="utf-8").endswith("raise NotImplementedError('line 20: guess: a reason')\n")
+
+
+def test_what_a_value_decided_and_what_is_only_read_is_noted_at_its_line(tmp_path, capsys):
+    text = BEST.replace("SAVED", "{k: v.clone() for k, v in net.state_dict().items()}")
+    port(tmp_path, text.replace("if error <", "if net[0].bias[0].item() < 9 and error <"))
+    said = capsys.readouterr().err
+    assert "line 23: if net[0].bias[0].item() < 9 and error < best and step < 4: read 8 times; see jax.lax.cond" in said
+    assert "Left out is what is only read, of line 22, 23." in said
