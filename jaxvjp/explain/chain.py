@@ -28,6 +28,8 @@ from jaxvjp.ops.pointwise import assigned
 Array = np.ndarray[Any, Any]
 LONG = 60
 """A cotangent whose numbers make a longer text than this is shown by its shape."""
+HOOK = "hook"
+"""The operation of a step that is a hook."""
 LONGEST = 10_000
 """A backward pass of more steps than this is refused."""
 
@@ -38,7 +40,7 @@ class Link(NamedTuple):
     Attributes:
         node: the recorded node that it differentiates.
         name: the user's name of its result, else the expression in the user's line, else the operation.
-        operation: torch's name of the step, `MulBackward0`.
+        operation: torch's name of the step, `MulBackward0`, or HOOK.
         line: the user's line, None where there is none.
         text: the text of that line.
         arrives: the cotangent of the result.
@@ -146,13 +148,19 @@ def _chain(
     parts: dict[Node, dict[int, Any]] = {}
     links: list[Link] = []
     for node in order:
-        if node.is_leaf:
-            continue
         if type(node.aval) is tuple:
             arrived[node] = parts.pop(node, {})
         if node not in arrived:
             continue
-        cotangent = jnp.asarray(hooked[node].value) if node in hooked else arrived[node]
+        if node in hooked:
+            source, after = statement(hooked[node].where), jnp.asarray(hooked[node].value)
+            place = (None, "") if source is None else (source.line, source.text)
+            hook = Link(node, f"the hook of {names[node]}", HOOK, *place, arrived[node], [(names[node], after)], [node])
+            links.append(hook)
+            arrived[node] = after
+        if node.is_leaf:
+            continue
+        cotangent = arrived[node]
         leaves: list[tuple[str, Any]] = []
         targets: list[Node] = []
         for each, value in _pulled(node, cotangent, steps):

@@ -24,6 +24,7 @@ STEPS = 1000
 """A backward pass of more steps than this is not shown step by step."""
 ROWS = 16
 """A v of more numbers than this is not moved in each of them, but scaled as a whole."""
+SCALE = "v = what ran, times"
 
 
 class Directed(NamedTuple):
@@ -59,7 +60,7 @@ def directed(explanation: Explained, number: int, room: int) -> Directed:
         note = f"This backward pass has {len(nodes)} steps, too many to step through."
         return _fixed(explanation, number, labels, values, Cotangents(), note)
     if explanation.hooked(walked) or any(node.python is not None or node.hooks for node in nodes):
-        note = "A hook or a Function of yours computed with the v that ran: the steps do not follow the sliders."
+        note = "A hook or a Function of yours computed with the v that ran. J and vᵀJ follow the sliders; the steps, the graph and .grad stay those of that v."
         return _fixed(explanation, number, labels, values, explanation.cotangents(number, v[None]), note)
     note = f"{name} has {v.size} elements, too many for a slider each: v is scaled as a whole."
     if len(values) <= ROWS:
@@ -72,7 +73,12 @@ def directed(explanation: Explained, number: int, room: int) -> Directed:
         else:
             return Directed(labels, values, chain, _totals(explanation, walked, chain, directions), "")
     chain = explanation.cotangents(number, v[None])
-    return Directed(["all of v, times"], [1.0], chain, _totals(explanation, walked, chain, v[None]), note, whole=True)
+    try:
+        found = explanation.jacobian(number)
+        totals = [(each.name, each.jacobian.reshape(v.size, *each.jacobian.shape[v.ndim :])) for each in found.matrices]
+    except Refusal:
+        totals = _totals(explanation, walked, chain, v[None])
+    return Directed([SCALE], [1.0], chain, totals, note, whole=True)
 
 
 def _elements(name: str, v: Array) -> tuple[list[str], list[float], Array]:
