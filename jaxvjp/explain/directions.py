@@ -73,12 +73,10 @@ def directed(explanation: Explained, number: int, room: int) -> Directed:
         else:
             return Directed(labels, values, chain, _totals(explanation, walked, chain, directions), "")
     chain = explanation.cotangents(number, v[None])
-    try:
-        found = explanation.jacobian(number)
-        totals = [(each.name, each.jacobian.reshape(v.size, *each.jacobian.shape[v.ndim :])) for each in found.matrices]
-    except Refusal:
-        totals = _totals(explanation, walked, chain, v[None])
-    return Directed([SCALE], [1.0], chain, totals, note, whole=True)
+    rows = _rows(explanation, number)
+    if not rows or not all(np.isfinite(each).all() for _, each in rows):
+        rows = _totals(explanation, walked, chain, v[None])
+    return Directed([SCALE], [1.0], chain, rows, note, whole=True)
 
 
 def _elements(name: str, v: Array) -> tuple[list[str], list[float], Array]:
@@ -102,13 +100,18 @@ def _fixed(
     explanation: Explained, number: int, labels: list[str], values: list[float], steps: Cotangents, note: str
 ) -> Directed:
     """A pass whose steps do not follow v; its Jacobian is that of the printed program, where there is one."""
+    rows = _rows(explanation, number)
+    return Directed(labels if rows else [], values if rows else [], steps, rows, note, fixed=True)
+
+
+def _rows(explanation: Explained, number: int) -> list[tuple[str, Array]]:
+    """J of the printed program, with a row for each element of the result; none where there is no such J."""
     try:
         found = explanation.jacobian(number)
     except Refusal:
-        return Directed([], [], steps, [], note, fixed=True)
+        return []
     ndim = found.v.ndim
-    rows = [(matrix.name, matrix.jacobian.reshape(-1, *matrix.jacobian.shape[ndim:])) for matrix in found.matrices]
-    return Directed(labels, values, steps, rows, note, fixed=True)
+    return [(each.name, each.jacobian.reshape(-1, *each.jacobian.shape[ndim:])) for each in found.matrices]
 
 
 def _totals(explanation: Explained, walked: Walked, chain: Cotangents, directions: Array) -> list[tuple[str, Array]]:

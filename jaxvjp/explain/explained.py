@@ -193,12 +193,13 @@ class Explained:
         """
         walked = self._walk(number)
         with self.story.told():
+            inputs, label = self.inputs_of(walked), self._label(walked)
             try:
                 numbers: Cotangents | None = self.cotangents(number)
             except Refusal:  # for example, with several roots: the picture has no cotangents then
                 numbers = None
 
-            return picture_of(list(walked.roots), self.inputs_of(walked), self._label(walked), numbers, fold)
+            return picture_of(list(walked.roots), inputs, label, numbers, fold)
 
     def inputs_of(self, walked: Walked) -> Callable[[Node], Sequence[Any]]:
         """The function that gives the inputs of a node of a backward pass; a detached one has what it was cut from."""

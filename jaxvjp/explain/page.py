@@ -68,18 +68,13 @@ def page_of(explanation: Explained) -> str:
             _walk(explanation, number, NUMBERS // (len(walks) - first), run) for number in range(first, len(walks))
         ],
     }
-    return _page(title, story)
+    return filled(title, story)
 
 
-def _page(title: str, story: dict[str, Any]) -> str:
+def filled(title: str, story: dict[str, Any]) -> str:
+    """The page with a title and data."""
     parts = {"TITLE": html.escape(title), "STORY": embedded(story)}
     return re.sub("TITLE|STORY", lambda found: parts[found[0]], TEMPLATE.read_text(encoding="utf-8"))
-
-
-def figure(formula: str, x: list[float], v: list[float]) -> str:
-    """The text of a page on which y = f(x) can be typed, and x and v moved."""
-    empty: dict[str, Any] = {"run": {"steps": [], "note": ""}, "lines": [], "program": [], "walks": []}
-    return _page("What v is", {**empty, "figure": {"formula": formula, "x": x, "v": v}})
 
 
 def embedded(data: Any) -> str:

@@ -70,7 +70,9 @@ class Tape(list[list[Any]]):
 
     def each(self, function: Callable[..., Entry], *arrays: Array) -> Array:
         """An array of entries, one for each element of arrays that broadcast."""
-        found = np.asarray(np.frompyfunc(function, len(arrays), 1)(*[np.asarray(each, object) for each in arrays]), object)
+        found = np.asarray(
+            np.frompyfunc(function, len(arrays), 1)(*[np.asarray(each, object) for each in arrays]), object
+        )
         return found if found.shape else np.asarray(found[()], object)
 
     def numbers(self, values: Array, kind: str = "constant") -> Array:
