@@ -23,8 +23,7 @@ from jaxvjp.tensor.published import PUBLISHED
 
 sys.path.insert(0, str(Path(__file__).parent))
 import course_pages
-
-from jaxvjp.explain.page import filled
+import figure
 
 project = "jaxvjp"
 version = release = jaxvjp.__version__
@@ -92,13 +91,6 @@ CONTENTS = {
         "CHANGELOG",
     ],
 }
-
-
-def figure() -> str:
-    """The page of the figure: that of an explanation, with a field for y = f(x) in place of somebody's lines."""
-    page = filled("What v is", {"run": {"steps": [], "note": ""}, "lines": [], "program": [], "walks": []})
-    script = (Path(__file__).parent / "figure.js").read_text(encoding="utf-8")
-    return page.replace("</body>", f"<script>\n{script}</script>\n</body>")
 
 
 def contents() -> str:
@@ -195,7 +187,7 @@ def finished(app, error):
     far = [path.name for path in Path(app.outdir).rglob("*.html") if loads.search(path.read_text(encoding="utf-8"))]
     if far:
         raise SphinxError(f"these pages load something from a network: {', '.join(far)}")
-    (Path(app.outdir) / "figure.html").write_text(figure(), encoding="utf-8")
+    (Path(app.outdir) / "figure.html").write_text(figure.figure(), encoding="utf-8")
     (Path(app.outdir) / "index.html").write_text('<meta http-equiv="refresh" content="0; url=README.html">\n')
 
 

@@ -13,10 +13,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
+from jaxvjp.core.record.graph import Node, gradient_edges, reachable
 from jaxvjp.core.record.observers import Walked
 from jaxvjp.core.run.evaluation import evaluate
-from jaxvjp.core.run.values import array_of
 from jaxvjp.explain import terminal
 from jaxvjp.explain.jacobian import single
 from jaxvjp.explain.names import statement
@@ -211,7 +210,7 @@ def _pulled(node: Node, cotangent: Any, steps: dict[Any, Any]) -> list[tuple[Nod
     if operation is assigned and len(places) > 1:
         places = [1]  # an overwritten array gets no cotangent
     values = [
-        jnp.asarray(operand.value, operand.aval.dtype.numpy) if isinstance(operand, Number) else array_of(operand)
+        jnp.asarray(operand.value, operand.aval.dtype.numpy)  # its own value stays: what shares one is known by that
         for operand in node.inputs
     ]
 

@@ -60,7 +60,10 @@ def directed(explanation: Explained, number: int, room: int) -> Directed:
         note = f"This backward pass has {len(nodes)} steps, too many to step through."
         return _fixed(explanation, number, labels, values, Cotangents(), note)
     if explanation.hooked(walked) or any(node.python is not None or node.hooks for node in nodes):
-        note = "A hook or a Function of yours computed with the v that ran. J and vᵀJ follow the sliders; the steps, the graph and .grad stay those of that v."
+        note = (
+            "A hook or a Function of yours computed with the v that ran. J and vᵀJ follow the sliders; the steps, the "
+            "graph and .grad stay those of that v."
+        )
         return _fixed(explanation, number, labels, values, explanation.cotangents(number, v[None]), note)
     note = f"{name} has {v.size} elements, too many for a slider each: v is scaled as a whole."
     if len(values) <= ROWS:

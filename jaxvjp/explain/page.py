@@ -23,13 +23,13 @@ from jaxvjp.explain import terminal
 from jaxvjp.explain.chain import HOOK
 from jaxvjp.explain.directions import Array, directed
 from jaxvjp.explain.explained import Explained
+from jaxvjp.explain.jacobian import LARGEST, single
 from jaxvjp.explain.layered import drawn
 from jaxvjp.explain.literals import shortened, shortest
 from jaxvjp.explain.names import statement
 from jaxvjp.explain.objects import run_of
 from jaxvjp.explain.picture import whole
 from jaxvjp.explain.refusal import Refusal
-from jaxvjp.explain.jacobian import LARGEST, single
 from jaxvjp.explain.tape import tape_of
 
 TEMPLATE = Path(__file__).with_name("page.html")

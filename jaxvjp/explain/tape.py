@@ -16,7 +16,6 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
 from jaxvjp.core.record.graph import Node, Number, reachable
 from jaxvjp.core.run.evaluation import evaluate
-from jaxvjp.core.run.values import array_of
 from jaxvjp.explain.chain import Cotangents
 from jaxvjp.ops.pointwise import assigned
 
@@ -165,7 +164,7 @@ def tape_of(
         with jax.enable_x64(True):
             evaluate(leaves)
             for leaf in leaves:
-                known[leaf] = tape.numbers(np.asarray(array_of(leaf)), "x")
+                known[leaf] = tape.numbers(np.asarray(leaf.value), "x")
             for link in reversed(chain):
                 begin, seen = len(tape), set[int]()
                 result = tape.recorded(link.node, known, inputs)
