@@ -153,9 +153,9 @@ def _chain(
             continue
         if node in hooked:
             source, after = statement(hooked[node].where), jnp.asarray(hooked[node].value)
-            place = (None, "") if source is None else (source.line, source.text)
-            hook = Link(node, f"the hook of {names[node]}", HOOK, *place, arrived[node], [(names[node], after)], [node])
-            links.append(hook)
+            line, text = (None, "") if source is None else (source.line, source.text)
+            name, went = f"the hook of {names[node]}", [(names[node], after)]
+            links.append(Link(node, name, HOOK, line, text, arrived[node], went, [node]))
             arrived[node] = after
         if node.is_leaf:
             continue

@@ -87,14 +87,16 @@ class Tape(list[list[Any]]):
             raise UnknownError
         operands = []
         for each in node.inputs:
-            given = isinstance(each, Number) or (node.operation is assigned and each not in known)
-            if not given and each not in known and not known.keys().isdisjoint(reachable([each], inputs)):
+            if isinstance(each, Number) or (node.operation is assigned and each not in known):
+                operands.append(np.asarray(each.value, each.aval.dtype.numpy))  # of an overwritten array the shape
+                continue
+            if each not in known and not known.keys().isdisjoint(reachable([each], inputs)):
                 if each.aval.dtype.name != "bool":
                     raise UnknownError  # cut from the graph: it moves with x, but no derivative tells
                 known[each] = self.recorded(each, known, inputs)
             operands.append(known[each] if each in known else np.asarray(each.value, each.aval.dtype.numpy))
         avals = [
-            jax.ShapeDtypeStruct(value.shape, each.aval.dtype.numpy)
+            jax.ShapeDtypeStruct(value.shape, each.aval.dtype.numpy)  # type: ignore[no-untyped-call]
             for each, value in zip(node.inputs, operands, strict=True)
         ]
         call, static = node.operation.call, node.static
@@ -113,7 +115,7 @@ class Tape(list[list[Any]]):
             given, params = [value(each) for each in equation.invars], equation.params
             inner = params.get("jaxpr") or params.get("call_jaxpr")
             if all(each.dtype != object for each in given):
-                found = equation.primitive.bind(*given, **params)
+                found = equation.primitive.bind(*given, **params)  # type: ignore[no-untyped-call]
                 results = [np.asarray(each) for each in (found if equation.primitive.multiple_results else [found])]
             elif isinstance(inner, ClosedJaxpr) and equation.primitive.name not in ("while", "scan"):
                 results = self.read(inner.jaxpr, inner.consts, given)
