@@ -146,6 +146,9 @@ def picture_of(
         known = arrows.get(ends)
         flowing = (each.requires_grad and node.requires_grad) or (known is not None and known.differentiable)
         arrows[ends] = Arrow(*ends, flowing, text)
+    for ends, flow in flows.items():  # what a Function of the user's sends back, past what its forward recorded
+        if ends[0] != ends[1]:
+            arrows.setdefault(ends, Arrow(*ends, True, flow[0][1] if len(flow) == 1 else f"{len(flow)} cotangents"))
     return Picture(boxes, list(arrows.values()), keys)
 
 

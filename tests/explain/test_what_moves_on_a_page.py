@@ -164,6 +164,31 @@ def test_the_hook_of_a_leaf_changes_what_it_accumulates(browser, tmp_path):
     close(text_of(browser, "#jacobian tr.got").removeprefix(".grad got"), [30.0, 25.0])
 
 
+def test_what_a_function_sends_back_is_on_an_arrow(browser, tmp_path):
+    class Square(jaxvjp.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return 2 * ctx.saved_tensors[0] * grad
+
+    story = run_lines(
+        """
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        with explain.recording() as story:
+            y = Square.apply(x) + x
+            y.backward(torch.tensor([1.0, 0.5]))
+        """,
+        Square=Square,
+    )["story"]
+    opened(browser, story, tmp_path / "page.html")
+    assert "[2 2]" in [each.text for each in all_of(browser, "#graph text.flow")]
+    assert not all_of(browser, "#jacobian tr.got")  # its backward is the derivative
+
+
 def test_v_and_its_tensor_follow(browser, tmp_path):
     story = run_lines(HOOKED.replace("h.register_hook(lambda grad: grad.clamp(max=1.0))", "pass"))["story"]
     opened(browser, story, tmp_path / "page.html")
