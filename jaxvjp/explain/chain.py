@@ -154,7 +154,8 @@ def _chain(
         if node in hooked:
             source, after = statement(hooked[node].where), jnp.asarray(hooked[node].value)
             line, text = (None, "") if source is None else (source.line, source.text)
-            name, went = f"the hook of {names[node]}", [(names[node], after)]
+            name = f"the hook of {names[node]}"
+            went: list[tuple[str, Any]] = [(names[node], after)]
             links.append(Link(node, name, HOOK, line, text, arrived[node], went, [node]))
             arrived[node] = after
         if node.is_leaf:
