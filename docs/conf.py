@@ -23,6 +23,7 @@ from jaxvjp.tensor.published import PUBLISHED
 
 sys.path.insert(0, str(Path(__file__).parent))
 import course_pages
+import figure
 
 project = "jaxvjp"
 version = release = jaxvjp.__version__
@@ -125,7 +126,11 @@ def members(name: str) -> str:
 def read(app, docname, source):
     """Adds to a page what is made from the code, and puts the picture in the place of its text."""
     if docname == root_doc:
-        source[0] += "\n" + contents()
+        frame = '<iframe src="figure.html" title="y = f(x), J, v and vᵀJ, to be moved" class="figure"></iframe>'
+        head = "\n## On a fresh machine"
+        source[0] = (
+            source[0].replace(head, f"\nTry it: type another y, move v and x.\n\n{frame}\n{head}") + "\n" + contents()
+        )
     elif docname == "docs/api/Tensor":
         source[0] += "\n```{eval-rst}\n.. autoclass:: jaxvjp.Tensor\n   :members:\n   :inherited-members:\n```\n"
     elif docname.startswith("docs/api/"):
@@ -182,6 +187,7 @@ def finished(app, error):
     far = [path.name for path in Path(app.outdir).rglob("*.html") if loads.search(path.read_text(encoding="utf-8"))]
     if far:
         raise SphinxError(f"these pages load something from a network: {', '.join(far)}")
+    (Path(app.outdir) / "figure.html").write_text(figure.figure(), encoding="utf-8")
     (Path(app.outdir) / "index.html").write_text('<meta http-equiv="refresh" content="0; url=README.html">\n')
 
 

@@ -71,7 +71,8 @@ def of_example(run: Run) -> str:
             run.example.text,
             *forms(run.example),
             table(["gradient", "backward", "jax.vjp", "vᵀJ", "the document", "agree"], rows),
-            folded("J and v", code(shown, "text")),
+            "J, v and vᵀJ:",
+            code(shown, "text"),
         ]
     )
 

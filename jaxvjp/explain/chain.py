@@ -13,10 +13,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
+from jaxvjp.core.record.graph import Node, gradient_edges, reachable
 from jaxvjp.core.record.observers import Walked
 from jaxvjp.core.run.evaluation import evaluate
-from jaxvjp.core.run.values import array_of
 from jaxvjp.explain import terminal
 from jaxvjp.explain.jacobian import single
 from jaxvjp.explain.names import statement
@@ -28,6 +27,8 @@ from jaxvjp.ops.pointwise import assigned
 Array = np.ndarray[Any, Any]
 LONG = 60
 """A cotangent whose numbers make a longer text than this is shown by its shape."""
+HOOK = "hook"
+"""The operation of a step that is a hook."""
 LONGEST = 10_000
 """A backward pass of more steps than this is refused."""
 
@@ -38,7 +39,7 @@ class Link(NamedTuple):
     Attributes:
         node: the recorded node that it differentiates.
         name: the user's name of its result, else the expression in the user's line, else the operation.
-        operation: torch's name of the step, `MulBackward0`.
+        operation: torch's name of the step, `MulBackward0`, or HOOK.
         line: the user's line, None where there is none.
         text: the text of that line.
         arrives: the cotangent of the result.
@@ -146,13 +147,20 @@ def _chain(
     parts: dict[Node, dict[int, Any]] = {}
     links: list[Link] = []
     for node in order:
-        if node.is_leaf:
-            continue
         if type(node.aval) is tuple:
             arrived[node] = parts.pop(node, {})
         if node not in arrived:
             continue
-        cotangent = jnp.asarray(hooked[node].value) if node in hooked else arrived[node]
+        if node in hooked:
+            source, after = statement(hooked[node].where), jnp.asarray(hooked[node].value)
+            line, text = (None, "") if source is None else (source.line, source.text)
+            name = f"the hook of {names[node]}"
+            went: list[tuple[str, Any]] = [(names[node], after)]
+            links.append(Link(node, name, HOOK, line, text, arrived[node], went, [node]))
+            arrived[node] = after
+        if node.is_leaf:
+            continue
+        cotangent = arrived[node]
         leaves: list[tuple[str, Any]] = []
         targets: list[Node] = []
         for each, value in _pulled(node, cotangent, steps):
@@ -203,7 +211,7 @@ def _pulled(node: Node, cotangent: Any, steps: dict[Any, Any]) -> list[tuple[Nod
     if operation is assigned and len(places) > 1:
         places = [1]  # an overwritten array gets no cotangent
     values = [
-        jnp.asarray(operand.value, operand.aval.dtype.numpy) if isinstance(operand, Number) else array_of(operand)
+        jnp.asarray(operand.value, operand.aval.dtype.numpy)  # its own value stays: what shares one is known by that
         for operand in node.inputs
     ]
 

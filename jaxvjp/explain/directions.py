@@ -24,6 +24,7 @@ STEPS = 1000
 """A backward pass of more steps than this is not shown step by step."""
 ROWS = 16
 """A v of more numbers than this is not moved in each of them, but scaled as a whole."""
+SCALE = "v = what ran, times"
 
 
 class Directed(NamedTuple):
@@ -59,7 +60,10 @@ def directed(explanation: Explained, number: int, room: int) -> Directed:
         note = f"This backward pass has {len(nodes)} steps, too many to step through."
         return _fixed(explanation, number, labels, values, Cotangents(), note)
     if explanation.hooked(walked) or any(node.python is not None or node.hooks for node in nodes):
-        note = "A hook or a Function of yours computed with the v that ran: the steps do not follow the sliders."
+        note = (
+            "A hook or a Function of yours computed with the v that ran. J and vᵀJ follow the sliders; the steps, the "
+            "graph and .grad stay those of that v."
+        )
         return _fixed(explanation, number, labels, values, explanation.cotangents(number, v[None]), note)
     note = f"{name} has {v.size} elements, too many for a slider each: v is scaled as a whole."
     if len(values) <= ROWS:
@@ -72,7 +76,10 @@ def directed(explanation: Explained, number: int, room: int) -> Directed:
         else:
             return Directed(labels, values, chain, _totals(explanation, walked, chain, directions), "")
     chain = explanation.cotangents(number, v[None])
-    return Directed(["all of v, times"], [1.0], chain, _totals(explanation, walked, chain, v[None]), note, whole=True)
+    rows = _rows(explanation, number)
+    if not rows or not all(np.isfinite(each).all() for _, each in rows):
+        rows = _totals(explanation, walked, chain, v[None])
+    return Directed([SCALE], [1.0], chain, rows, note, whole=True)
 
 
 def _elements(name: str, v: Array) -> tuple[list[str], list[float], Array]:
@@ -96,13 +103,18 @@ def _fixed(
     explanation: Explained, number: int, labels: list[str], values: list[float], steps: Cotangents, note: str
 ) -> Directed:
     """A pass whose steps do not follow v; its Jacobian is that of the printed program, where there is one."""
+    rows = _rows(explanation, number)
+    return Directed(labels if rows else [], values if rows else [], steps, rows, note, fixed=True)
+
+
+def _rows(explanation: Explained, number: int) -> list[tuple[str, Array]]:
+    """J of the printed program, with a row for each element of the result; none where there is no such J."""
     try:
         found = explanation.jacobian(number)
     except Refusal:
-        return Directed([], [], steps, [], note, fixed=True)
+        return []
     ndim = found.v.ndim
-    rows = [(matrix.name, matrix.jacobian.reshape(-1, *matrix.jacobian.shape[ndim:])) for matrix in found.matrices]
-    return Directed(labels, values, steps, rows, note, fixed=True)
+    return [(each.name, each.jacobian.reshape(-1, *each.jacobian.shape[ndim:])) for each in found.matrices]
 
 
 def _totals(explanation: Explained, walked: Walked, chain: Cotangents, directions: Array) -> list[tuple[str, Array]]:

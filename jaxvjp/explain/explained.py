@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -174,7 +174,7 @@ class Explained:
             )
         steps = {step: ran.results for step, ran in self.story.stepped().items()}
         with self.story.told():
-            found = cotangents_of(walked, self._text(walked).label_of, steps, self.hooked(walked), directions)
+            found = cotangents_of(walked, self._label(walked), steps, self.hooked(walked), directions)
         if directions is None:
             self._cotangents[place] = found
         return found
@@ -193,16 +193,18 @@ class Explained:
         """
         walked = self._walk(number)
         with self.story.told():
-            text = self._text(walked)
+            inputs, label = self.inputs_of(walked), self._label(walked)
             try:
                 numbers: Cotangents | None = self.cotangents(number)
             except Refusal:  # for example, with several roots: the picture has no cotangents then
                 numbers = None
 
-            def inputs(node: Node) -> Sequence[Any]:
-                return () if node.is_leaf and node.requires_grad else text.inputs(node)
+            return picture_of(list(walked.roots), inputs, label, numbers, fold)
 
-            return picture_of(list(walked.roots), inputs, text.label_of, numbers, fold)
+    def inputs_of(self, walked: Walked) -> Callable[[Node], Sequence[Any]]:
+        """The function that gives the inputs of a node of a backward pass; a detached one has what it was cut from."""
+        text = self._text(walked)
+        return lambda node: () if node.is_leaf and node.requires_grad else text.inputs(node)
 
     def _repr_html_(self) -> str:
         return coloured(str(self))
@@ -227,6 +229,13 @@ class Explained:
             base = "x" if node in walked.gradients else "y"
             names[node] = names.get(node) or numbered(base, {*names.values()})
         return names
+
+    def _label(self, walked: Walked) -> Callable[[Node], str]:
+        """The label of a node of a backward pass; of a recorded pullback, what it is the pullback of."""
+        text, pulled = self._text(walked), self.story.pulled
+        return lambda node: (
+            f"pullback of {', '.join(map(text.label_of, pulled[node]))}" if node in pulled else text.label_of(node)
+        )
 
     def _text(self, walked: Walked) -> Text:
         """The names of all nodes of a backward pass."""

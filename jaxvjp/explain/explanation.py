@@ -11,6 +11,7 @@ from typing import Any
 from jaxvjp.core.record.observers import observers
 from jaxvjp.explain.explained import Explained
 from jaxvjp.explain.names import variables_of
+from jaxvjp.explain.notebook import Page
 from jaxvjp.explain.page import page_of
 from jaxvjp.explain.story import Recorder, story_of, user_frame
 from jaxvjp.tensor.tensor import Tensor
@@ -21,7 +22,11 @@ class Explanation(Explained):
 
     def save(self, path: str | Path) -> None:
         """Writes one self-contained page to `path`, to step through the backward pass and change v."""
-        Path(path).write_text(page_of(self), encoding="utf-8")
+        Path(path).write_text(self.page(), encoding="utf-8")
+
+    def page(self) -> Page:
+        """The text of that page; as the last line of a notebook's cell, the page itself."""
+        return Page(page_of(self))
 
 
 def explain(result: Tensor, gradient: Tensor | None = None, style: str = "vjp", exact: bool = False) -> Explanation:

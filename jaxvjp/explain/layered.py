@@ -13,8 +13,10 @@ from typing import NamedTuple
 
 LETTER, LINE = 6.6, 15.0
 """The width of a letter and the height of a line of text, at least."""
-BETWEEN, BELOW = 22.0, 46.0
-"""The room beside a box, and below a layer."""
+BETWEEN, BELOW, ROW = 22.0, 34.0, 15.0
+"""The room beside a box, that below a layer, and what each row of cotangents adds to it."""
+WIDEST = 26
+"""So many letters of a cotangent are shown beside its arrow."""
 SWEEPS = 12
 LOOKS = {
     "leaf": ("#e6f3e8", "#4b8b57", 16),
@@ -23,7 +25,7 @@ LOOKS = {
     "cut": ("#fdf0e0", "#c0782a", 0),
 }
 """For each kind of box its background, its line's colour and how round its corners are."""
-FORWARD, BACKWARD = "#8a8a8a", "#c8502f"
+FORWARD, BACKWARD = "#767676", "#b3400f"
 
 
 class Box(NamedTuple):
@@ -80,16 +82,20 @@ def drawn(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> str:
             near[other].append(one)
         ways.append(way)
     across = _across(layers, near, half)
-    down, top = {}, 8.0
-    for layer in layers:
+    beside = _beside(arrows, ways, level, across)
+    down, top, rooms = {}, 8.0, []
+    for depth, layer in enumerate(layers):
         tall = max(height[each] for each in layer)
         down.update(dict.fromkeys(layer, top + tall / 2))
-        top += tall + BELOW
-    wide = max(across[each] + half[each] for layer in layers for each in layer) + 60  # room for a text beside an arrow
+        rooms.append(top + tall + ROW)
+        top += tall + BELOW + ROW * max([row + 1 for gap, row, *_ in beside.values() if gap == depth], default=0)
+    ends = [across[each] + half[each] for layer in layers for each in layer]
+    wide = max([*ends, *[right for *_, right in beside.values()]]) + 8
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide:.0f}" height="{top - BELOW + 8:.0f}" '
         f'viewBox="0 0 {wide:.0f} {top - BELOW + 8:.0f}" font-family="sans-serif" font-size="12" role="img" '
         'aria-label="the graph: values go down, cotangents go up">',
+        '<rect class="paper" width="100%" height="100%" fill="#ffffff"/>',
         *[
             f'<marker id="{name}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" '
             f'markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0 8 4 0 8z" fill="{colour}"/></marker>'
@@ -108,17 +114,15 @@ def drawn(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> str:
         )
         if arrow.cotangent:
             back = [(x + 7, y) for x, y in reversed(points)]
-            many = sum(bool(each.cotangent) for each in arrows if each.start == arrow.start) > 1
-            (near_x, near_y), (far_x, far_y) = back[:2] if many else back[:-3:-1]  # at the end that is less crowded
-            at_x, at_y = near_x + (far_x - near_x) * 0.1 + 5, near_y + (far_y - near_y) * 0.25 + 4
+            gap, row, at_x, _ = beside[arrow.start, arrow.end]
             flow = f'data-flow="{arrow.start} {arrow.end}"'
             parts.append(
                 f'<path class="backward" {flow} d="{_curve(back)}" fill="none" stroke="{BACKWARD}" '
                 'marker-end="url(#backward)"/>'
             )
             labels.append(
-                f'<text class="flow" x="{at_x:.1f}" y="{at_y:.1f}" '
-                f'fill="{BACKWARD}" {flow}>{escape(arrow.cotangent)}</text>'
+                f'<text class="flow" x="{at_x:.1f}" y="{rooms[gap] + ROW * row:.1f}" '
+                f'fill="{BACKWARD}" {flow}>{escape(_brief(arrow.cotangent))}</text>'
             )
     for box in boxes:
         fill, line, corner = LOOKS[box.kind]
@@ -136,6 +140,32 @@ def drawn(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> str:
             f'stroke="{line}"{dashed}/>{words}</g>'
         )
     return "\n".join([*parts, *labels, "</svg>"])
+
+
+def _brief(text: str) -> str:
+    return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
+
+
+def _beside(
+    arrows: Sequence[Arrow], ways: Sequence[list[str]], level: dict[str, int], across: dict[str, float]
+) -> dict[tuple[str, str], tuple[int, int, float, float]]:
+    """Where each cotangent stands: below which layer, in which row there, and from where to where. None is over another
+    or over a box. As v moves texts become longer: there is room for that."""
+    found: dict[tuple[str, str], tuple[int, int, float, float]] = {}
+    taken: list[tuple[int, int, float, float]] = []
+    for arrow, way in sorted(zip(arrows, ways, strict=True), key=lambda each: across[each[1][0]] + across[each[1][1]]):
+        if arrow.cotangent:
+            many = sum(bool(each.cotangent) for each in arrows if each.start == arrow.start) > 1
+            gap = level[arrow.end] - 1 if many else level[arrow.start]  # at the end that is less crowded
+            one, other = way[-2:] if many else way[:2]
+            left = (across[one] + across[other]) / 2 + 12
+            letters = min(WIDEST, max(len(arrow.cotangent), 8 * len(arrow.cotangent.split())))
+            right, row = left + letters * LETTER, 0
+            while any(each[:2] == (gap, row) and each[2] < right + 4 and left < each[3] + 4 for each in taken):
+                row += 1
+            found[arrow.start, arrow.end] = (gap, row, left, right)
+            taken.append(found[arrow.start, arrow.end])
+    return found
 
 
 def _levels(keys: Sequence[str], arrows: Sequence[Arrow]) -> dict[str, int]:

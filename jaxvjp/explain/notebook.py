@@ -1,11 +1,13 @@
 """HTML for notebooks: coloured source text, and tables.
 
-Colours are of a middle tone, readable on light and dark pages, and inline: a notebook's output has no style sheet.
+Colours are inline, as a notebook's output has no style sheet, and mixed with that of the text around, so that they can
+be read on light and on dark pages.
 """
 
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -28,6 +30,7 @@ def coloured(text: str) -> str:
         from pygments.lexers import PythonLexer
 
         shown = pygments.highlight(text, PythonLexer(), formatter)
+        shown = re.sub(r"(?<=color: )#\w+", r"color-mix(in srgb, \g<0> 60%, currentColor)", shown)
     return f'<pre style="{LOOK}{UNBROKEN}"><code style="{UNBROKEN}">{shown}</code></pre>'
 
 
@@ -42,6 +45,16 @@ def _formatter() -> Any:
     styles = {getattr(token, name): colour for name, colour in COLOURS.items()}
     own = type("MiddleTones", (Style,), {"styles": styles})
     return HtmlFormatter(style=own, noclasses=True, nowrap=True)
+
+
+class Page(str):
+    """The text of a page; a notebook shows the page."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        look = "width:100%;height:46em;border:0"
+        return f'<iframe srcdoc="{html.escape(self)}" title="v, J and the backward pass" style="{look}"></iframe>'
 
 
 def table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[str]], align: str = "right") -> str:

@@ -20,14 +20,17 @@ import numpy as np
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.observers import Walked
 from jaxvjp.explain import terminal
+from jaxvjp.explain.chain import HOOK
 from jaxvjp.explain.directions import Array, directed
 from jaxvjp.explain.explained import Explained
+from jaxvjp.explain.jacobian import LARGEST, single
 from jaxvjp.explain.layered import drawn
 from jaxvjp.explain.literals import shortened, shortest
 from jaxvjp.explain.names import statement
 from jaxvjp.explain.objects import run_of
 from jaxvjp.explain.picture import whole
 from jaxvjp.explain.refusal import Refusal
+from jaxvjp.explain.tape import tape_of
 
 TEMPLATE = Path(__file__).with_name("page.html")
 WALKS = 20
@@ -36,10 +39,8 @@ NUMBERS = 100_000
 """At most this many numbers of cotangents are in a page, shared equally among its backward passes."""
 SHOWN = 12
 """A cotangent of more elements than this is shown by its first ones."""
-FOLD = 60
+FOLD = 24
 """In a graph of more nodes than this the operations of a loop or a function are one box, and one step."""
-ELEMENTS = 400
-"""A Jacobian of more numbers than this is not shown."""
 AROUND = 3
 """How many lines are shown above and below those of the story."""
 
@@ -67,6 +68,11 @@ def page_of(explanation: Explained) -> str:
             _walk(explanation, number, NUMBERS // (len(walks) - first), run) for number in range(first, len(walks))
         ],
     }
+    return filled(title, story)
+
+
+def filled(title: str, story: dict[str, Any]) -> str:
+    """The page with a title and data."""
     parts = {"TITLE": html.escape(title), "STORY": embedded(story)}
     return re.sub("TITLE|STORY", lambda found: parts[found[0]], TEMPLATE.read_text(encoding="utf-8"))
 
@@ -129,6 +135,13 @@ def _walk(explanation: Explained, number: int, room: int, run: dict[str, Any]) -
     told["complex"] = any(
         np.iscomplexobj(each) for link in found.steps for each in (link.arrives, *dict(link.leaves).values())
     )
+    with explanation.story.told():
+        fixed, given = found.fixed or found.whole or told["complex"], walked.cotangents[0]
+        tape = None if fixed else tape_of(found.steps, root, list(walked.gradients), explanation.inputs_of(walked))
+    told["tape"], told["ran"] = tape, _rows(single(walked)[1].reshape(1, -1), LARGEST)["rows"][0]
+    if given is not None:  # the user's tensor that is v
+        source = statement(given.where) if given.operation is None else None
+        told["given"] = {"name": explanation.called(given), "line": None if source is None else source.line}
     told["v"] = [{"name": name, "value": value} for name, value in zip(found.labels, found.values, strict=True)]
     leaves = list(walked.gradients)
     told["leaves"] = [{"name": names[leaf], "line": _made(leaf), "before": _before(walked, leaf)} for leaf in leaves]
@@ -148,6 +161,7 @@ def _walk(explanation: Explained, number: int, room: int, run: dict[str, Any]) -
         {
             "name": link.name,
             "operation": link.operation,
+            "hook": link.operation == HOOK,
             "line": link.line,
             "box": keys.get(link.node),
             "arrives": _rows(link.arrives),
@@ -165,9 +179,9 @@ def _walk(explanation: Explained, number: int, room: int, run: dict[str, Any]) -
         for link in found.steps
     ]
     told["matrices"] = [
-        {"name": name, "columns": terminal.labels(name, rows.shape[1:]), **_rows(rows, ELEMENTS)}
+        {"name": name, "columns": terminal.labels(name, rows.shape[1:]), **_rows(rows, LARGEST)}
         for name, rows in found.jacobian
-        if rows.size <= ELEMENTS
+        if rows.size <= LARGEST
     ]
     return told
 

@@ -6,8 +6,8 @@ at cuts (`detach`, `no_grad`), and in freed parts.
 
 from __future__ import annotations
 
-import importlib.util
-import shutil
+import base64
+import html
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -24,20 +24,12 @@ from jaxvjp.ops.identity import detach, function_result, tuple_item
 
 SMALL = 6
 """A value of at most this many numbers is shown."""
-SHAPES = {
-    "leaf": ("ellipse", "filled", "#e6f3e8", "#4b8b57"),
-    "constant": ("parallelogram", "filled", "#f1f1f1", "#8a8a8a"),
-    "operation": ("box", "filled,rounded", "#eaf1fb", "#4a7ab8"),
-    "cut": ("hexagon", "filled", "#fdf0e0", "#c0782a"),
-}
-"""For each kind of box its shape, style, background and line colour. Everything else is of a middle tone, as the page
-may be light or dark."""
 LARGEST = 300
 """A graph of more nodes than this is not drawn."""
 
 
 class Picture:
-    """A drawing of a graph: `print` shows it as text, a notebook as SVG; `mermaid()` and `svg()` return text.
+    """A drawing of a graph: `print` shows it as text, a notebook as an image; `mermaid()` and `svg()` return text.
 
     Attributes:
         boxes, arrows: what is drawn.
@@ -88,46 +80,14 @@ class Picture:
         return "\n".join(lines)
 
     def svg(self) -> str:
-        """The graph as SVG, laid out by Graphviz where that is installed, otherwise by `layered`."""
-        if shutil.which("dot") and importlib.util.find_spec("graphviz"):
-            return self._by_graphviz()
+        """The graph as SVG."""
         return drawn(self.boxes, self.arrows)
 
-    def _by_graphviz(self) -> str:
-        import graphviz
-
-        graph = graphviz.Digraph(
-            graph_attr={"bgcolor": "transparent", "rankdir": "TB", "ranksep": "0.35"},
-            node_attr={"fontname": "sans-serif", "fontsize": "11", "fontcolor": "#1b1f24"},
-            edge_attr={
-                "fontname": "sans-serif",
-                "fontsize": "10",
-                "arrowsize": "0.7",
-                "color": "#8a8a8a",
-                "fontcolor": "#d0553a",
-            },
-        )
-        for box in self.boxes:
-            shape, corners, fill, line = SHAPES[box.kind]
-            style = f"{corners},dashed" if "freed" in box.marks else corners
-            label = "\n".join([box.title, *box.details, *box.marks])
-            graph.node(
-                box.key,
-                graphviz.escape(label),
-                shape=shape,
-                style=style,
-                fillcolor=fill,
-                color=line,
-                id=f"node-{box.key}",
-                **{"class": f"{box.kind} line-{box.line}"},
-            )
-        for arrow in self.arrows:
-            style = "solid" if arrow.differentiable else "dotted"
-            graph.edge(arrow.start, arrow.end, graphviz.escape(arrow.cotangent), style=style)
-        text: str = graph.pipe(format="svg", encoding="utf-8")
-        return text[text.index("<svg") :]
-
-    _repr_svg_ = svg
+    def _repr_html_(self) -> str:
+        """An image, which a notebook also shows when it is opened without being run; a bare SVG it does not."""
+        data = base64.b64encode(self.svg().encode()).decode()
+        said = html.escape("; ".join(" ".join([box.title, *box.details]) for box in self.boxes))
+        return f'<img alt="the graph: {said}" style="max-width:100%" src="data:image/svg+xml;base64,{data}">'
 
 
 def _quoted(text: str) -> str:
@@ -186,6 +146,9 @@ def picture_of(
         known = arrows.get(ends)
         flowing = (each.requires_grad and node.requires_grad) or (known is not None and known.differentiable)
         arrows[ends] = Arrow(*ends, flowing, text)
+    for ends, flow in flows.items():  # what a Function of the user's sends back, past what its forward recorded
+        if ends[0] != ends[1]:
+            arrows.setdefault(ends, Arrow(*ends, True, flow[0][1] if len(flow) == 1 else f"{len(flow)} cotangents"))
     return Picture(boxes, list(arrows.values()), keys)
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -33,6 +34,31 @@ class Options(NamedTuple):
 
 PROFILES = {"default": Options(), "short": Options(precision=2, edgeitems=2), "full": Options(threshold=math.inf)}
 options = Options()
+
+
+CELLS = 400
+"""A tensor of at most this many elements is a table in a notebook."""
+
+
+def as_html(text: str, values: Any = None) -> str:
+    """The text for a notebook, above a table of the values if they are given: blue above 0, red below, and a row for
+    each place in the dimensions before the last."""
+    array = np.asarray(values)
+    shown = f'<pre style="margin:0">{html.escape(text)}</pre>'
+    if values is None or array.dtype.kind not in "fi" or not array.ndim or not array.size:
+        return shown
+    largest = max(np.abs(array[np.isfinite(array)]).max(initial=0.0), 1e-30)
+
+    def cell(value: Any) -> str:
+        colour = "11,99,197" if value > 0 else "196,60,30"
+        strength = 0.35 * min(1.0, abs(value) / largest) if np.isfinite(value) else 0.0
+        return f'<td style="background:rgba({colour},{strength:.2f})">{value:.4g}</td>'
+
+    rows = [
+        f'<tr><th scope="row">{list(place) if place else ""}</th>{"".join(map(cell, array[place]))}</tr>'
+        for place in np.ndindex(array.shape[:-1])
+    ]
+    return f'{shown}<table style="margin:.2em 0">{"".join(rows)}</table>'
 
 
 def set_printoptions(

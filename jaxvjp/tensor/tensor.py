@@ -569,6 +569,11 @@ class Tensor(Methods):
             return _wrapped(self.__node__, sorted(levels, key=lambda each: each.depth), self)
         return self.__text__()
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        plain = transforming().depth or self.__shown__.device is META or self.numel() > printing.CELLS
+        return printing.as_html(repr(self), None if plain else self.tolist())
+
     def __text__(self) -> str:
         node = self.__node__
         suffixes = []

@@ -44,12 +44,12 @@ def close(text, expected):
 def steps(browser):
     """What the page shows of each step of the backward pass: what arrives, what goes on; of the leaves at the end."""
     back = browser.execute_script("return moments().flatMap((each, k) => each.line ? [] : [k])")
-    read = "return [...document.querySelectorAll('#arrived table:%s td')].map(each => each.textContent)"
+    read = "return [...document.querySelectorAll('#arrived > table:%s td')].map(each => each.textContent)"
     found = []
     for number in back:
         browser.execute_script(f"go({number})")
         found.append(browser.execute_script(read % "first-child"))
-    return found, browser.execute_script(read % "last-child")
+    return found, browser.execute_script(read % "nth-child(2)")
 
 
 def violations(browser):

@@ -22,13 +22,13 @@ SPEC.loader.exec_module(notebooks)
 
 
 def shown(output):
-    """What an output shows; of a drawing its words, for where each stands is Graphviz's matter, or ours without it."""
+    """What an output shows; of an image its words."""
     if output["output_type"] == "stream":
         return output["text"]
     assert output["output_type"] == "execute_result", output
     data = dict(output["data"])
-    if "image/svg+xml" in data:
-        data["image/svg+xml"] = sorted(re.findall(r"<text[^>]*>([^<]*)", html.unescape(data["image/svg+xml"])))
+    if "<img" in data.get("text/html", ""):
+        data["text/html"] = re.findall(r'alt="([^"]*)"', html.unescape(data["text/html"]))
     return data
 
 

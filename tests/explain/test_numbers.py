@@ -122,8 +122,7 @@ def test_the_picture_as_text_mermaid_and_svg():
     assert picture.svg().count('class="node') == 6
 
 
-def test_without_graphviz_the_graph_is_laid_out_by_ourselves(monkeypatch):
-    monkeypatch.setenv("PATH", "")
+def test_the_graph_is_laid_out_without_overlaps():
     _, explanation = explained([1.0, 2.0])
     picture = explanation.picture()
     svg = ElementTree.fromstring(picture.svg())

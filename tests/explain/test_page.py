@@ -101,8 +101,8 @@ def test_everything_follows_v(browser, tmp_path, name):
     for _ in range(2):
         v = given
         if y.numel() > 16:
-            assert text_of(browser, "#sliders label") == "all of v, times"
-            assert "for the v that ran" in text_of(browser, "#picked")
+            assert text_of(browser, "#sliders label") == "v = what ran, times"
+            assert "added up, is vᵀJ" in text_of(browser, "#picked")
             move(browser, [0.5])
             v = v / 2
         else:
@@ -197,7 +197,7 @@ def test_what_hooks_computed_does_not_follow_v_and_says_so(browser, tmp_path):
             y.backward(torch.tensor([1.0, 0.01]))
     """)
     opened(browser, found["story"], tmp_path / "page.html")
-    assert "do not follow the sliders" in text_of(browser, "#note")
+    assert "stay those of that v" in text_of(browser, "#note")
     close(steps(browser)[1][0], found["x"].grad.numpy())
 
 
@@ -228,7 +228,7 @@ def test_many_operations_are_folded_by_loop_and_function(browser, tmp_path):
     browser.find_element("id", "whole").click()
     assert int(browser.find_element("id", "step").get_attribute("max")) > 500
     move(browser, [2.0, -1.0])
-    close(text_of(browser, "#arrived table:last-child td"), 2 * found["w"].grad.numpy())
+    close(text_of(browser, "#arrived > table:nth-child(2) td"), 2 * found["w"].grad.numpy())
 
 
 def test_several_roots_and_derivatives_that_are_not_finite_are_said(browser, tmp_path):

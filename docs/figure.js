@@ -1,0 +1,76 @@
+"use strict";
+// The figure of the first page: y = f(x) is typed here, and the page's own script shows its J, v, vᵀJ and steps.
+const FUNCTIONS = {sin: "sin", cos: "cos", tan: "tan", tanh: "tanh", exp: "exp", log: "log", sqrt: "sqrt", abs: "abs", sigmoid: "logistic"};
+function compiled(source, x) {
+  const entries = x.map(each => ["x", each]), steps = [], tokens = [...source.matchAll(/\*\*|\d+\.?\d*(?:e[-+]?\d+)?|\.\d+|[a-z_]\w*|\S/gi)];
+  let at = 0;
+  const fail = said => { throw new Error(said); }, add = (...entry) => entries.push(entry) - 1, leaf = {name: "x", moves: true, places: x.map((_, k) => k)};
+  const next = (...wanted) => wanted.includes(tokens[at]?.[0]) && tokens[at++][0], shape = ({length}) => length === 1 ? [] : [length];
+  const need = wanted => next(wanted) || fail(`“${wanted}” is missing ${at < tokens.length ? `before “${tokens[at][0]}”` : "at the end"}`);
+  const number = size => ({name: String(size), moves: false, places: [add("constant", size)]});
+  const record = (from, operation, of, make) => {
+    const begin = entries.length, places = make().map(each => each < begin ? add("copy", each) : each), to = [...new Set(of)].filter(each => each.moves);
+    const made = {name: source.slice(tokens[from].index, tokens[at - 1].index + tokens[at - 1][0].length), places, moves: to.length > 0};
+    if (made.moves) steps.unshift({span: [begin, entries.length, places, to.map(each => each.places)], name: made.name, operation, line: null, box: null, arrives: {shape: shape(places), rows: []},
+      leaves: to.map(each => ({name: each.name, to: each.name, flow: "", leaf: each === leaf ? 0 : -1, shape: shape(each.places), rows: []}))});
+    return made;
+  };
+  const each = (from, operation, ...of) => record(from, operation, of, () => Array.from({length: Math.max(...of.map(one => one.places.length))}, (_, k) => add(operation,
+    ...of.map(({name, places}) => places[places.length === 1 ? 0 : k] ?? fail(`${name} has ${places.length} numbers, the other has more`)))));
+  const binary = (lower, signs) => () => { const from = at; let one = lower(), sign; while ((sign = next(...Object.keys(signs)))) one = each(from, signs[sign], one, lower()); return one; };
+  const applied = (from, name, of) => name === "sum" || name === "mean" ? record(from, name, [of], () => {
+    const total = of.places.reduce((one, other) => add("add", one, other));
+    return [name === "sum" ? total : add("div", total, add("constant", of.places.length))];
+  }) : name === "relu" ? each(from, "max", of, number(0)) : FUNCTIONS[name] ? each(from, FUNCTIONS[name], of) : unknown(name);
+  const unknown = name => fail(`“${name}” is not known here: x, x[0], numbers, + - * / **, [a, b], ${Object.keys(FUNCTIONS).join(", ")}, relu, sum and mean are`);
+  function atom() {
+    const from = at, token = tokens[at]?.[0] ?? fail("something is missing at the end");
+    at += 1;
+    if (token === "x") return leaf;
+    if (/^\.?\d/.test(token)) return number(Number(token));
+    if (token === "(") { const inner = sum(); need(")"); return inner; }
+    if (token === "[") { const items = [sum()]; while (next(",")) items.push(sum()); need("]"); return record(from, "stack", items, () => items.flatMap(one => one.places)); }
+    if (["torch", "jnp", "np"].includes(token) && next(".")) return atom();
+    if (next("(")) { const of = sum(); need(")"); return applied(from, token, of); }
+    return unknown(token);
+  }
+  function postfix() {
+    const from = at;
+    for (let one = atom();;) {
+      const inner = one;
+      if (next("[")) { const k = tokens[at++]?.[0]; need("]"); one = record(from, "select", [inner], () => [inner.places[k] ?? fail(`${inner.name} has no [${k}]`)]); }
+      else if (next(".")) { const name = tokens[at++]?.[0]; need("("); need(")"); one = applied(from, name, inner); }
+      else return one;
+    }
+  }
+  const power = () => { const from = at, one = postfix(); return next("**") ? each(from, "pow", one, signed()) : one; };
+  const signed = () => { const from = at; return next("-") ? each(from, "neg", signed()) : power(); };
+  const sum = binary(binary(signed, {"*": "mul", "/": "div"}), {"+": "add", "-": "sub"});
+  let y = sum();
+  if (at < tokens.length) fail(`“${tokens[at][0]}” cannot stand there`);
+  if (!y.moves) fail("x is not in it");
+  if (y === leaf) y = record(0, "copy", [y], () => y.places);
+  steps[0].name = "y";
+  return {label: "", line: null, at: 0, root: "y", steps, folds: {}, begins: {}, note: "", ran: y.places.map(() => 1), leaves: [{name: "x", before: null, line: null}],
+    v: labels("y", y.places).map((name, k) => ({name, value: v[k] ?? [1, 10][k] ?? 1})), matrices: [{name: "x", columns: labels("x", x), rows: []}],
+    tape: {entries, steps: steps.map(({span}) => span), root: y.places, leaves: [leaf.places]}};
+}
+function typed() {
+  const x = (start.value.match(/[-+.\d]+(?:e[-+]?\d+)?/g) || []).map(Number);
+  wrong.textContent = "";
+  try {
+    if (!x.length || x.length > 8 || x.some(Number.isNaN)) throw new Error("x has 1 to 8 numbers, such as 1, 2");
+    const made = compiled(formula.value.replace(/^\s*y\s*=/, ""), x);
+    if (made.v.length > 16) throw new Error("y has more than 16 numbers");
+    story.walks = [made]; place = last = 0;
+    follow(); drawWalk();
+  } catch (error) { wrong.textContent = error.message; }
+}
+
+const field = (size, value, label) => make("input", {size, value, "aria-label": label, "aria-describedby": "wrong", spellcheck: "false", style: "font: inherit; max-width: 100%"});
+const formula = field(26, "3 * x**2", "y as a function of x"), start = field(8, "1, 2", "the numbers of x"), wrong = make("span", {id: "wrong", role: "alert"});
+get("direction").insertBefore(make("div", {class: "controls"}, make("label", {}, "y = ", formula), make("label", {}, "x = ", start), wrong), get("sliders"));
+for (const each of ["v-head", "jacobian-head"]) get(each).parentElement.hidden = false;
+get("walk-head").textContent = "The chain rule, step by step";
+formula.oninput = start.oninput = typed;
+typed();

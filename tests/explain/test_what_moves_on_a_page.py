@@ -1,0 +1,395 @@
+"""The page in a browser: x is moved, hooks are steps, nothing is over anything else; in a notebook, too."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from browsing import WIDTHS, all_of, close, move, opened, steps, text_of, violations
+from test_source import run_lines
+
+import jaxvjp
+from jaxvjp.tools.course.lesson import lessons
+from jaxvjp.tools.examples import examples
+
+DOCS = Path(__file__).parent.parent.parent / "docs"
+PROGRAMS = {
+    "two leaves, one of them used twice": """
+w = torch.tensor([[1.0, -1.0, 0.5], [2.0, 0.0, 1.0]], requires_grad=True)
+y = torch.sigmoid(w @ x + 0.1) * x[0] - x.mean()
+""",
+    "writes into a slice, and a sum that runs": """
+h = x * 2
+h[1:3] = x[:2] ** 2
+h[0] *= 5
+y = h.cumsum(0)
+""",
+    "a choice, a largest number and a division": """
+y = torch.where(x > 0.7, x / (1 + x**2), x.exp()) + torch.softmax(x, 0)[1]
+""",
+    "products of matrices, in a batch": """
+m = torch.stack([x, x.flip(0), x * x])
+y = torch.bmm(m[None], m.t()[None])[0, 1]
+""",
+    "one number": "y = ((x - 0.5).abs() * x.tanh()).norm()",
+}
+SEVERAL = """
+x = torch.tensor([0.5123, -1.2345], requires_grad=True)
+w = torch.tensor([[1.2345, -0.3456], [0.7891, 2.3456]], requires_grad=True)
+y = torch.sin(x) * torch.cos(x) + x * torch.exp(x) + w @ x + (w * x).sum(0)
+e = explain(y)
+"""
+HOOKED = """
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+with explain.recording(lines=True) as story:
+    h = x * 3
+    h.register_hook(lambda grad: grad.clamp(max=1.0))
+    y = h ** 2
+    v = torch.tensor([1.0, 0.01])
+    y.backward(v)
+"""
+
+OVERLAPS = """
+const place = each => each.getBoundingClientRect();
+const seen = list =>
+  [...document.querySelectorAll(list)].filter(each => getComputedStyle(each).visibility !== "hidden");
+const across = (one, other) => one.left < other.right - 1 && other.left < one.right - 1;
+const over = (one, other) => across(one, other) && one.top < other.bottom - 2 && other.top < one.bottom - 2;
+const found = [], apart = (one, others) => others.forEach(each => {
+  if (over(place(one), place(each))) found.push([one.textContent, each.textContent]);
+});
+const labels = seen("#graph text.flow"), boxes = seen("#graph .node rect");
+labels.forEach((each, k) => apart(each, [...labels.slice(k + 1), ...boxes]));
+for (const each of seen("#program > span")) if (each.lastChild.textContent) apart(each.firstChild, [each.lastChild]);
+for (const picture of seen(".arrows")) {
+  const words = [...picture.querySelectorAll("text")].filter(each => each.textContent);
+  words.forEach((each, k) => apart(each, words.slice(k + 1)));
+}
+return found;"""
+
+
+@pytest.fixture(autouse=True)
+def console(browser):
+    browser.get_log("browser")
+    yield
+    assert not [each for each in browser.get_log("browser") if each["level"] == "SEVERE"]
+
+
+def move_x(browser, numbers):
+    browser.execute_script(
+        """const fields = document.querySelectorAll('#inputs input[type="number"]');
+        arguments[0].forEach((each, k) => { fields[k].value = each; fields[k].dispatchEvent(new Event("input")); });""",
+        numbers,
+    )
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_everything_follows_x(browser, tmp_path, name):
+    def explained(x):
+        return run_lines(f"x = torch.tensor({x}, requires_grad=True)\n{PROGRAMS[name]}\ne = explain(y)")
+
+    opened(browser, explained([0.5, 1.0, 2.0])["e"], tmp_path / "page.html")
+    rng = np.random.default_rng(0)
+    for _ in range(2):
+        x = [float(each) for each in rng.uniform(0.2, 2, 3).round(2)]
+        move_x(browser, x)
+        found = explained(x)
+        v = [float(each) for each in rng.uniform(-2, 2, max(1, found["y"].numel())).round(2)]
+        move(browser, v)
+        chain = jaxvjp.explain(found["y"], jaxvjp.tensor(v).reshape(found["y"].shape)).cotangents()
+        shown, _ = steps(browser)
+        for texts, link in zip(shown, chain, strict=True):
+            for text, value in zip(texts, [link.arrives, *(each for _, each in link.leaves)], strict=True):
+                close(text, value)
+        found["y"].backward(jaxvjp.tensor(v).reshape(found["y"].shape))
+        for leaf in ("x", "w"):
+            if leaf in found:
+                product = " ".join(each.text for each in all_of(browser, f'[data-product="{leaf}"]'))
+                close(product, found[leaf].grad.numpy())
+        moved, said = map(float, re.findall(r"moves by (\S+); vᵀJ says .* = (\S+)\.$", text_of(browser, "#moved"))[0])
+        assert abs(moved - said) < 2e-3
+
+
+def test_a_step_shows_its_own_jacobian_and_a_box_leads_to_it(browser, tmp_path):
+    found = run_lines("x = torch.tensor([0.5, 1.0], requires_grad=True)\ny = (x**2).sin() * 3\ne = explain(y)")
+    opened(browser, found["e"], tmp_path / "page.html")
+    box = next(each for each in all_of(browser, "#graph g[role=button]") if "x**2" in each.get_attribute("aria-label"))
+    box.send_keys("\n")
+    assert "through x**2" in text_of(browser, "#told")
+    table = all_of(browser, "#arrived > div")[0].text.splitlines()
+    arrives = 3 * np.cos([0.25, 1.0])
+    assert table[0] == "this step alone: ∂(x**2) / ∂(x)"
+    close(table[-1].removeprefix("leaves"), arrives * [1.0, 2.0])
+
+
+def test_where_x_is_cut_or_an_operation_is_unknown_x_does_not_move(browser, tmp_path):
+    for line in ("y = x * x.detach()", "y = torch.special.erf(x)", "y = x.prod() * x"):
+        found = run_lines(f"x = torch.tensor([0.5, 1.0], requires_grad=True)\n{line}\ne = explain(y)")
+        opened(browser, found["e"], tmp_path / "page.html")
+        assert not browser.find_element("id", "inputs-box").is_displayed()
+        assert all_of(browser, "[data-product]")
+
+
+def test_a_hook_is_a_step_and_what_it_let_through_is_not_said_to_be_the_product(browser, tmp_path):
+    story = run_lines(HOOKED)["story"]
+    assert [each.operation for each in story.cotangents()] == ["PowBackward0", "hook", "MulBackward0"]
+    opened(browser, story, tmp_path / "page.html")
+    (product,), (through,) = all_of(browser, "#jacobian tr.apart"), all_of(browser, "#jacobian tr.got")
+    assert (product.text.split(), through.text.split()[1:]) == (["vᵀJ", "18", "0.36"], ["got", "3", "0.36"])
+    colours = {
+        each.find_element("css selector", "td:last-child").value_of_css_property("color") for each in (product, through)
+    }
+    assert len(colours) == 2
+    assert "the hook of h ← [6 0.12]" in text_of(browser, "#lines")
+    assert "the hook of h ← [6 0.12]" in text_of(browser, "#program")
+    move(browser, [2.0, 3.0])
+    assert "v = [1 0.01]" in text_of(browser, "#lines")  # with the gradients that are of it
+    assert "x.grad = [3 0.36]" in text_of(browser, "#lines")
+
+
+def test_the_hook_of_a_leaf_changes_what_it_accumulates(browser, tmp_path):
+    found = run_lines("""
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        x.register_hook(lambda grad: grad * 10)
+        with explain.recording() as story:
+            (x * 3).sum().backward()
+            y = x * x + x
+            y.backward(torch.tensor([1.0, 0.5]))
+    """)
+    opened(browser, found["story"], tmp_path / "page.html")
+    close(steps(browser)[1][0], found["x"].grad.numpy())
+    close(text_of(browser, "#jacobian tr.got").removeprefix(".grad got"), [30.0, 25.0])
+
+
+def test_what_a_function_sends_back_is_on_an_arrow(browser, tmp_path):
+    class Square(jaxvjp.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return 2 * ctx.saved_tensors[0] * grad
+
+    story = run_lines(
+        """
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        with explain.recording() as story:
+            y = Square.apply(x) + x
+            y.backward(torch.tensor([1.0, 0.5]))
+        """,
+        Square=Square,
+    )["story"]
+    opened(browser, story, tmp_path / "page.html")
+    assert "[2 2]" in [each.text for each in all_of(browser, "#graph text.flow")]
+    assert not all_of(browser, "#jacobian tr.got")  # its backward is the derivative
+
+
+def test_v_and_its_tensor_follow(browser, tmp_path):
+    story = run_lines(HOOKED.replace("h.register_hook(lambda grad: grad.clamp(max=1.0))", "pass"))["story"]
+    opened(browser, story, tmp_path / "page.html")
+    move(browser, [4.0, -2.0])
+    (card,) = [each for each in all_of(browser, "#objects .memory") if each.text.startswith("v")]
+    assert [each.text for each in card.find_elements("css selector", ".cells div")] == ["4", "-2"]
+    line = next(each for each in all_of(browser, "#lines .line") if "v = torch.tensor" in each.text)
+    assert line.text.endswith("v = [4 -2]")
+
+
+def test_a_second_derivative_says_whose_it_is(browser, tmp_path):
+    story = run_lines("""
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        with explain.recording() as story:
+            y = (x ** 3).sum()
+            (g,) = torch.autograd.grad(y, x, create_graph=True)
+            g.backward(torch.tensor([1.0, 0.0]))
+    """)["story"]
+    opened(browser, story, tmp_path / "page.html")
+    assert "through pullback of y" in text_of(browser, "#told")
+
+
+@pytest.mark.parametrize("width", [390, 800, 1280])
+def test_nothing_is_over_anything_else(browser, schemes, tmp_path, width):
+    opened(browser, run_lines(SEVERAL)["e"], tmp_path / "page.html")
+    for _ in schemes(width):
+        for v in ([1.0, 1.0], [-3.2345, 0.1], [2.0, 7.123]):
+            move(browser, v)
+            assert browser.execute_script(OVERLAPS) == []
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    assert len(all_of(browser, "#graph text.flow")) > 8
+
+
+def test_a_jacobian_of_many_rows_is_a_picture_that_follows_v(browser, tmp_path):
+    found = run_lines("""
+        x = torch.tensor([0.5, -1.0, 2.0], requires_grad=True)
+        y = (torch.arange(20.0)[:, None] * x).sin().sum(1)
+        e = explain(y)
+    """)
+    opened(browser, found["e"], tmp_path / "page.html")
+    assert len(all_of(browser, ".heat rect")) == 20 * (3 + 1) + 3
+    product = found["e"].jacobian()["x"].sum(0)
+    close(text_of(browser, "[data-product]"), product)
+    move(browser, [-2.0])
+    close(text_of(browser, "[data-product]"), -2 * product)
+
+
+def test_any_two_inputs_are_the_plane_of_the_arrows(browser, tmp_path):
+    found = run_lines("x = torch.tensor([1.0, 2.0, 5.0], requires_grad=True)\ny = x[:2] * x[2]\ne = explain(y)")
+    opened(browser, found["e"], tmp_path / "page.html")
+    before = all_of(browser, ".arrows path.sum")[0].get_attribute("d")
+    across, up = all_of(browser, "#jacobian select")
+    assert (across.get_attribute("value"), up.get_attribute("value")) == ("0", "1")
+    up.find_elements("tag name", "option")[2].click()
+    assert all_of(browser, ".arrows path.sum")[0].get_attribute("d") != before
+    assert "x[2]" in [each.text for each in all_of(browser, ".arrows text")]
+
+
+@pytest.mark.parametrize("width", [390, 800, 1280])
+def test_on_paper_nothing_is_cut(browser, tmp_path, width):
+    opened(browser, run_lines(SEVERAL)["e"], tmp_path / "page.html")
+    size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        assert browser.find_element("id", "direction").value_of_css_property("position") == "static"
+        for each in all_of(browser, ".memory, #jacobian tr, #graph svg"):
+            assert each.value_of_css_property("break-inside") == "avoid"
+        assert all(len(each.text.split()) == 1 and each.rect["height"] < 40 for each in all_of(browser, ".cells div"))
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_axe_finds_nothing_with_hooks_a_picture_of_j_and_no_v(browser, schemes, tmp_path, width):
+    for lines in (HOOKED, "x = torch.ones(20, requires_grad=True)\ny = x * x\ne = explain(y)", SEVERAL):
+        found = run_lines(lines)
+        opened(browser, found.get("story") or found["e"], tmp_path / "page.html")
+        for shown in schemes(width):
+            assert not violations(shown)
+
+
+@pytest.fixture(scope="module")
+def figure(tmp_path_factory):
+    pytest.importorskip("sphinx")
+    sys.path.insert(0, str(DOCS))
+    try:
+        import figure as module
+    finally:
+        sys.path.remove(str(DOCS))
+    path = tmp_path_factory.mktemp("figure") / "figure.html"
+    path.write_text(module.figure(), encoding="utf-8")
+    return path
+
+
+def type_y(browser, source, x):
+    browser.execute_script(
+        "formula.value = arguments[0]; start.value = arguments[1]; formula.dispatchEvent(new Event('input'))",
+        source,
+        ", ".join(map(str, x)),
+    )
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "3 * x**2",
+        "torch.sin(x[0] * x) + [x.sum(), 2, -x[1]**2]",
+        "x.mean() - (1 - x[2] / x).exp() * 2e-1",
+        "torch.relu(x - 1) + sigmoid(x) ** -x",
+        "x",
+        "-x[0] / 2 - 3 - x[1]",
+        "[x[0], x, 7]",
+    ],
+)
+def test_the_figure_of_the_first_page_differentiates_what_is_typed(browser, figure, source):
+    browser.get(figure.as_uri())
+    type_y(browser, source, [0.5, 1.5, 2.5])
+    assert text_of(browser, "#wrong") == ""
+    x = jaxvjp.tensor([0.5, 1.5, 2.5], requires_grad=True)
+
+    def stacked(*parts):
+        return jaxvjp.cat([jaxvjp.as_tensor(each, dtype=jaxvjp.float32).reshape(-1) for each in parts])
+
+    names = {"x": x, "torch": jaxvjp, "sigmoid": jaxvjp.sigmoid, "stacked": stacked}
+    y = eval(re.sub(r"(?<![\w\])])\[(.*)\]", r"stacked(\1)", source), names)
+    v = [1.0, -2.0, 0.5, 3.0, 1.5][: max(1, y.numel())]
+    move(browser, v)
+    (expected,) = jaxvjp.autograd.grad(y * 1, x, jaxvjp.tensor(v).reshape(y.shape))
+    close(" ".join(each.text for each in all_of(browser, "[data-product]")), expected.numpy())
+    move_x(browser, [1.0])
+    assert "moves by" in text_of(browser, "#moved")
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("foo(x)", "“foo” is not known"),
+        ("x + ", "missing at the end"),
+        ("(x", "“)” is missing at the end"),
+        ("3", "x is not in it"),
+        ("x[7]", "x has no [7]"),
+        ("x + [x, 1]", "the other has more"),
+        ("x x", "“x” cannot stand there"),
+    ],
+)
+def test_the_figure_says_what_it_cannot_read_and_keeps_what_it_showed(browser, figure, source, said):
+    browser.get(figure.as_uri())
+    type_y(browser, source, [1, 2])
+    assert said in text_of(browser, "#wrong")
+    close(" ".join(each.text for each in all_of(browser, "[data-product]")), [6.0, 120.0])
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_figure_fits_and_axe_finds_nothing(browser, schemes, figure, width):
+    browser.get(figure.as_uri())
+    for shown in schemes(width):
+        assert shown.execute_script("return document.documentElement.scrollWidth") <= width
+        assert not violations(shown)
+    assert not re.search(r'(src|href)="', figure.read_text(encoding="utf-8"))
+
+
+def test_the_page_of_each_lesson_and_example_opens(browser, tmp_path):
+    for each in [*lessons(), *examples().values()]:
+        with jaxvjp.explain.recording() as story:
+            each.module.imperative()
+        if story.walks:
+            opened(browser, story, tmp_path / "page.html")
+            assert not [log for log in browser.get_log("browser") if log["level"] == "SEVERE"], each.name
+
+
+def test_a_notebook_shows_page_picture_tensors_and_source_in_light_and_dark(browser, tmp_path):
+    found = run_lines(HOOKED)
+    story, x = found["story"], found["x"]
+    picture = story.picture()._repr_html_()
+    assert picture.startswith("<img ")  # a bare SVG is not shown in a notebook that is opened fresh
+    parts = [each._repr_html_() for each in (x, story, story.jacobian(), story.cotangents(), story.page())]
+    path = tmp_path / "cells.html"
+    for paper, ink in (("#fff", "rgba(0,0,0,.87)"), ("#111", "rgba(255,255,255,.87)")):
+        path.write_text(
+            f'<!doctype html><html lang="en"><meta charset="utf-8"><title>cells</title><body style="background:{paper};'
+            f'color:{ink}"><main><h1>cells</h1>{"<hr>".join([*parts, picture])}</main>',
+            encoding="utf-8",
+        )
+        browser.get(path.as_uri())
+        assert browser.execute_script("return document.querySelector('img').naturalWidth") > 100
+        assert "color-contrast" not in str(violations(browser))
+        browser.switch_to.frame(0)
+        assert all_of(browser, "#sliders input")
+        browser.switch_to.default_content()
+
+
+def test_tensors_as_tables():
+    table = jaxvjp.tensor([[1.0, -2.0], [float("nan"), 0.0]])._repr_html_()
+    assert re.findall(r"rgba\(([^)]*)\)\">([^<]*)", table) == [
+        ("11,99,197,0.17", "1"),
+        ("196,60,30,0.35", "-2"),
+        ("196,60,30,0.00", "nan"),
+        ("196,60,30,0.00", "0"),
+    ]
+    assert jaxvjp.zeros(2, 2, 3)._repr_html_().count("<tr>") == 4
+    for each in (jaxvjp.tensor(1.0), jaxvjp.ones(1000), jaxvjp.tensor([1j]), jaxvjp.empty(3, device="meta")):
+        assert "<table" not in each._repr_html_()
