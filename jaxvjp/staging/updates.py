@@ -138,7 +138,7 @@ def update_at_once(optimizer: Any) -> bool:
 
 
 def computes() -> bool:
-    """Whether what this thread does now is computed: neither shown to `explain` nor part of a staged step or a transform."""
+    """Whether what this thread does now is computed: not told to `explain`, nor in a staged step or a transform."""
     transforms = transforming()
     return not (observers.listening or staging().journal is not None or transforms.depth or transforms.forward)
 
