@@ -18,7 +18,9 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
 
+from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.user_lines import UserLine
+from jaxvjp.ops.identity import function_result
 from jaxvjp.tensor.tensor import Tensor
 
 Span = tuple[int, int, int, int]
@@ -67,6 +69,19 @@ def statement(where: UserLine) -> Statement | None:
         return None
     tree = _parsed(code.co_filename, tuple(linecache.getlines(code.co_filename)))
     return None if tree is None else tree.get(span) or _enclosing(code.co_filename, tree, span)
+
+
+WORDS = {"mv": "matrix @ vector", "mm": "matrix @ matrix", "assigned": "what is written", "put": "after the write"}
+"""What operations are called that nobody knows by their names."""
+
+
+def operation_of(node: Node) -> str:
+    """What the operation of a node is called; a Function of the user's by its own name."""
+    if node.operation is function_result and node.python is not None:
+        return node.python.name.removesuffix("Backward")
+    assert node.operation is not None
+    name = node.operation.torch_name
+    return WORDS.get(name, name)
 
 
 def told_at(where: UserLine) -> str:

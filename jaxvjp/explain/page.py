@@ -49,7 +49,7 @@ def page_of(explanation: Explained) -> str:
     """The text of the page."""
     program = explanation.program
     file = _main_file(source for sources in program.lines for source in sources)
-    title = f"{Path(file).name}: the functional program that it was" if file else "The functional program that it was"
+    title = f"{Path(file).name}: as a functional program" if file else "As a functional program"
     walks = explanation.walks
     first = max(0, len(walks) - WALKS)
     run = run_of(explanation)

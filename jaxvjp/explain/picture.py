@@ -18,9 +18,9 @@ from jaxvjp.explain import terminal
 from jaxvjp.explain.chain import Cotangents
 from jaxvjp.explain.folding import Fold, folded
 from jaxvjp.explain.layered import Arrow, Box, drawn
-from jaxvjp.explain.names import statement
+from jaxvjp.explain.names import operation_of, statement
 from jaxvjp.explain.refusal import Unshowable
-from jaxvjp.ops.identity import detach, function_result, tuple_item
+from jaxvjp.ops.identity import detach, tuple_item
 
 SMALL = 6
 """A value of at most this many numbers is shown."""
@@ -205,11 +205,7 @@ def _box(node: Node, key: str, name: str, detached: bool) -> Box:
     else:
         cut = node.operation is detach or (not node.requires_grad and any(each.requires_grad for each in node.inputs))
         kind = "cut" if cut else "leaf" if node.is_leaf and node.requires_grad else "operation"
-        own = (
-            node.python.name.removesuffix("Backward")
-            if node.operation is function_result and node.python
-            else node.operation.torch_name
-        )
+        own = operation_of(node)
         if kind != "leaf" and (name != own or numbers):
             details.append(" ".join([own, *numbers]))
     avals = node.aval if type(node.aval) is tuple else (node.aval,)

@@ -28,6 +28,7 @@ from jaxvjp.explain.scope import POSITIONED, SHORT
 from jaxvjp.explain.story import Event, Story
 from jaxvjp.explain.text import Text
 from jaxvjp.ops.identity import detach, variable
+from jaxvjp.ops.pointwise import cast
 
 FEW, MANY = 3, 12
 """At most this many kinds of steps are ported, each a function of the script: FEW, or up to MANY if there are twice as
@@ -339,6 +340,8 @@ class Steps:
         if not any(type(operand) is Node for operand in self.inputs(node)):
             return not self.constant(node) or math.prod(node.aval.shape) > SHORT or self._updating(node)
         if type(node.aval) is tuple or not self.independent(node) or self.constant(node) or _site(node) in self.turning:
+            return False
+        if node.operation is cast:  # as in `autocast`; the batch is what was cast
             return False
         return not self._picked(step, node) and not self._random(step, node)
 

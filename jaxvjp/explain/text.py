@@ -16,20 +16,16 @@ from jaxvjp.core.record.observers import Walked
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.program import Program
 from jaxvjp.explain.block import Value
-from jaxvjp.explain.names import assigned, numbered, safe, statement, within_builtin
+from jaxvjp.explain.names import assigned, numbered, operation_of, safe, statement, within_builtin
 from jaxvjp.explain.states import states_of, tabulated
 from jaxvjp.explain.story import Story
-from jaxvjp.ops.identity import detach, function_result, tuple_item, variable
+from jaxvjp.ops.identity import detach, tuple_item, variable
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.view import put, split_one, unbind_one
 from jaxvjp.tensor.tensor import Tensor
 
 NOWHERE: Any = (compile("", "<nowhere>", "exec"), 0)
 """The place of a node that was recorded by no line of the user's."""
-
-
-WORDS = {"mv": "matrix @ vector", "mm": "matrix @ matrix", "assigned": "what is written", "put": "after the write"}
-"""What operations are called that nobody knows by their names."""
 LABEL = 32
 """A piece of the user's text longer than this is no label."""
 
@@ -184,11 +180,7 @@ class Text:
         text = "" if source is None else source.expression_text
         if 0 < len(text) <= LABEL:
             return text
-        if node.operation is None:
-            return "a constant"
-        if node.operation is function_result and node.python is not None:
-            return node.python.name.removesuffix("Backward")
-        return WORDS.get(node.operation.torch_name, node.operation.torch_name)
+        return "a constant" if node.operation is None else operation_of(node)
 
 
 def _copied(story: Story, nodes: Sequence[Node]) -> dict[Node, Node]:

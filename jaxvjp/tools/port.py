@@ -6,8 +6,10 @@ import argparse
 import ast
 import contextlib
 import io
+import re
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,11 +26,17 @@ from jaxvjp.explain.optimizers import Updates
 from jaxvjp.explain.ported import Ported, ported
 from jaxvjp.explain.refusal import Refusal
 from jaxvjp.library.random_state import get_rng_state, set_rng_state
+from jaxvjp.tensor.autocasting import DEFAULTS
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.tools.explain import fault, recorded
 from jaxvjp.tools.proof import check
-from jaxvjp.types.dtypes import float32, float64, get_default_dtype, set_default_dtype
+from jaxvjp.types.dtypes import float64, get_default_dtype, set_default_dtype
 
+NARROW = [
+    *[(jaxvjp, name) for name in ("float32", "float", "bfloat16", "float16", "half")],
+    *[(Tensor, name) for name in ("float", "bfloat16", "half")],
+]
+"""The types of less precision than float64, and the methods that convert to them."""
 ASKED = ("__bool__", "__float__", "__format__", "__int__", "__repr__", "item", "tolist")
 """The methods by which Python gets a tensor's value."""
 
@@ -79,17 +87,20 @@ def main(arguments: Sequence[str]) -> int:
 
 @contextlib.contextmanager
 def in_double() -> Iterator[None]:
-    """A context in which a script has float64 where it had float32."""
-    before, own = get_default_dtype(), Tensor.float
+    """A context in which a script has float64 where it had float32 or less. An `autocast` casts nothing there."""
+    before = get_default_dtype(), dict(DEFAULTS), [(owner, name, getattr(owner, name)) for owner, name in NARROW]
     set_default_dtype(float64)
-    jaxvjp.float32 = jaxvjp.float = float64
-    Tensor.float = Tensor.double  # type: ignore[method-assign]
+    DEFAULTS.update(dict.fromkeys(DEFAULTS, float64))
+    for owner, name in NARROW:
+        setattr(owner, name, Tensor.double if owner is Tensor else float64)
     try:
-        yield
+        with warnings.catch_warnings(action="ignore"):  # the script gave its warnings before
+            yield
     finally:
-        jaxvjp.float32 = jaxvjp.float = float32
-        Tensor.float = own  # type: ignore[method-assign]
-        set_default_dtype(before)
+        set_default_dtype(before[0])
+        DEFAULTS.update(before[1])
+        for restored in before[2]:
+            setattr(*restored)
 
 
 @contextlib.contextmanager
@@ -151,7 +162,7 @@ def check_in_double(port: Ported, output: Path, given: Any) -> bool:
         return False
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / output.name
-        lines = port.source.replace("float32", "float64").splitlines()
+        lines = re.sub("float32|bfloat16|float16", "float64", port.source).splitlines()
         place = lines.index("import numpy as np") + 1
         lines.insert(place, WIDE_TYPES)
         copy.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -111,6 +111,16 @@ for step in range(6):
     m = 0.9 * m + g
     w = (w - 0.1 * m).detach().requires_grad_()
 """
+AUTOCAST = """
+for start in range(0, 24, 6):
+    x, y = X[start : start + 6], Y[start : start + 6]
+    with torch.autocast(AUTOCAST):
+        error = net(x).float() - y
+        loss = error.square().mean() + torch.rand(6, 1).bfloat16().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
 SCRIPTS = {
     "what a function has that trains": (IN_MAIN, ['"model_1_running_mean"', '"average_0_weight"']),
     "the best weights": (
@@ -125,6 +135,8 @@ SCRIPTS = {
     "an optimizer made anew": (ANEW, ["net_adam_2_state"]),
     "weights that are moved and set back": (MOVED, ["net_sgd_state"]),
     "parameters that are new leaves in each step": (NEW_LEAVES, ['"w"', '"m"']),
+    "bfloat16": (AUTOCAST.replace("AUTOCAST", '"cpu"'), ["x.astype(jnp.bfloat16) @"]),
+    "bfloat16 that is asked for": (AUTOCAST.replace("AUTOCAST", '"cpu", dtype=torch.bfloat16'), ["jnp.bfloat16"]),
 }
 
 
