@@ -32,6 +32,7 @@ ALSO = {
     **dict.fromkeys(["value", "explain", "jax", "jaxpr", "lowered", "to_torch"], "a tensor's way to JAX"),
     **dict.fromkeys(["device_mesh", "full_tensor", "placements", "redistribute", "to_local"], "a DTensor's, in torch"),
     "volatile": "torch's, which its tensors do not list",
+    "_repr_html_": "what a notebook asks of a value to be shown",
 }
 """Other names that jaxvjp has, and why."""
 WEIGHT = "torch.nn.Parameter(torch.ones(2, 2))"

@@ -8,7 +8,7 @@ import jax
 import pytest
 from op_cases import CASES
 from oracle import needs_torch
-from test_ops import drawn, operands_of
+from op_calls import drawn, operands_of
 
 import jaxvjp
 from jaxvjp.ops.op import REGISTRY
