@@ -6,9 +6,9 @@ import re
 
 import jax
 import pytest
+from op_calls import drawn, operands_of
 from op_cases import CASES
 from oracle import needs_torch
-from op_calls import drawn, operands_of
 
 import jaxvjp
 from jaxvjp.ops.op import REGISTRY
