@@ -88,7 +88,8 @@ def main(arguments: Sequence[str]) -> int:
 @contextlib.contextmanager
 def in_double() -> Iterator[None]:
     """A context in which a script has float64 where it had float32 or less. An `autocast` casts nothing there."""
-    before = get_default_dtype(), dict(DEFAULTS), [(owner, name, getattr(owner, name)) for owner, name in NARROW]
+    usual, autocast = get_default_dtype(), dict(DEFAULTS)
+    own = [(owner, name, getattr(owner, name)) for owner, name in NARROW]
     set_default_dtype(float64)
     DEFAULTS.update(dict.fromkeys(DEFAULTS, float64))
     for owner, name in NARROW:
@@ -97,10 +98,10 @@ def in_double() -> Iterator[None]:
         with warnings.catch_warnings(action="ignore"):  # the script gave its warnings before
             yield
     finally:
-        set_default_dtype(before[0])
-        DEFAULTS.update(before[1])
-        for restored in before[2]:
-            setattr(*restored)
+        set_default_dtype(usual)
+        DEFAULTS.update(autocast)
+        for owner, name, before in own:
+            setattr(owner, name, before)
 
 
 @contextlib.contextmanager
