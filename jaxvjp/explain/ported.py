@@ -63,8 +63,8 @@ def _import_order(line: str) -> tuple[bool, str]:
 @contextmanager
 def _cut(nodes: Sequence[Any]) -> Iterator[None]:
     """A context in which what `nodes` were computed from is out of reach."""
-    kept = [(node, node.inputs, node.edges) for node in nodes]
-    for each in nodes:
+    kept = [(node, node.inputs, node.edges) for node in nodes if any(isinstance(each, Node) for each in node.inputs)]
+    for each, _, _ in kept:
         each.inputs = ()
         if each.edges is not None:
             each.edges = ()

@@ -76,7 +76,7 @@ class Tape(list[list[Any]]):
 
     def numbers(self, values: Array, kind: str = "constant") -> Array:
         """Entries for values, if they are none yet."""
-        return values if values.dtype == object else self.each(lambda each: self.add(kind, float(str(each))), values)
+        return values if values.dtype == object else self.each(lambda each: self.add(kind, float(each)), values)
 
     def mapped(self, name: str, *arrays: Array) -> Array:
         return self.each(lambda *each: self.add(name, *each), *arrays)

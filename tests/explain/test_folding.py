@@ -49,7 +49,7 @@ LOOPS = {
         "for _ in range(2):\n    opt_0_momentum_buffer = jnp.array([0.0, 0.0])",
     ),
     "an optimizer that is gone": (
-        "def train(w):\n" + textwrap.indent(optimized("Adam([w], lr=0.1)"), "    ") + "\ntrain(w)",
+        "def train(w):\n" + textwrap.indent(optimized("Adam([w], lr=0.1)"), "    ") + "\n    del opt\ntrain(w)",
         "for step in range(4):\n    loss, w_grad = jax.value_and_grad(f)(w, X[step])",
         "    state = state + 1",
     ),

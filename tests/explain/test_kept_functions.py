@@ -183,7 +183,7 @@ PROGRAMS = {
         train(x)
         """,
         "def loss_of(w):\n",
-        "for _ in range(3):\n    x_grad = jax.grad(loss_of)(x)",
+        "for _ in range(3):\n    loss, w_grad = jax.value_and_grad(loss_of)(w)",  # as train names it, which does that
     ),
     "names that are taken": (
         """
