@@ -219,7 +219,7 @@ class Backward:
             if self.modes.staging.journal is not None:
                 self.modes.staging.journal.values.update(walk.value_nodes)
             return
-        held = {root: value for root, value in walk.value_nodes.items() if root.held}
+        held = {root: value for root, value in walk.value_nodes.items() if root.held()}
         first = self.found if self.may_be_remembered else None
         computed = evaluate([*results.values(), *retained, *held.values()], self.short_pieces, walk.short_pieces, first)
         for root, value in held.items():

@@ -74,7 +74,7 @@ class SavedTensor:
         if self.position is None or step is None:
             return tensor
         node = step.output_node(self.position)
-        if node.held:
+        if node.held():
             held: Tensor = node.tensor
             return held
         shown = aliased(tensor, node)

@@ -293,7 +293,7 @@ class OnceStep(PythonStep):
 
 def shown_tensor(node: Node) -> Tensor:
     """The tensor that shows `node`: the user's own, where there is one."""
-    held: Tensor = node.tensor if node.held else wrap(node)
+    held: Tensor = node.tensor if node.held() else wrap(node)
     return held
 
 

@@ -142,10 +142,9 @@ def _momentum(chain: Chain, found: States) -> Node | None:
         return None
     zeros = Node(None, (), (), first.aval, where=first.where)
     zeros.value = np.zeros(first.aval.shape, first.aval.dtype.numpy)
-    product = Node(scaled.operation, scaled.static, (zeros, number.again()), first.aval, where=first.where)
-    total = Node(
-        added.operation, added.static, (product, first.inputs[0], factor.again()), first.aval, where=first.where
-    )
+    product = Node(scaled.operation, scaled.static, (zeros, number.like(number.value)), first.aval, where=first.where)
+    summands = (product, first.inputs[0], factor.like(factor.value))
+    total = Node(added.operation, added.static, summands, first.aval, where=first.where)
     zeros.serial, product.serial, total.serial = -1, first.serial, first.serial
     found.twins[first] = total
     return zeros

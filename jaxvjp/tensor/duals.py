@@ -213,7 +213,7 @@ class Duals:
                     starts.update(ends)
                 continue
             # The user may differentiate a tangent with respect to this node, so it becomes an operand, too.
-            if severed(node) or (node.requires_grad and (node.is_leaf or node.held)):
+            if severed(node) or (node.requires_grad and (node.is_leaf or node.held())):
                 steps.append(([node], pushforward([node], starts, self.edges, FORWARD, zeros)))
                 starts.add(node)
         ends = [node for node in nodes if node not in starts]  # any other has the tangent that it was given

@@ -45,13 +45,13 @@ class Call:
     Attributes:
         operation, static: those of the node.
         signature: see `record.Signature`.
-        inputs: for each input of the node, which argument it is and, if that is a Python number, its dtype there.
+        inputs: for each input of the node, which argument it is and, if that is a Python number, one of its dtype.
         plain: whether the node has one input, the first argument.
         row: the row that was called. `operation` may be another, which the row is rewritten as.
         step: of a view, its `Step`; else None.
     """
 
-    def __init__(self, node: Node, inputs: tuple[tuple[int, dtype | None], ...]) -> None:
+    def __init__(self, node: Node, inputs: tuple[tuple[int, Number | None], ...]) -> None:
         assert node.operation is not None
         self.operation = self.row = node.operation
         self.static = node.static
@@ -151,7 +151,7 @@ class Calls:
             if call is not None:
                 if call.plain:
                     return call, (read[0],)
-                return call, tuple([read[at] if own is None else Number(read[at], own) for at, own in call.inputs])
+                return call, tuple([read[at] if own is None else own.like(read[at]) for at, own in call.inputs])
         return Seen(signature, read, known)
 
     def learn(self, seen: Seen, node: Node | None) -> Call | None:
@@ -264,7 +264,7 @@ def call_of(read: Sequence[Any], node: Node | None) -> Call:
         raise Unlike(always=True)
     if not node.inputs:  # it was computed at once, and has forgotten them
         raise Unlike(always=False)
-    inputs: list[tuple[int, dtype | None]] = []
+    inputs: list[tuple[int, Number | None]] = []
     for each in node.inputs:
         if isinstance(each, Node):
             places = [at for at, argument in enumerate(read) if argument is each]
@@ -279,7 +279,7 @@ def call_of(read: Sequence[Any], node: Node | None) -> Call:
             raise Unlike(always=False)
         if isinstance(each, Number) and any(at > places[0] for at, _ in inputs):
             raise Unlike(always=True)  # an old form of call, `torch.addmm(2, x, y, z)`, which warns again
-        inputs.append((places[0], each.aval.dtype if isinstance(each, Number) else None))
+        inputs.append((places[0], each if isinstance(each, Number) else None))
     used = {at for at, _ in inputs}
     if len(used) < len(inputs) or any(isinstance(each, Node) and at not in used for at, each in enumerate(read)):
         raise Unlike(always=False)
@@ -321,8 +321,8 @@ def remembering_operator(slow: Front, by_value: bool) -> Front:
         if len(call.inputs) == 1:
             return call.record((left,), user_line())
         (_, first), (_, second) = call.inputs
-        if first is None:
-            return call.record((left, Number(other, second)), user_line())
-        return call.record((Number(other, first), left), user_line())
+        of_it: Number = first or second  # type: ignore[assignment]  # one of the two is a Number
+        number = of_it.like(other)
+        return call.record((left, number) if first is None else (number, left), user_line())
 
     return front

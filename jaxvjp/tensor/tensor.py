@@ -665,7 +665,7 @@ def wrap(node: Node) -> Tensor:
 
 def users_tensor(node: Node) -> Tensor:
     """The tensor that shows `node`: the user's own, where there is one."""
-    held: Tensor = node.tensor if node.held else wrap(node)
+    held: Tensor = node.tensor if node.held() else wrap(node)
     return held
 
 

@@ -55,7 +55,7 @@ class Step:
         step = Step.__new__(Step)
         step.operation = self.operation
         step.static = self.static
-        step.operands = tuple([operand.again() for operand in self.operands])
+        step.operands = tuple([operand.like(operand.value) for operand in self.operands])
         step.signatures = self.signatures
         return step
 

@@ -257,7 +257,7 @@ class Walk:
                 node in targets
                 or (rare and (hooks_of(node) or node.retains))
                 or anomaly.enabled
-                or (self.create_graph and node.held)
+                or (self.create_graph and node.held())
             ):
                 ends.add(node)
         if self.short_pieces and not ends:

@@ -160,7 +160,7 @@ class RecordedWalk:
         nodes = found.nodes
         walked = [nodes[each] for each in self.walked]
         check_unchanged(walked)
-        table: list[Any] = [*nodes, *[constant.again() for constant in self.constants]]
+        table: list[Any] = [*nodes, *[constant.like(constant.value) for constant in self.constants]]
         where = user_line()
         recipe: Recipe
         for recipe in self.recipes:

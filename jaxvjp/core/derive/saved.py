@@ -107,7 +107,7 @@ def release(operations: Iterable[Node], met: NodesMet) -> None:
             if node.value is not None:
                 drop_inputs_if_done(node)
             continue
-        if node.value is not None and node.held:
+        if node.value is not None and node.held():
             to_strip.append(node)
     if not transforming().forward:
         _strip(to_strip, passed)

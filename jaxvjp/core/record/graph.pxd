@@ -9,7 +9,7 @@ cdef class Number:
     cdef object __weakref__
     cdef public object value, aval
     @cython.locals(number=Number)
-    cpdef Number again(self)
+    cpdef Number like(self, value)
 
 cdef class Node:
     cdef object __weakref__
@@ -18,6 +18,7 @@ cdef class Node:
     cdef public object _edges, _python, _hooks, _packed, _step_hooks, _mutation
     cdef public bint requires_grad, special, freed, in_place, inference, detached_in_place, stale, outdated, _retains
     cdef public int retaken, version
+    cpdef bint held(self)
 
 cdef class Holder:
     cdef object __weakref__

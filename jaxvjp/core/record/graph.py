@@ -53,10 +53,12 @@ class Number:
         self.aval = number_aval(number_dtype, device)
         leave_uncollected(self)
 
-    def again(self) -> Number:
-        """The same number as another operand: a survey tells operands apart by identity."""
+    def like(self, value: complex) -> Number:
+        """Another operand of the same dtype, also for an equal `value`: a survey tells operands apart by identity."""
+        if type(value) is int and not LEAST <= value <= MOST:
+            within_64_bits(value)  # OverflowError, in torch's words
         number: Number = Number.__new__(Number)
-        number.value = self.value
+        number.value = value
         number.aval = self.aval
         leave_uncollected(number)
         return number
@@ -222,8 +224,7 @@ class Node:
         """The Tensor (a `Holder`) that shows, or showed, this node to the user; None if there is none any more."""
         return None if self.holder is None else self.holder()
 
-    @property
-    def held(self) -> bool:
+    def held(self) -> bool:  # a method, as properties are slower, compiled
         """Whether the user has a tensor that shows this node."""
         holder = None if self.holder is None else self.holder()
         return holder is not None and holder.__shown__ is self

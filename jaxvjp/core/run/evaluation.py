@@ -170,9 +170,9 @@ def settle() -> None:
     """Computes what is `deferred` or `heavy`, and still held. It is called before each backward pass, so that the
     graphs of at most one pass are kept for what is deferred."""
     if deferred.plans:
-        evaluate([node for node in deferred.plans if node.held])
+        evaluate([node for node in deferred.plans if node.held()])
         deferred.plans.clear()
     if heavy.nodes:
-        nodes = [node for each in heavy.nodes if (node := each()) is not None and node.held]
+        nodes = [node for each in heavy.nodes if (node := each()) is not None and node.held()]
         heavy.nodes.clear()
         evaluate(nodes)

@@ -126,10 +126,10 @@ def survey(
             if node.special:
                 key_is_complete = key_is_complete and (operation is variable or not node.hooks) and _tells_all(node)
                 key.append(None if node.edges is None else tuple([place_of.get(edge) for edge in node.edges]))
-            if node.value is None and (node.held or node in sought):
+            if node.value is None and (node.held() or node in sought):
                 kept.append(place)
                 key.append(KEPT_AND_TRACKED if tracked else KEPT)
-            elif create_graph and node.held:
+            elif create_graph and node.held():
                 key.append(HELD)  # the pullback is cut there
             else:
                 key.append(tracked if node.value is None else COMPUTED)
