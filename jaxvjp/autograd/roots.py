@@ -20,7 +20,7 @@ from jaxvjp.ops.reduction import sum_
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.devices import meet
 from jaxvjp.types.size import Size
-from jaxvjp.types.user_code import own_name
+from jaxvjp.types.user_code import own_name, users_name
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 Inputs = Tensors | dict[str, Tensor]
@@ -76,12 +76,17 @@ def targets_of(tensors: list[Tensor], refusal: str) -> list[Node]:
 def checked_gradients(gradients: Any, roots: list[Tensor]) -> list[Tensor | None]:
     if gradients is None:
         return [None] * len(roots)
-    given = [gradients] if isinstance(gradients, Tensor) else list(gradients)
-    for each in given:
+    advice = "Make a tensor of v, with one number for each element of {}: `{}.tensor({!r})`."
+    try:
+        given = [gradients] if isinstance(gradients, Tensor) else list(gradients)
+    except TypeError as error:
+        raise TypeError(f"{error}\n{advice.format(users_name(roots[0], 'y'), own_name(), gradients)}") from None
+    for position, each in enumerate(given):
         if each is not None and not isinstance(each, Tensor):
+            root, whole = (roots[0], gradients) if len(roots) == 1 else (roots[min(position, len(roots) - 1)], each)
             raise TypeError(
                 f"gradients can be either Tensors or None, but got {type(each).__name__}\n"
-                f"Make a tensor of it: `y.backward({own_name()}.tensor({each!r}))`, with one number per element of y."
+                + advice.format(users_name(root, "y"), own_name(), whole)
             )
     if len(given) < len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(given)} gradients")
@@ -175,9 +180,10 @@ def _check_gradient(position: int, shape: Size, gradient: Tensor, root: Tensor, 
                 f"should have [N, {str(list(root.shape))[1:-1]}]."
             )
     elif shape != root.shape:
-        advice = f"v needs one number per element of y: `y.backward({own_name()}.ones({list(root.shape)}))`"
+        y = users_name(root, "y")
+        advice = f"v needs one number for each element of {y}: `{own_name()}.ones({list(root.shape)})`"
         if root.numel() == 1:
-            advice += ". To repeat y for each number in v, as torch once did: `y.backward(v, broadcast=True)`"
+            advice += f". To repeat {y} for each number in v, as torch once did: `{y}.backward(v, broadcast=True)`"
         raise _unclear(
             root,
             gradient,
@@ -200,14 +206,17 @@ def _unclear(root: Tensor, gradient: Tensor | None, text: str) -> RuntimeError:
 
 
 def _not_scalar(root: Tensor) -> str:
-    shape, own = list(root.shape), own_name()
+    shape, own, y = list(root.shape), own_name(), users_name(root, "y")
     lines = [
         "grad can be implicitly created only for scalar outputs",
-        f"y has shape {shape}: which weighted sum of its elements is to be differentiated? Say it as `gradient`:",
-        f"    y.backward({own}.ones({shape}))            # all elements: the gradient of y.sum()",
+        f"{y} has shape {shape}: which weighted sum of its elements is to be differentiated? Give the weights, v, to "
+        f"`{y}.backward(v)` or `{own}.autograd.grad({y}, inputs, v)`:",
+        f"    v = {own}.ones({shape})   # all elements: the gradient of {y}.sum()",
     ]
     if root.ndim == 1 and root.numel():
         one_hot = str([1.0] + [0.0] * (root.numel() - 1)) if root.numel() <= 6 else f"one_hot of {root.numel()}"
-        lines.append(f"    y.backward({own}.tensor({one_hot}))   # one element: one row of the Jacobian")
-    lines.append(f"    {own}.autograd.functional.jacobian(f, x)   # every row: the whole Jacobian")
+        lines.append(f"    v = {own}.tensor({one_hot})   # one element: one row of the Jacobian")
+    lines.append(
+        f"Of a script, `python -m jaxvjp explain` shows the whole Jacobian of {y}, and what each choice gives."
+    )
     return "\n".join(lines)

@@ -7,6 +7,7 @@ import os
 import sys
 import warnings
 from types import FrameType, ModuleType
+from typing import Any
 
 import jax
 
@@ -33,11 +34,20 @@ def user_frame() -> FrameType | None:
     return frame
 
 
+def _variables(frame: FrameType | None) -> dict[str, Any]:
+    frame = frame or user_frame()
+    return {} if frame is None else {**frame.f_globals, **frame.f_locals}
+
+
+def users_name(thing: object, otherwise: str) -> str:
+    """What the user's code calls a thing, for advice."""
+    return next((name for name, value in _variables(None).items() if value is thing and name[0] != "_"), otherwise)
+
+
 def own_name(frame: FrameType | None = None) -> str:
     """The name by which the user's code, or that of a frame, calls this package, for advice: `torch` after
     `import jaxvjp as torch`."""
-    frame = frame or user_frame()
-    for name, value in () if frame is None else {**frame.f_globals, **frame.f_locals}.items():
+    for name, value in _variables(frame).items():
         known = isinstance(value, ModuleType) and value.__name__ in ("jaxvjp", "torch")
         if known and getattr(value, "__file__", None) == f"{PACKAGE}__init__.py":
             return name

@@ -9,12 +9,13 @@ import jaxvjp
 
 # One line each: the program, and a word of the advice that jaxvjp adds to torch's sentence.
 MISTAKES = {
-    "a non-scalar root without a gradient": ("(x * 2).backward()", "y.backward(torch.ones([2]))"),
-    "a gradient of the wrong shape": ("(x * 2).backward(torch.ones(3))", "one number per element"),
+    "a non-scalar root without a gradient": ("(x * 2).backward()", "v = torch.ones([2])"),
+    "a gradient of the wrong shape": ("(x * 2).backward(torch.ones(3))", "one number for each element of y"),
     "a vector gradient for a scalar": ("x.sum().backward(torch.ones(4))", "broadcast=True"),
     "a gradient in a row for a matrix": ("(m * 2).backward(torch.tensor([0.1, 0.5, 0.2, 0.3]))", "ones([2, 2])"),
     "a complex gradient of a real output": ("(x * 2).backward(torch.ones(2, dtype=torch.complex64))", "real gradient"),
-    "a list as gradient": ("(x * 2).backward([1.0, 2.0])", "torch.tensor("),
+    "a list as gradient": ("(x * 2).backward([1.0, 2.0])", "torch.tensor([1.0, 2.0])"),
+    "a number as gradient": ("(x * 2).backward(2.0)", "torch.tensor(2.0)"),
     "requires_grad on integers": ("torch.tensor([1, 2], requires_grad=True)", "[1., 2.]"),
     "requires_grad_ on integers": ("torch.tensor([1, 2]).requires_grad_()", "x.float()"),
     "setting requires_grad on integers": ("setattr(torch.tensor([1, 2]), 'requires_grad', True)", "x.float()"),
