@@ -9,9 +9,11 @@ of it is recorded, and `arrays_of` replays that on the tracers.
 
 from __future__ import annotations
 
+import sys
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -38,6 +40,10 @@ LOST = (
 CROSSES = (
     "For a JAX function with its gradient, `torch.wrap(function)(x)`. For its value, `jnp.sin(x.detach())`; for optax "
     "and `jax.tree`, `{name: each.detach() for name, each in model.named_parameters()}`."
+)
+WITHIN = (
+    "JAX transforms a function of arrays. Of one that takes and returns tensors, `torch.functional(f)` is that: "
+    "`jax.grad(torch.functional(f))(x)`."
 )
 tracers: WeakKeyDictionary[Node, Any] = WeakKeyDictionary()
 """The array, usually a tracer, behind each node that stands for an argument of a function that JAX traces."""
@@ -120,7 +126,10 @@ def arrays_of(nodes: Sequence[Node]) -> list[Any]:
             return [NO_DATA.__array__() if each.device is META else array_of(each) for each in nodes]
     computed = [each for each in nodes if each not in starts]
     replayed = Replayed(computed, {each: place for place, each in enumerate(starts)})
-    results = dict(zip(computed, replayed(*[tracers[each] for each in starts]), strict=True)) if computed else {}
+    try:
+        results = dict(zip(computed, replayed(*[tracers[each] for each in starts]), strict=True)) if computed else {}
+    except jax.errors.UnexpectedTracerError as error:
+        raise jax.errors.UnexpectedTracerError(f"{error}\n{WITHIN}") from None
     return [results[each] if each in results else tracers[each] for each in nodes]
 
 
@@ -156,6 +165,18 @@ def jax_array(self: Tensor) -> Any:
 def operand(self: Tensor) -> Any:
     """`jax_array`, for a function of `jax.numpy`: where JAX's 64-bit types are off, integers have 32 bits."""
     return narrow(jax_array(self))
+
+
+class Operand:
+    """`Tensor.__jax_array__`. JAX's functions call it; `jax.grad` asks for it only to refuse a tensor that its function
+    has returned."""
+
+    def __get__(self, tensor: Tensor | None, kind: type[Tensor] | None = None) -> Callable[..., Any]:
+        if tensor is None:
+            return operand
+        if sys._getframe(1).f_code.co_name == "typeof":
+            raise ValueError(f"A tensor was returned where JAX needs an array.\n{WITHIN}")
+        return partial(operand, tensor)
 
 
 def _flattened(tensor: Tensor) -> tuple[tuple[Any], None]:

@@ -38,6 +38,7 @@ from jaxvjp.staging.seen import Identity
 from jaxvjp.staging.surroundings import Surroundings
 from jaxvjp.staging.variant import Variant
 from jaxvjp.staging.warm import Form, Miss, cold, write_warm_path
+from jaxvjp.tensor.apply import is_traced
 from jaxvjp.tensor.shared_memory import look_everywhere
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.tensor.trees import flattened, tensors_of
@@ -112,6 +113,8 @@ class Staged:
         if not all(type(argument) in PLAIN or isinstance(argument, Tensor) for argument in arguments):
             arguments, tree = flattened(tuple(arguments))
             structure = structure._replace(tree=tree)
+        if any(isinstance(each, Tensor) and is_traced(each.__node__) for each in arguments):  # inside of `jax.jit`
+            return self._function(*given, **named)
         first: dict[int, int] = {}
         kinds = [
             (type(each), first.setdefault(id(each), at)) if isinstance(each, Tensor) else _signature(each)

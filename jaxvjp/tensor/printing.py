@@ -104,9 +104,9 @@ def tensor(
     return _with_suffixes(prefix + body, [*shown, *suffixes], len(prefix))
 
 
-def without_data(shape: tuple[int, ...], own: dtype, suffixes: Sequence[str], name: str) -> str:
-    """`tensor(..., device='meta', size=(2, 3))`, for a tensor on that device."""
-    shown = ["device='meta'", f"size={shape}", *([] if own is get_default_dtype() else [f"dtype={own}"])]
+def without_data(shape: tuple[int, ...], own: dtype, why: list[str], suffixes: Sequence[str], name: str) -> str:
+    """`tensor(..., device='meta', size=(2, 3))`, for a tensor on that device, or whose numbers nobody has yet."""
+    shown = [*why, f"size={shape}", *([] if own is get_default_dtype() else [f"dtype={own}"])]
     return _with_suffixes(f"{name}(...", [*shown, *suffixes], len(name) + 1)
 
 

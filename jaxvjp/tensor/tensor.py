@@ -24,6 +24,7 @@ from jaxvjp.core.run.values import array_of, readonly_array_of
 from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.arguments import wrap as wrap_dim
 from jaxvjp.ops.complex import conjugate, real_part
+from jaxvjp.ops.identity import TRACED
 from jaxvjp.ops.view import alias, permute, reshape_alias, reshaped_copy
 from jaxvjp.ops.view import view as VIEW  # noqa: N812 - the op; `view` is here what makes the tensor
 from jaxvjp.tensor import printing, storage
@@ -465,6 +466,8 @@ class Tensor(Methods):
         if force:
             return self.detach().resolve_conj().resolve_neg().numpy()
         if grad_mode().enabled and self.requires_grad:
+            if transforming().pure:
+                self.__evaluated__()  # RuntimeError, if it stands for what JAX traces
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         unreadable(self.__node__, NO_STORAGE)
         if self.__shown__.device is META:
@@ -590,8 +593,13 @@ class Tensor(Methods):
         kind = type(self)
         name = "tensor" if kind.__module__.partition(".")[0] in ("jaxvjp", "torch") else kind.__name__
         if node.device is META:
-            return printing.without_data(tuple(self.shape), self.dtype, suffixes, name)
-        return printing.tensor(self.__numbers__(), self.dtype, suffixes, device, name)
+            return printing.without_data(tuple(self.shape), self.dtype, ["device='meta'"], suffixes, name)
+        try:
+            return printing.tensor(self.__numbers__(), self.dtype, suffixes, device, name)
+        except RuntimeError as error:
+            if TRACED not in str(error):
+                raise
+        return printing.without_data(tuple(self.shape), self.dtype, ["traced by JAX"], [], name)
 
     def __len__(self) -> int:
         if self.ndim == 0:

@@ -261,9 +261,41 @@ def test_a_tensor_that_leaks_from_a_trace_says_so():
         return x
 
     close(leaking(A), A)
-    for use in (lambda: kept[0].tolist(), lambda: (kept[0] + 1).sum().item(), lambda: str(kept[0]), kept[0].jax):
+    for use in (lambda: kept[0].tolist(), lambda: (kept[0] + 1).sum().item(), kept[0].jax):
         with pytest.raises((RuntimeError, jax.errors.UnexpectedTracerError), match=r"left behind|[Ll]eak|escaped"):
             use()
+    assert str(kept[0]) == "tensor(..., traced by JAX, size=(3,))"
+
+
+def test_what_is_traced_can_be_printed_and_its_numbers_cannot_be_had():
+    @jax.jit
+    @jaxvjp.functional
+    def printing(x):
+        seen.append(f"{x} {x * 2!r}")
+        with pytest.raises(RuntimeError, match="has no value of its own"):
+            x.numpy()
+        return x
+
+    seen = []
+    close(printing(A), A)
+    assert seen == ["tensor(..., traced by JAX, size=(3,)) tensor(..., traced by JAX, size=(3,))"]
+
+
+def test_a_staged_function_inside_of_jit_is_the_function():
+    staged = jaxvjp.jit(lambda x, count: x * count)
+    for _ in range(20):
+        staged(jaxvjp.ones(2), 3)
+    close(jax.jit(lambda d: staged(d["a"] * 2, 3))({"a": jaxvjp.ones(2)}).jax(), jnp.full(2, 6.0))
+    close(jax.grad(jaxvjp.functional(lambda x: staged(x, 3).sum()))(jnp.ones(2)), jnp.full(2, 3.0))
+
+
+@pytest.mark.parametrize("transform", [jax.grad, jax.value_and_grad])
+def test_jax_grad_of_a_function_that_returns_a_tensor_says_what_to_write(transform):
+    x = jaxvjp.tensor([1.0, 2.0])
+    with pytest.raises(ValueError, match=r"jax.grad\(torch.functional\(f\)\)\(x\)"):
+        transform(lambda x: (x**2).sum())(x)
+    with pytest.raises(jax.errors.UnexpectedTracerError, match=r"torch.functional\(f\)"):
+        jax.jvp(lambda x: x * x, (x,), (x,))
 
 
 @pytest.mark.parametrize("name", ["data", "grad"])
