@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any
 
 from jaxvjp.core.record.observers import observers
@@ -84,5 +85,9 @@ class recording(Explanation):  # noqa: N801 - reads as a word: `with recording()
         self._recorder.start(file if self._lines else None)
         try:
             yield
+        except Exception as error:
+            for frame in [frame for frame, _ in walk_tb(error.__traceback__) if frame.f_code.co_filename == file][:1]:
+                self.finish(frame.f_globals)
+            raise
         finally:
             self.finish({})

@@ -187,6 +187,9 @@ def recorded_jacobian(story: Story, walked: Walked, names: dict[Node, str]) -> J
     found = executed(write(story._replace(events=events, shown=[], owners={}, hypothetical=True), "jacrev"))
     matrices = []
     for node in walked.gradients:
+        if node is root:  # `x.backward(v)` of a leaf
+            matrices.append(Matrix(names[node], np.eye(v.size).reshape(v.shape * 2)))
+            continue
         variable = f"{names[node]}_jacobian"
         if variable not in found:
             raise Unshowable(

@@ -465,7 +465,7 @@ class Writer:
             if node is not None:
                 value = self.top.value(node)
             if value.wanted is None:
-                value.wanted = f"{self.top.values[target].wanted or 'x'}_grad"
+                value.wanted = f"{self.top.value(target).wanted or 'x'}_grad"
             self.results.append((target, node, value))
         gradients = {value.wanted: value for _, _, value in self.results}
         owners = [

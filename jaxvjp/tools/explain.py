@@ -16,7 +16,7 @@ import jax.numpy as jnp
 
 from jaxvjp.explain.explanation import Explanation, recording
 from jaxvjp.explain.names import told_at
-from jaxvjp.explain.picture import LARGEST
+from jaxvjp.explain.picture import LARGEST, Picture
 from jaxvjp.explain.question import Question, question_of
 from jaxvjp.explain.refusal import Refusal, line_of
 from jaxvjp.explain.source import STYLES, Program, configured, executed
@@ -25,6 +25,8 @@ from jaxvjp.tools.scripts.stand_in import as_torch
 
 FAULT = 3
 """The exit status where this package has failed."""
+DRAWN: dict[str, Callable[[Picture], str]] = {".svg": Picture.svg, ".mmd": Picture.mermaid, ".txt": str}
+"""How a picture is written, by the ending of the file."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -46,6 +48,10 @@ def main(arguments: Sequence[str]) -> int:
     given = parser.parse_intermixed_args(arguments)
     if not given.script.is_file():
         parser.error(f"there is no script {str(given.script)!r}")
+    if given.script.suffix == ".ipynb":
+        parser.error("a notebook explains itself: `with torch.explain.recording() as story:` and `story` in a cell")
+    if given.picture is not None and given.picture.suffix not in DRAWN:
+        parser.error(f"a picture is written to {', '.join(DRAWN)}, not to {given.picture.name}")
     explanation, status = recorded(
         given.script, given.arguments, given.style, given.html is not None, given.exact, asking=True
     )
@@ -74,8 +80,7 @@ def show(explanation: Explanation, given: Any) -> int:
 
     def picture() -> None:
         drawn = explanation.picture(fold=LARGEST)
-        forms = {".svg": drawn.svg, ".mmd": drawn.mermaid}
-        given.picture.write_text(forms.get(given.picture.suffix, drawn.__str__)() + "\n", encoding="utf-8")
+        given.picture.write_text(DRAWN[given.picture.suffix](drawn) + "\n", encoding="utf-8")
 
     parts = [text]
     parts += [] if given.picture is None else [picture]
@@ -116,7 +121,7 @@ def recorded(
     script: Path, arguments: Sequence[str], style: str, watched: bool = False, exact: bool = False, asking: bool = False
 ) -> tuple[Explanation | None, int]:
     """The recording of a script, run as by `python script.py arguments`, and 0; None and the exit status if it raised,
-    which is printed, or if `asking` a `Question` for None, where a `backward` lacked its v.
+    which is printed. If `asking`, a `Question` where a `backward` lacked its v, and else what ran before the error.
 
     What the script prints goes to standard error, as standard output is the program that it was. Its lines are
     `watched` as they run for a page."""
@@ -140,7 +145,9 @@ def recorded(
         if shown is None and not isinstance(error, SyntaxError):  # it was not raised by the script
             return None, fault(error, script)
         traceback.print_exception(type(error), error, shown)
-        return question_of(error, str(script)) if asking else None, 1
+        if not asking:
+            return None, 1
+        return question_of(error, str(script)) or (story if story.walks else None), 1
     return story, 0
 
 

@@ -10,6 +10,7 @@ from test_source import run_lines
 
 import jaxvjp
 from jaxvjp import explain
+from jaxvjp.__main__ import main
 from jaxvjp.core.record.observers import observers
 
 
@@ -25,6 +26,55 @@ def test_a_leaf_a_constant_and_a_number():
         explain(x * 2, jaxvjp.ones(3))
     with pytest.raises(ValueError, match="there is no style 'forward': write 'vjp', 'grad', 'jacrev'"):
         str((x * 2).explain(style="forward"))
+
+
+def test_a_backward_of_a_leaf_has_the_identity_as_its_jacobian():
+    story = run_lines("""
+        x = torch.tensor([4.0, 1.0], requires_grad=True)
+        with explain.recording() as story:
+            y = x
+            y.backward(torch.tensor([2.0, 3.0]))
+    """)["story"]
+    assert "x_grad = jnp.array([2.0, 3.0])" in story.source
+    story.check()
+    (matrix,) = story.jacobian().matrices
+    np.testing.assert_array_equal(matrix.jacobian, np.eye(2))
+
+
+def test_a_running_product_has_a_jacobian():
+    story = run_lines("""
+        x = torch.tensor([4.0, 1.0, 2.0], requires_grad=True)
+        with explain.recording() as story:
+            x.cumprod(0).backward(torch.ones(3))
+    """)["story"]
+    (matrix,) = story.jacobian().matrices
+    np.testing.assert_array_equal(matrix.jacobian, [[1, 0, 0], [1, 4, 0], [2, 8, 4]])
+
+
+def test_what_ran_before_a_script_failed_is_explained(tmp_path, capsys):
+    script, page = tmp_path / "script.py", tmp_path / "page.html"
+    script.write_text(
+        "import torch\nx = torch.ones(2, requires_grad=True)\ny = x**3\ny.backward(torch.ones(2))\n"
+        "y.backward(torch.ones(2))\n",
+        encoding="utf-8",
+    )
+    assert main(["explain", str(script), "--html", str(page)]) == 1
+    out, error = capsys.readouterr()
+    assert "line 4: y.backward(torch.ones(2))" in out
+    assert "Trying to backward through the graph a second time" in error
+    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"), [("a.ipynb", "a notebook explains itself"), ("a.py --picture a.png", "not to a.png")]
+)
+def test_files_that_explain_does_not_read_or_write(tmp_path, monkeypatch, capsys, given, told):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.py", "a.ipynb"):
+        (tmp_path / name).write_text("", encoding="utf-8")
+    with pytest.raises(SystemExit, match="2"):
+        main(["explain", *given.split()])
+    assert told in capsys.readouterr().err
 
 
 def test_a_freed_graph_is_torchs_error_with_the_line():

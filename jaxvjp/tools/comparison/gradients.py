@@ -112,7 +112,8 @@ def _differences(a: Array, b: Array) -> tuple[float, float]:
         a, b = a.astype(np.float64), b.astype(np.float64)
     with np.errstate(all="ignore"):
         apart = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b))
-        relative = apart / np.maximum(np.maximum(np.abs(a), np.abs(b)), np.finfo(a.dtype).tiny)
+        larger = np.maximum(np.maximum(np.abs(a), np.abs(b)), np.finfo(a.dtype).tiny)
+        relative = np.where(apart == 0, 0.0, apart / larger)
     return tuple(float(np.where(np.isnan(each), np.inf, each).max()) for each in (apart, relative))  # type: ignore
 
 
