@@ -57,7 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     named = known | {str(each.number): each for each in known.values()}
     if name not in named:
         print(f"There is no example or command {name!r}.", file=sys.stderr)
-        close = difflib.get_close_matches(name, [*known, *COMMANDS], n=1) or [each for each in known if name in each]
+        parts = [] if name.lstrip("-").isdigit() else [each for each in known if name in each]
+        close = difflib.get_close_matches(name, [*known, *COMMANDS], n=1) or parts
         print(f"Did you mean {close[0]!r}?" if close else "\n".join(["Examples:", *listed]), file=sys.stderr)
         return 2
     return show(named[name].run())

@@ -87,5 +87,6 @@ def test_hints_have_the_name_by_which_the_library_was_imported(imported):
     name = imported.split()[-1]
     space = {}
     exec(f"{imported}\nx = {name}.ones(2, requires_grad=True)\ndef call():\n    x.backward()", space)
-    with pytest.raises(RuntimeError, match=re.escape(f"to `x.backward(v)` or `{name}.autograd.grad(x, inputs, v)`:\n    v = {name}.ones([2])")):
+    said = f"to `x.backward(v)` or `{name}.autograd.grad(x, inputs, v)`:\n    v = {name}.ones([2])"
+    with pytest.raises(RuntimeError, match=re.escape(said)):
         space["call"]()
