@@ -45,11 +45,11 @@ AROUND = 3
 """How many lines are shown above and below those of the story."""
 
 
-def page_of(explanation: Explained) -> str:
-    """The text of the page."""
+def page_of(explanation: Explained, title: str | None = None) -> str:
+    """The text of the page; its title says by default which file it is of."""
     program = explanation.program
     file = _main_file(source for sources in program.lines for source in sources)
-    title = f"{Path(file).name}: as a functional program" if file else "As a functional program"
+    title = title or (f"{Path(file).name}: as a functional program" if file else "As a functional program")
     walks = explanation.walks
     first = max(0, len(walks) - WALKS)
     run = run_of(explanation)

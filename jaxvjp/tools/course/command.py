@@ -13,11 +13,11 @@ from textwrap import indent
 
 from jaxvjp.explain import terminal
 from jaxvjp.explain.terminal import wrapped
-from jaxvjp.tools.course.checking import RIGHT, check
+from jaxvjp.tools.course.checking import RIGHT, check, faults
 from jaxvjp.tools.course.lesson import Lesson, Prediction, find, lessons
+from jaxvjp.tools.course.page import FORMS, save
 
 INSIDE = " " * 4
-FORMS = ("you wrote, in torch", "imperative"), ("this is, in JAX", "functional")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -27,6 +27,7 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("lesson", nargs="?", help="a lesson's number, name or file; or `new`, to write one")
     parser.add_argument("name", nargs="?", help="after `new`: the name of the file, which begins as a copy of lesson 1")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="check the lesson itself, and write it as one page")
     parser.add_argument("--reveal", action="store_true", help="wait for no answer")
     parser.add_argument("--exercise", action="store_true", help="print the text to complete, and nothing else")
     parser.add_argument("--check", type=Path, metavar="FILE", help="say what is wrong with an answer to the exercise")
@@ -41,14 +42,17 @@ def main(arguments: Sequence[str]) -> int:
         if path.exists():
             parser.error(f"there is a file {str(path)!r}")
         shutil.copyfile(lessons()[0].path, path)
-        print(f"{path} is a copy of lesson 1, to be changed. To see and check it: python -m jaxvjp lesson {path}")
-        return 0
+        print(f"{path} is a copy of lesson 1, to be changed. Then check it, and write its page again:")
+        print(f"    python -m jaxvjp lesson {path} --html {path.with_suffix('.html')}")
+        given.lesson, given.html = str(path), path.with_suffix(".html")
     lesson = find(given.lesson)
     if lesson is None:
         print(f"There is no lesson {given.lesson!r}.", file=sys.stderr)
         close = difflib.get_close_matches(given.lesson, [each.name for each in lessons()], n=1)
         print(f"Did you mean {close[0]!r}?" if close else f"There are 1 to {len(lessons())}.", file=sys.stderr)
         return 2
+    if given.html is not None:
+        return written(lesson, given.html)
     if given.exercise:
         print(lesson.exercise.task, end="")
         return 0
@@ -67,6 +71,17 @@ def checked(lesson: Lesson, answer: Path, seconds: float) -> int:
     right = f"Right: {lesson.exercise.name} does what was asked."
     print(right if told == RIGHT else "\n".join(map(wrapped, f"Not yet. {told}".splitlines())))
     return 0 if told == RIGHT else 1
+
+
+def written(lesson: Lesson, page: Path) -> int:
+    """Writes a lesson as one page; where something is wrong with it prints that instead, and returns 1."""
+    wrong = faults(lesson)
+    if wrong:
+        print("\n".join(map(wrapped, [f"{lesson.path.name} is not finished:", *wrong])))
+        return 1
+    save(lesson, page)
+    print(f"{page} is the lesson as one page, for any browser. It needs no network.")
+    return 0
 
 
 def taught(lesson: Lesson, wait: bool) -> int:
