@@ -236,15 +236,58 @@ def test_a_jacobian_of_many_rows_is_a_picture_that_follows_v(browser, tmp_path):
     close(text_of(browser, "[data-product]"), -2 * product)
 
 
-def test_any_two_inputs_are_the_plane_of_the_arrows(browser, tmp_path):
-    found = run_lines("x = torch.tensor([1.0, 2.0, 5.0], requires_grad=True)\ny = x[:2] * x[2]\ne = explain(y)")
+def arrows(browser):
+    """Where the arrows of the picture end, in its numbers: the plain ones, and the thick one."""
+    ends = []
+    for kind in ("row", "sum"):
+        paths = [each.get_attribute("d") for each in all_of(browser, f".arrows path.{kind}")]
+        ends.append([[float(one) for one in re.findall(r"L(\S+) ([^M]+)", path)[0]] for path in paths])
+    return [[[(x - 100) / 78, (100 - y) / 78] for x, y in each] for each in ends]
+
+
+@pytest.mark.parametrize("plane", ["inputs", "outputs"])
+def test_any_two_inputs_or_outputs_are_the_plane_of_the_arrows(browser, tmp_path, plane):
+    found = run_lines("""
+        x = torch.tensor([1.0, 2.0, 5.0], requires_grad=True)
+        y = torch.stack([x[0] * x[1], x[1] * x[2], x.sum(), x[0] ** 2])
+        e = explain(y)
+    """)
     opened(browser, found["e"], tmp_path / "page.html")
-    before = all_of(browser, ".arrows path.sum")[0].get_attribute("d")
-    across, up = all_of(browser, "#jacobian select")
-    assert (across.get_attribute("value"), up.get_attribute("value")) == ("0", "1")
-    up.find_elements("tag name", "option")[2].click()
-    assert all_of(browser, ".arrows path.sum")[0].get_attribute("d") != before
-    assert "x[2]" in [each.text for each in all_of(browser, ".arrows text")]
+    v, matrix = np.array([1.0, -2.0, 0.5, 3.0]), found["e"].jacobian()["x"]
+    move(browser, list(v))
+    all_of(browser, "#jacobian select")[0].send_keys(plane)
+    for across, up in ((0, 1), (2, 1), (0, 2)):
+        for place, axis in ((1, across), (2, up)):
+            all_of(browser, "#jacobian select")[place].find_elements("tag name", "option")[axis].click()
+        vectors, sum_ = (matrix, v @ matrix) if plane == "inputs" else (matrix.T, v)
+        weighted = np.cumsum(v[:, None] * matrix, 0) if plane == "inputs" else v
+        chosen = np.concatenate([vectors[:, [across, up]], np.atleast_2d(weighted[..., [across, up]])])
+        plain, thick = arrows(browser)
+        np.testing.assert_allclose(plain, vectors[:, [across, up]] / abs(chosen).max(), atol=2e-3)
+        np.testing.assert_allclose(thick, [sum_[[across, up]] / abs(chosen).max()], atol=2e-3)
+        names = [("x[0]", "x[1]", "x[2]"), ("y[0]", "y[1]", "y[2]")][plane == "outputs"]
+        labels = [each.text for each in all_of(browser, ".arrows text")]
+        assert labels[:2] == [names[across], names[up]]
+        assert labels[-1] == {"inputs": "vᵀJ", "outputs": "v"}[plane]
+
+
+def test_rows_have_names_where_v_is_scaled_as_a_whole(browser, tmp_path):
+    found = run_lines("""
+        x = torch.tensor([0.5, -1.0, 2.0], requires_grad=True)
+        h = x
+        for _ in range(190):
+            h = (h.expand(60, 3) * 1.01).mean(0) + 0.01
+        y = h * x
+        e = explain(y)
+    """)
+    opened(browser, found["e"], tmp_path / "page.html")
+    assert "scaled as a whole" in text_of(browser, "#note")
+    move(browser, [2.0])
+    rows = [each.text for each in all_of(browser, "#jacobian th[scope=row]")]
+    assert rows == ["y[0]", "y[1]", "y[2]", "vᵀJ"]
+    _, (thick,) = arrows(browser)
+    expected = 2 * found["e"].jacobian()["x"].sum(0)[:2]
+    np.testing.assert_allclose(thick, expected / abs(expected).max(), atol=0.01)
 
 
 @pytest.mark.parametrize("width", [390, 800, 1280])
