@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from jaxvjp.autograd.graph import GradientEdge
@@ -76,12 +76,15 @@ def targets_of(tensors: list[Tensor], refusal: str) -> list[Node]:
 def checked_gradients(gradients: Any, roots: list[Tensor]) -> list[Tensor | None]:
     if gradients is None:
         return [None] * len(roots)
-    given = [gradients] if isinstance(gradients, Tensor) else list(gradients)
+    given = [gradients] if isinstance(gradients, Tensor) else gradients
+    if not isinstance(given, Iterable):
+        raise TypeError(f"'{type(given).__name__}' object is not iterable{_as_tensor(given)}")
+    given = list(given)
     for each in given:
         if each is not None and not isinstance(each, Tensor):
+            whole = gradients if len(roots) == 1 else each
             raise TypeError(
-                f"gradients can be either Tensors or None, but got {type(each).__name__}\n"
-                f"Make a tensor of it: `y.backward({own_name()}.tensor({each!r}))`, with one number per element of y."
+                f"gradients can be either Tensors or None, but got {type(each).__name__}{_as_tensor(whole)}"
             )
     if len(given) < len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(given)} gradients")
@@ -197,6 +200,11 @@ def _unclear(root: Tensor, gradient: Tensor | None, text: str) -> RuntimeError:
     error = RuntimeError(text)
     vars(error)["unclear"] = root, gradient
     return error
+
+
+def _as_tensor(gradient: Any) -> str:
+    """The advice for a v that is no tensor."""
+    return f"\nMake a tensor of it: `{own_name()}.tensor({gradient!r})`, with one number for each element of y."
 
 
 def _not_scalar(root: Tensor) -> str:

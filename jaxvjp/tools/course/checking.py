@@ -59,7 +59,9 @@ def verdict(exercise: Exercise, function: Callable[..., Any], file: str = "") ->
         asked = next(each for each in right if not same(given[each], right[each]))
         one, other = given[asked], right[asked]
         arrays = all(isinstance(each, np.ndarray) for each in (one, other))
-        if arrays and one.shape != other.shape:
+        if isinstance(one, list | tuple) and isinstance(other, np.ndarray):
+            told = f"{asked}: your function returned a {type(one).__name__}; an array is asked for."
+        elif arrays and one.shape != other.shape:
             told = f"{asked}: your function gave the shape {one.shape}; right is {other.shape}."
         else:
             told = f"{asked}: your function gave {shown(one)}; right is {shown(other)}."
@@ -77,7 +79,7 @@ def faults(lesson: Lesson) -> list[str]:
             said = prediction.judge(given)
             if said is None:
                 found.append(f"The mistake {given!r} is not {prediction.kind}, as the answer {prediction.answer} is.")
-            elif not said.startswith("No"):
+            elif not said.startswith("Not yet"):
                 found.append(f"The mistake {given!r} is the right answer.")
         error = exercise.outcome(exercise.solution)[1]
         if error is not None:

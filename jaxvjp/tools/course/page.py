@@ -21,7 +21,7 @@ def field(prediction: Prediction) -> str:
     """The field for a prediction, with what to say to the answers that are known."""
     right = read(prediction.answer)
     known = [(right, f"Right: {prediction.answer}. {prediction.because}")]
-    known += [(read(given), f"Not yet. {told}") for given, told in prediction.mistakes.items()]
+    known += [(read(given), prediction.judge(given)) for given in prediction.mistakes]
     wrong = "Not yet. Think again, or open the answer below."
     other = f"That is not {prediction.kind}. Try again."
     data = {"number": NUMBER, "right": right, "shape": prediction.kind == "a shape", "known": known}
