@@ -149,7 +149,8 @@ class Tape(list[list[Any]]):
             if all(each.dtype != object for each in given):
                 found = equation.primitive.bind(*given, **params)  # type: ignore[no-untyped-call]
                 results = [np.asarray(each) for each in (found if equation.primitive.multiple_results else [found])]
-            elif params.get("name") == "_rebind":  # a value, with the derivative of another
+            elif equation.primitive.name == "custom_jvp_call" and inner.jaxpr.outvars == inner.jaxpr.invars[1:]:
+                # `rebind`: the second value, with the derivative of the first
                 results = [self.mapped("rebind", *map(self.numbers, given))]
             elif equation.primitive.name == "optimization_barrier":
                 results = given
