@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ from jaxvjp.ops.reduction import sum_
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.devices import meet
 from jaxvjp.types.size import Size
-from jaxvjp.types.user_code import own_name
+from jaxvjp.types.user_code import own_name, user_frame
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 Inputs = Tensors | dict[str, Tensor]
@@ -218,4 +219,8 @@ def _not_scalar(root: Tensor) -> str:
         one_hot = str([1.0] + [0.0] * (root.numel() - 1)) if root.numel() <= 6 else f"one_hot of {root.numel()}"
         lines.append(f"    y.backward({own}.tensor({one_hot}))   # one element: one row of the Jacobian")
     lines.append(f"    {own}.autograd.functional.jacobian(f, x)   # every row: the whole Jacobian")
+    frame = user_frame()
+    if frame is not None and os.path.isfile(frame.f_code.co_filename):
+        script = os.path.relpath(frame.f_code.co_filename)
+        lines.append(f"`python -m jaxvjp explain {script}` shows J, and the gradient for each choice.")
     return "\n".join(lines)

@@ -146,7 +146,8 @@ def _chain(
     arrived: dict[Node, Any] = {root: v}
     parts: dict[Node, dict[int, Any]] = {}
     links: list[Link] = []
-    last = {node.python: node for node in order if node.python is not None}  # of several results of one Function
+    # Of several results of one Function the last in order goes back through it, for all of them.
+    last: dict[Any, Node] = {node.python: node for node in order if node.python is not None}
     for node in order:
         if type(node.aval) is tuple:
             arrived[node] = parts.pop(node, {})
@@ -179,10 +180,10 @@ def _chain(
         if node.operation is tuple_item:
             continue
         source = statement(node.where)
-        arrives: list[Any] = (
-            [each for _, each in sorted(cotangent.items())] if isinstance(cotangent, dict) else [cotangent]
-        )
-        shown = arrives[0] if len(arrives) == 1 else jnp.concatenate([jnp.ravel(each) for each in arrives])
+        shown: Any = cotangent
+        if isinstance(cotangent, dict):
+            several = [each for _, each in sorted(cotangent.items())] or [jnp.zeros(())]
+            shown = several[0] if len(several) == 1 else jnp.concatenate([jnp.ravel(each) for each in several])
         links.append(
             Link(
                 node,

@@ -145,7 +145,7 @@ class Tape(list[list[Any]]):
 
         for equation in jaxpr.eqns:
             given, params = [value(each) for each in equation.invars], equation.params
-            inner = params.get("jaxpr") or params.get("call_jaxpr")
+            inner: Any = params.get("jaxpr") or params.get("call_jaxpr")
             if all(each.dtype != object for each in given):
                 found = equation.primitive.bind(*given, **params)  # type: ignore[no-untyped-call]
                 results = [np.asarray(each) for each in (found if equation.primitive.multiple_results else [found])]
@@ -212,7 +212,8 @@ class Tape(list[list[Any]]):
 
 def places_of(item: Node) -> slice:
     """Where the numbers of an item of a tuple are, among those of all items."""
-    sizes = [math.prod(each.shape) for each in item.inputs[0].aval]
+    avals: Any = item.inputs[0].aval
+    sizes = [math.prod(each.shape) for each in avals]
     begin = sum(sizes[: item.static[0]])
     return slice(begin, begin + sizes[item.static[0]])
 

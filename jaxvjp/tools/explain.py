@@ -116,7 +116,8 @@ def recorded(
     script: Path, arguments: Sequence[str], style: str, watched: bool = False, exact: bool = False, asking: bool = False
 ) -> tuple[Explanation | None, int]:
     """The recording of a script, run as by `python script.py arguments`, and 0; None and the exit status if it raised,
-    which is printed, or if `asking` a `Question` for None, where a `backward` lacked its v.
+    which is printed. If `asking` there is a `Question` for None where a `backward` lacked its v, and else what had run
+    where a `backward` had.
 
     What the script prints goes to standard error, as standard output is the program that it was. Its lines are
     `watched` as they run for a page."""
@@ -140,7 +141,9 @@ def recorded(
         if shown is None and not isinstance(error, SyntaxError):  # it was not raised by the script
             return None, fault(error, script)
         traceback.print_exception(type(error), error, shown)
-        return question_of(error, str(script)) if asking else None, 1
+        if not asking:
+            return None, 1
+        return question_of(error, str(script)) or (story if story.walks else None), 1
     return story, 0
 
 

@@ -83,3 +83,40 @@ def test_a_function_of_several_results_goes_back_once(browser, tmp_path):
         opened(browser, found["story"], tmp_path / "page.html")
         for text, name in zip(steps(browser)[1], ("x", "s"), strict=True):
             close(text, found[name].grad.numpy())
+
+
+def test_what_ran_before_an_error_is_shown(tmp_path, capfd):
+    script, page = tmp_path / "script.py", tmp_path / "page.html"
+    script.write_text(
+        "import torch\nx = torch.tensor([1.0, 2.0], requires_grad=True)\ny = x**3\n"
+        "y.backward(torch.tensor([1.0, 0.0]))\ny.backward(torch.tensor([0.0, 1.0]))\n",
+        encoding="utf-8",
+    )
+    assert main(["explain", str(script), "--html", str(page)]) == 1
+    out, err = capfd.readouterr()
+    assert "jax.vjp(f, x)" in out
+    assert "backward through the graph a second time" in err
+    assert page.stat().st_size > 10_000
+
+
+def test_while_steps_go_back_the_names_are_those_where_backward_was_called(browser, tmp_path):
+    class Square(jaxvjp.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, grad):
+            (saved,) = ctx.saved_tensors
+            twice = 2 * saved
+            return twice * grad
+
+    with jaxvjp.explain.recording(lines=True) as story:
+        x = jaxvjp.tensor([1.0, 2.0], requires_grad=True)
+        y = Square.apply(x) + x
+        y.backward(jaxvjp.tensor([1.0, 0.5]))
+    opened(browser, story, tmp_path / "page.html")
+    names = [each.text for each in all_of(browser, "#objects .names code")]
+    assert {"x", "y"} <= {*names}
+    assert not {"saved", "twice", "grad"} & {*names}

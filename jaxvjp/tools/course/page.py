@@ -8,6 +8,7 @@ from __future__ import annotations
 import html
 import re
 from pathlib import Path
+from typing import Any
 
 from jaxvjp.explain import recording
 from jaxvjp.explain.page import embedded, page_of
@@ -20,7 +21,7 @@ FORMS = ("you wrote, in torch", "imperative"), ("this is, in JAX", "functional")
 def field(prediction: Prediction) -> str:
     """The field for a prediction, with what to say to the answers that are known."""
     right = read(prediction.answer)
-    known = [(right, f"Right: {prediction.answer}. {prediction.because}")]
+    known: list[tuple[Any, str | None]] = [(right, f"Right: {prediction.answer}. {prediction.because}")]
     known += [(read(given), prediction.judge(given)) for given in prediction.mistakes]
     wrong = "Not yet. Think again, or open the answer below."
     other = f"That is not {prediction.kind}. Try again."
