@@ -6,44 +6,15 @@ from pathlib import Path
 
 import jaxvjp
 from jaxvjp.explain import terminal
-from jaxvjp.tools.course.command import FORMS
 from jaxvjp.tools.course.lesson import Lesson, lessons
+from jaxvjp.tools.course.page import code, folded, forms, markdown, table
 from jaxvjp.tools.examples import ExampleFile, Run, documents, examples
 
 
 def of_lesson(page: str, site: Path) -> str:
-    """The page of a lesson: a prediction, whose answer is folded, both forms with their results, and the exercise.
-
-    The page that follows v is written into `site`, for lessons with a backward.
-    """
+    """The page of a lesson. The page that follows v is written into `site`, for lessons with a backward."""
     lesson = next(each for each in lessons() if each.path.stem == Path(page).name)
-    prediction, exercise = lesson.prediction, lesson.exercise
-    mistakes = "\n".join(f"- {given}: {misconception}" for given, misconception in prediction.mistakes.items())
-    rows = [[f"`{name}`", one, other, "yes" if agrees else "NO"] for name, one, other, agrees in lesson.results()]
-    parts = [
-        f"# {lesson.number}. {title(lesson)}",
-        f"**{lesson.title}**",
-        "## Predict first",
-        code(lesson.source(prediction.program.__name__)),
-        f"{prediction.question} ({prediction.kind})",
-        folded("The answer", f"**{prediction.answer}.** {prediction.because}"),
-        folded("My answer was another one", mistakes),
-        "## Both forms",
-        lesson.text,
-        *forms(lesson),
-        table(["what", "imperative", "functional", "agree"], rows),
-        *followed(lesson, site),
-        "## Exercise",
-        "Complete this function:",
-        code(exercise.task),
-        "The check says what is wrong with an answer:",
-        f"```sh\npython -m jaxvjp lesson {lesson.number} --exercise > my_answer.py\n"
-        f"python -m jaxvjp lesson {lesson.number} --check my_answer.py\n```",
-        folded("A hint", exercise.hint),
-        folded("What often goes wrong", "\n".join(f"- {sentence}" for sentence in exercise.mistakes)),
-        folded("A solution", code(lesson.source(exercise.name))),
-    ]
-    return "\n\n".join(parts) + "\n"
+    return f"# {lesson.number}. {title(lesson)}\n\n{markdown(lesson, followed(lesson, site))}"
 
 
 def of_document(page: str) -> str:
@@ -77,40 +48,21 @@ def of_example(run: Run) -> str:
     )
 
 
-def forms(file: ExampleFile) -> list[str]:
-    """Both forms of a lesson or an example."""
-    return [part for head, form in FORMS for part in (f"{head[0].upper()}{head[1:]}:", code(file.source(form)))]
-
-
-def followed(lesson: Lesson, site: Path) -> list[str]:
+def followed(lesson: Lesson, site: Path) -> str:
     """The page on which v can be moved, for lessons whose imperative form has a backward."""
     with jaxvjp.explain.recording() as story:
         lesson.module.imperative()
     if not story.walks:
-        return []
+        return ""
     page = Path("followed", f"{lesson.path.stem}.html")
     (site / page).parent.mkdir(parents=True, exist_ok=True)
     story.save(site / page)
     told = "The imperative lines beside the program that they were. You can move v, and step through the backward pass"
     link = f'<p>{told}: on <a href="../../{page}">a page of its own</a>, or here.</p>'
     frame = f'<iframe src="../../{page}" title="Move v" loading="lazy" style="width: 100%; height: 50em"></iframe>'
-    return ["## Move v", link, folded("Open it here", frame)]
+    return "\n\n".join(["## Move v", link, folded("Open it here", frame)])
 
 
 def title(file: ExampleFile) -> str:
     """The name of a file, as a title."""
     return file.name.replace("_", " ").capitalize()
-
-
-def folded(summary: str, text: str) -> str:
-    """A part of the page that is closed until somebody opens it."""
-    return f"<details>\n<summary>{summary}</summary>\n\n{text}\n\n</details>"
-
-
-def code(text: str, language: str = "python") -> str:
-    return f"```{language}\n{text.rstrip()}\n```"
-
-
-def table(columns: list[str], rows: list[list[str]]) -> str:
-    lines = [f"| {' | '.join(each)} |" for each in [columns, *rows]]
-    return "\n".join([lines[0], "|---" * len(columns) + "|", *lines[1:]])

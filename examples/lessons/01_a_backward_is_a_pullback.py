@@ -43,6 +43,7 @@ PREDICTION = Prediction(
     "holds a sum; in JAX each call of the pullback returns its own result.",
     mistakes={
         "3 2": "That is the plain sum of the rows, for v = [1, 1]. v weights them: the second counts ten times.",
+        "1 10": "That is v itself. v is not the gradient: it says how much each row of J counts.",
         "11 12": "That is Jv: you weighted the columns. v has a number for each element of y, so for each row.",
         "1 1": "That is the first row alone, for v = [1, 0]. The second one counts, too, and ten times.",
         "20 10": "That is the second row times 10. The first one counts, too, once.",
@@ -73,7 +74,10 @@ def trial(weighted_rows):
     def f(x):
         return jnp.stack([x[0] * x[1], x[1] ** 2])
 
-    return {"f(x) = [x₀x₁, x₁²] at x = [1, 2], with v = [1, 10]": weighted_rows(f, jnp.array(X), jnp.array(V))}
+    return {
+        "f(x) = [x₀x₁, x₁²] at x = [1, 2], with v = [1, 10]": weighted_rows(f, jnp.array(X), jnp.array(V)),
+        "f(x) = x³ at the number x = 2, with v = 5": weighted_rows(lambda x: x**3, jnp.array(2.0), jnp.array(5.0)),
+    }
 
 
 EXERCISE = Exercise(

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ from jaxvjp.ops.reduction import sum_
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.devices import meet
 from jaxvjp.types.size import Size
-from jaxvjp.types.user_code import own_name, users_name
+from jaxvjp.types.user_code import own_name, user_frame, users_name
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 Inputs = Tensors | dict[str, Tensor]
@@ -216,7 +217,8 @@ def _not_scalar(root: Tensor) -> str:
     if root.ndim == 1 and root.numel():
         one_hot = str([1.0] + [0.0] * (root.numel() - 1)) if root.numel() <= 6 else f"one_hot of {root.numel()}"
         lines.append(f"    v = {own}.tensor({one_hot})   # one element: one row of the Jacobian")
-    lines.append(
-        f"Of a script, `python -m jaxvjp explain` shows the whole Jacobian of {y}, and what each choice gives."
-    )
+    frame = user_frame()
+    if frame is not None and os.path.isfile(frame.f_code.co_filename):
+        script = os.path.relpath(frame.f_code.co_filename)
+        lines.append(f"`python -m jaxvjp explain {script}` shows the Jacobian of {y}, and what each choice gives.")
     return "\n".join(lines)

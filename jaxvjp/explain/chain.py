@@ -42,7 +42,7 @@ class Link(NamedTuple):
         operation: torch's name of the step, `MulBackward0`, or HOOK.
         line: the user's line, None where there is none.
         text: the text of that line.
-        arrives: the cotangent of the result.
+        arrives: the cotangent of the result; of several results those at which one arrives, in one row.
         leaves: for each operand that gets one, its name and its cotangent.
         targets: the nodes of those operands.
     """
@@ -146,9 +146,14 @@ def _chain(
     arrived: dict[Node, Any] = {root: v}
     parts: dict[Node, dict[int, Any]] = {}
     links: list[Link] = []
+    # Of several results of one Function the last in order goes back through it, for all of them.
+    last: dict[Any, Node] = {node.python: node for node in order if node.python is not None}
     for node in order:
         if type(node.aval) is tuple:
             arrived[node] = parts.pop(node, {})
+        another = last.get(node.python) is node and any(each.python is node.python for each in arrived)
+        if node not in arrived and another:
+            arrived[node] = jnp.zeros(node.aval.shape, node.aval.dtype.numpy)
         if node not in arrived:
             continue
         if node in hooked:
@@ -163,7 +168,7 @@ def _chain(
         cotangent = arrived[node]
         leaves: list[tuple[str, Any]] = []
         targets: list[Node] = []
-        for each, value in _pulled(node, cotangent, steps):
+        for each, value in _pulled(node, cotangent, steps) if last.get(node.python, node) is node else ():
             if each not in way or value is None:
                 continue
             if node.operation is tuple_item:
@@ -175,7 +180,10 @@ def _chain(
         if node.operation is tuple_item:
             continue
         source = statement(node.where)
-        shown: Any = cotangent if not isinstance(cotangent, dict) else next(iter(cotangent.values()), 0)
+        shown: Any = cotangent
+        if isinstance(cotangent, dict):
+            several = [each for _, each in sorted(cotangent.items())] or [jnp.zeros(())]
+            shown = several[0] if len(several) == 1 else jnp.concatenate([jnp.ravel(each) for each in several])
         links.append(
             Link(
                 node,

@@ -104,6 +104,7 @@ def _fixed(
 ) -> Directed:
     """A pass whose steps do not follow v; its Jacobian is that of the printed program, where there is one."""
     rows = _rows(explanation, number)
+    note = note if rows else "These are the numbers of the v that ran; its J is not laid out here."
     return Directed(labels if rows else [], values if rows else [], steps, rows, note, fixed=True)
 
 

@@ -12,11 +12,11 @@ import numpy as np
 from jaxvjp.autograd.backward import grad
 from jaxvjp.autograd.function_step import shown_tensor
 from jaxvjp.core.record.graph import Node, reachable
-from jaxvjp.core.record.observers import Walked
+from jaxvjp.core.record.observers import Hooked, Walked
 from jaxvjp.core.record.record import constant
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain.apart import run_apart, staged
-from jaxvjp.explain.chain import Cotangents, cotangents_of
+from jaxvjp.explain.chain import HOOK, Cotangents, Link, cotangents_of
 from jaxvjp.explain.jacobian import Jacobian, jacobian_of, recorded_jacobian, single
 from jaxvjp.explain.literals import shortened
 from jaxvjp.explain.names import numbered
@@ -25,6 +25,7 @@ from jaxvjp.explain.picture import Picture, picture_of
 from jaxvjp.explain.refusal import Refusal, Unshowable
 from jaxvjp.explain.source import Program, executed, write
 from jaxvjp.explain.story import Story, hooks_before
+from jaxvjp.explain.tape import UnknownError
 from jaxvjp.explain.text import Text
 from jaxvjp.testing import assert_close
 
@@ -144,6 +145,10 @@ class Explained:
         """The backward passes, in order; for one result the one that `backward` would do."""
         return [event.what for event in self.story.events if isinstance(event.what, Walked)]
 
+    def asked(self) -> str:
+        """What a backward that failed leaves open."""
+        return ""
+
     def jacobian(self, number: int = -1) -> Jacobian:
         """The Jacobian J of backward pass `number` (the last by default), with v and vᵀJ.
 
@@ -181,9 +186,29 @@ class Explained:
 
     def hooked(self, walked: Walked) -> dict[Node, Node]:
         """For each node whose hooks were called in a backward pass, the cotangent that they made."""
+        return {each.node: each.after for each in self._hooks(walked)}
+
+    def _hooks(self, walked: Walked) -> list[Hooked]:
         events = self.story.events
-        place = next(place for place, each in enumerate(events) if each.what is walked)
-        return {each.node: each.after for each in hooks_before(events, place)}
+        return hooks_before(events, next(place for place, each in enumerate(events) if each.what is walked))
+
+    def ran(self, walked: Walked) -> Callable[[Link], tuple[Sequence[Any], Sequence[Any]] | None]:
+        """For a step of a backward pass that ran the user's code: the cotangents that it got, and what it returned."""
+        stepped, hooks = self.story.stepped(), self._hooks(walked)
+
+        def ran(link: Link) -> tuple[Sequence[Any], Sequence[Any]] | None:
+            if link.operation == HOOK:
+                own = [each for each in hooks if each.node is link.node]
+                return [own[0].before], [own[-1].after]
+            if link.node.python is None:
+                return None
+            step = stepped[link.node.python]
+            if len(step.cotangents) > 1:
+                raise UnknownError(f"`{link.name}` has several results")
+            results = dict(zip(link.node.python.inputs, step.results, strict=True))
+            return step.cotangents, [results[each] for each in link.targets]
+
+        return ran
 
     def picture(self, number: int = -1, fold: int | None = None) -> Picture:
         """The recorded graph of a backward pass, with its cotangents on the edges.
@@ -231,10 +256,10 @@ class Explained:
         return names
 
     def _label(self, walked: Walked) -> Callable[[Node], str]:
-        """The label of a node of a backward pass; of a recorded pullback, what it is the pullback of."""
+        """The label of a node of a backward pass; of a recorded backward pass, what it began at."""
         text, pulled = self._text(walked), self.story.pulled
         return lambda node: (
-            f"pullback of {', '.join(map(text.label_of, pulled[node]))}" if node in pulled else text.label_of(node)
+            f"backward of {', '.join(map(text.label_of, pulled[node]))}" if node in pulled else text.label_of(node)
         )
 
     def _text(self, walked: Walked) -> Text:

@@ -78,6 +78,8 @@ class Jacobian:
         """Sentences about the shapes and v."""
         shape, own = self.v.shape, matrix.jacobian.shape[self.v.ndim :]
         said = [f"{self.root} has shape {list(shape)} and {matrix.name} {list(own)}, so J has shape {[*shape, *own]}"]
+        if not [*shape, *own]:
+            said = [f"{self.root} and {matrix.name} are one number each, and so is J"]
         if len(shape) > 1 or len(own) > 1:
             said.append(f"laid out with a row for each element of {self.root} and a column for each of {matrix.name}")
         if self.picked is not None:
@@ -126,7 +128,7 @@ class Jacobian:
         lines = []
         for matrix in self.matrices:
             (_, j, _, _), (_, v, _, _), (_, product, _, _) = self.parts(matrix)
-            left = rf"\frac{{\partial L}}{{\partial {_tex(matrix.name)}}}"
+            left = rf"v^\top \frac{{\partial {_tex(self.root)}}}{{\partial {_tex(matrix.name)}}}"
             lines.append(f"{left} = {_bmatrix(v)} {_bmatrix(j)} = {_bmatrix(product)}")
         return "$$" + r"\begin{gathered}" + r" \\ ".join(lines) + r"\end{gathered}" + "$$"
 

@@ -25,6 +25,8 @@ LOOKS = {
     "cut": ("#fdf0e0", "#c0782a", 0),
 }
 """For each kind of box its background, its line's colour and how round its corners are."""
+USED_UP = "used up"
+"""The mark of what a backward without `retain_graph` went through."""
 FORWARD, BACKWARD = "#767676", "#b3400f"
 
 
@@ -37,7 +39,7 @@ class Box(NamedTuple):
         title: its name, or its operation.
         details: its operation, shape, value.
         line: the user's line, 0 for none.
-        marks: "freed", "hook", "retains grad" and the like.
+        marks: USED_UP, "hook", "retains grad" and the like.
     """
 
     key: str
@@ -127,7 +129,7 @@ def drawn(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> str:
     for box in boxes:
         fill, line, corner = LOOKS[box.kind]
         x, y, lines = across[box.key], down[box.key] - height[box.key] / 2, texts[box.key]
-        dashed = ' stroke-dasharray="4 3"' if "freed" in box.marks else ""
+        dashed = ' stroke-dasharray="4 3"' if USED_UP in box.marks else ""
         words = "".join(
             f'<text x="{x:.1f}" y="{y + LINE * (place + 1):.1f}" fill="#1b1f24" text-anchor="middle">'
             f"{escape(each)}</text>"

@@ -71,7 +71,15 @@ def statement(where: UserLine) -> Statement | None:
     return None if tree is None else tree.get(span) or _enclosing(code.co_filename, tree, span)
 
 
-WORDS = {"mv": "matrix @ vector", "mm": "matrix @ matrix", "assigned": "what is written", "put": "after the write"}
+WORDS = {
+    "mv": "matrix @ vector",
+    "mm": "matrix @ matrix",
+    "assigned": "what is written",
+    "put": "after the write",
+    "unbind_one": "one of unbind()",
+    "checkpointed": "checkpoint",
+    "pullback": "a backward pass",
+}
 """What operations are called that nobody knows by their names."""
 
 

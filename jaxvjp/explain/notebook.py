@@ -52,6 +52,9 @@ class Page(str):
 
     __slots__ = ()
 
+    def __repr__(self) -> str:
+        return f"<a page of {len(self):,} characters, which `save` writes>"
+
     def _repr_html_(self) -> str:
         look = "width:100%;height:46em;border:0"
         return f'<iframe srcdoc="{html.escape(self)}" title="v, J and the backward pass" style="{look}"></iframe>'

@@ -30,7 +30,7 @@ from jaxvjp.explain.names import statement
 from jaxvjp.explain.objects import run_of
 from jaxvjp.explain.picture import whole
 from jaxvjp.explain.refusal import Refusal
-from jaxvjp.explain.tape import tape_of
+from jaxvjp.explain.tape import UnknownError, tape_of
 
 TEMPLATE = Path(__file__).with_name("page.html")
 WALKS = 20
@@ -45,11 +45,11 @@ AROUND = 3
 """How many lines are shown above and below those of the story."""
 
 
-def page_of(explanation: Explained) -> str:
-    """The text of the page."""
+def page_of(explanation: Explained, title: str | None = None) -> str:
+    """The text of the page; its title says by default which file it is of."""
     program = explanation.program
     file = _main_file(source for sources in program.lines for source in sources)
-    title = f"{Path(file).name}: as a functional program" if file else "As a functional program"
+    title = title or (f"{Path(file).name}: as a functional program" if file else "As a functional program")
     walks = explanation.walks
     first = max(0, len(walks) - WALKS)
     run = run_of(explanation)
@@ -58,6 +58,7 @@ def page_of(explanation: Explained) -> str:
         each["line"] = each["line"] if each.pop("file") == file else None
     active |= {each["line"] for each in run["steps"]} - {None}
     story = {
+        "asked": explanation.asked(),
         "run": run,
         "lines": _lines(file, active),
         "program": [
@@ -135,16 +136,32 @@ def _walk(explanation: Explained, number: int, room: int, run: dict[str, Any]) -
     told["complex"] = any(
         np.iscomplexobj(each) for link in found.steps for each in (link.arrives, *dict(link.leaves).values())
     )
-    with explanation.story.told():
-        fixed, given = found.fixed or found.whole or told["complex"], walked.cotangents[0]
-        tape = None if fixed else tape_of(found.steps, root, list(walked.gradients), explanation.inputs_of(walked))
-    told["tape"], told["ran"] = tape, _rows(single(walked)[1].reshape(1, -1), LARGEST)["rows"][0]
+    given = walked.cotangents[0]
+    told["ran"] = _rows(single(walked)[1].reshape(1, -1), LARGEST)["rows"][0]
+    try:
+        if told["complex"] or not found.steps:
+            raise UnknownError("the numbers are complex" if told["complex"] else "there are too many steps")
+        with explanation.story.told():
+            ran, inputs = explanation.ran(walked), explanation.inputs_of(walked)
+            told["tape"] = tape_of(found.steps, root, list(walked.gradients), inputs, ran)
+        if found.fixed:
+            told["note"] = "A hook or a Function of yours is computed anew for each v and x: .grad need not be vᵀJ."
+    except UnknownError as error:
+        told["still"] = f"x cannot be moved here: {error}."
     if given is not None:  # the user's tensor that is v
         source = statement(given.where) if given.operation is None else None
         told["given"] = {"name": explanation.called(given), "line": None if source is None else source.line}
     told["v"] = [{"name": name, "value": value} for name, value in zip(found.labels, found.values, strict=True)]
-    leaves = list(walked.gradients)
-    told["leaves"] = [{"name": names[leaf], "line": _made(leaf), "before": _before(walked, leaf)} for leaf in leaves]
+    leaves, failed = list(walked.gradients), bool(explanation.asked())
+    told["leaves"] = [
+        {
+            "name": names[leaf],
+            "line": _made(leaf),
+            "before": _before(walked, leaf),
+            "set": not failed and (explanation.story.hypothetical or leaf in walked.after),
+        }
+        for leaf in leaves
+    ]
     numbered = {
         target: place for place, target in enumerate({each: 0 for link in found.steps for each in link.targets})
     }

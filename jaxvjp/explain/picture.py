@@ -1,7 +1,7 @@
 """The recorded graph as a picture: SVG, Mermaid text, or plain text for a terminal.
 
 It has leaves, operations with shapes and small values, and cotangents on the edges. It marks where no gradient flows:
-at cuts (`detach`, `no_grad`), and in freed parts.
+at cuts (`detach`, `no_grad`), and in parts that a backward used up.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from jaxvjp.core.record.graph import Node, Number, reachable
 from jaxvjp.explain import terminal
 from jaxvjp.explain.chain import Cotangents
 from jaxvjp.explain.folding import Fold, folded
-from jaxvjp.explain.layered import Arrow, Box, drawn
-from jaxvjp.explain.names import operation_of, statement
+from jaxvjp.explain.layered import USED_UP, Arrow, Box, drawn
+from jaxvjp.explain.names import WORDS, operation_of, statement
 from jaxvjp.explain.refusal import Unshowable
 from jaxvjp.ops.identity import detach, tuple_item
 
@@ -74,9 +74,9 @@ class Picture:
             tip = "-->" if arrow.differentiable else "-.->"
             label = f'|"{_quoted(arrow.cotangent)}"|' if arrow.cotangent else ""
             lines.append(f"    {arrow.start} {tip}{label} {arrow.end}")
-        freed = [box.key for box in self.boxes if "freed" in box.marks]
-        if freed:
-            lines += ["    classDef freed stroke-dasharray: 4 4,opacity:0.6", f"    class {','.join(freed)} freed"]
+        gone = [box.key for box in self.boxes if USED_UP in box.marks]
+        if gone:
+            lines += ["    classDef gone stroke-dasharray: 4 4,opacity:0.6", f"    class {','.join(gone)} gone"]
         return "\n".join(lines)
 
     def svg(self) -> str:
@@ -193,7 +193,7 @@ def _box(node: Node, key: str, name: str, detached: bool) -> Box:
     source = statement(node.where)
     marks = [
         word
-        for word, there in (("freed", node.freed), ("hook", bool(node.hooks)), ("retains grad", node.retains))
+        for word, there in ((USED_UP, node.freed), ("hook", bool(node.hooks)), ("retains grad", node.retains))
         if there
     ]
     numbers = [terminal.numbers(np.asarray(operand.value)) for operand in node.inputs if type(operand) is Number]
@@ -207,7 +207,7 @@ def _box(node: Node, key: str, name: str, detached: bool) -> Box:
         kind = "cut" if cut else "leaf" if node.is_leaf and node.requires_grad else "operation"
         own = operation_of(node)
         if kind != "leaf" and (name != own or numbers):
-            details.append(" ".join([own, *numbers]))
+            details.append(" ".join([own, *([] if own in WORDS.values() else numbers)]))
     avals = node.aval if type(node.aval) is tuple else (node.aval,)
     details.append(", ".join(f"{aval.dtype.name}{list(aval.shape)}" for aval in avals))
     if type(node.aval) is not tuple and node.value is not None and np.size(node.value) <= SMALL:

@@ -5,18 +5,22 @@ Each operation is traced by JAX. What only moves numbers (a reshape, a slice, a 
 
 from __future__ import annotations
 
+import math
 import string
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
+from itertools import accumulate
 from typing import Any
 
 import jax
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
-from jaxvjp.core.record.graph import Node, Number, reachable
+from jaxvjp.core.record.graph import Node, gradient_edges, reachable
 from jaxvjp.core.run.evaluation import evaluate
-from jaxvjp.explain.chain import Cotangents
+from jaxvjp.explain.chain import HOOK, Cotangents, Link
+from jaxvjp.explain.names import operation_of
+from jaxvjp.ops.identity import tuple_item
 from jaxvjp.ops.pointwise import assigned
 
 Array = np.ndarray[Any, Any]
@@ -24,18 +28,29 @@ LONGEST = 4000
 """A tape of more entries than this is refused."""
 ARITHMETIC = (
     "|add|sub|mul|div|neg|sign|pow|exp|log|sin|cos|tan|tanh|sqrt|rsqrt|logistic|abs|max|min|log1p|expm1|copy|square|"
-    "lt|le|gt|ge|eq|ne|select_n|stop_gradient|"
+    "lt|le|gt|ge|eq|ne|select_n|stop_gradient|erf|erfc|sinh|cosh|asin|acos|atan|asinh|acosh|atanh|cbrt|exp2|floor|ceil|"
+    "round|clamp|atan2|rem|and|or|not|is_finite|"
 )
 """The operations that the page's script has, too, in `OPS`."""
+CUMULATED = {"cumsum": "add", "cumprod": "mul", "cummax": "max", "cummin": "min"}
 MOVES = (
     "|reshape|transpose|slice|squeeze|broadcast_in_dim|gather|dynamic_slice|rev|concatenate|scatter|select_n|"
-    "dynamic_update_slice|expand_dims|copy_p|split|"
+    "dynamic_update_slice|expand_dims|copy_p|split|pad|"
 )
-REDUCED = {"reduce_sum": "add", "reduce_prod": "mul", "reduce_max": "max", "reduce_min": "min"}
+DATA = {"gather": [0], "dynamic_slice": [0], "dynamic_update_slice": [0, 1], "scatter": [0, 2], "select_n": range(1, 9)}
+"""Which operands of such an operation are moved; the others say where from and to. Of those not listed it is all."""
+REDUCED = {
+    "reduce_sum": "add",
+    "reduce_prod": "mul",
+    "reduce_max": "max",
+    "reduce_min": "min",
+    "reduce_or": "or",
+    "reduce_and": "and",
+}
 
 
 class UnknownError(Exception):
-    """The page cannot compute this."""
+    """The page cannot compute this, for the reason that is said."""
 
 
 class Entry(int):
@@ -54,11 +69,17 @@ class Entry(int):
 
 
 class Tape(list[list[Any]]):
-    """Entries: ["x", 2.0] for a number of a leaf, ["constant", 3.0], and operations on earlier ones, ["mul", 0, 1]."""
+    """Entries: ["x", 2.0] for a number of a leaf, ["constant", 3.0], and operations on earlier ones, ["mul", 0, 1].
+
+    Attributes:
+        operation: the user's, to which what is recorded now belongs.
+    """
+
+    operation: str
 
     def add(self, operation: str, *operands: Any) -> Entry:
         if len(self) >= LONGEST:
-            raise UnknownError
+            raise UnknownError(f"this takes more than {LONGEST:,} operations on single numbers")
         self.append([operation, *[int(each) if isinstance(each, Entry) else each for each in operands]])
         return self.entry(len(self) - 1)
 
@@ -81,27 +102,38 @@ class Tape(list[list[Any]]):
     def mapped(self, name: str, *arrays: Array) -> Array:
         return self.each(lambda *each: self.add(name, *each), *arrays)
 
+    def operand(self, node: Any, known: dict[Node, Array], inputs: Callable[[Node], Iterable[Any]]) -> Array:
+        """The entries of a node; its value where no x reaches it."""
+        if node not in known and isinstance(node, Node) and not known.keys().isdisjoint(reachable([node], inputs)):
+            known[node] = self.recorded(node, known, inputs)
+            many = type(node.aval) is tuple
+            if node.operation is not tuple_item and (many or node.aval.dtype.name != "bool"):
+                # It is cut from the graph: it moves with x, but no gradient goes back.
+                known[node] = self.mapped("cut", self.numbers(known[node]))
+        return known[node] if node in known else np.asarray(node.value, node.aval.dtype.numpy)
+
     def recorded(self, node: Node, known: dict[Node, Array], inputs: Callable[[Node], Iterable[Any]]) -> Array:
-        """The entries of what a node computes. An operand that no x reaches is constant."""
-        if node.python is not None or node.operation is None or type(node.aval) is tuple:
-            raise UnknownError
+        """The entries of what a node computes; of several results they follow one another."""
+        if node.operation is None:
+            (source,) = inputs(node)
+            return self.operand(source, known, inputs)
+        if node.operation is tuple_item:
+            (source,) = node.inputs
+            return self.operand(source, known, inputs)[places_of(node)].reshape(node.aval.shape)
         operands = []
         for each in node.inputs:
-            if isinstance(each, Number) or (node.operation is assigned and each not in known):
-                operands.append(np.asarray(each.value, each.aval.dtype.numpy))  # of an overwritten array the shape
-                continue
-            if each not in known and not known.keys().isdisjoint(reachable([each], inputs)):
-                if each.aval.dtype.name != "bool":
-                    raise UnknownError  # cut from the graph: it moves with x, but no derivative tells
-                known[each] = self.recorded(each, known, inputs)
-            operands.append(known[each] if each in known else np.asarray(each.value, each.aval.dtype.numpy))
+            if node.operation is assigned and each not in known:  # of an overwritten array the shape
+                operands.append(np.asarray(each.value, each.aval.dtype.numpy))
+            else:
+                operands.append(self.operand(each, known, inputs))
         avals = [
             jax.ShapeDtypeStruct(value.shape, each.aval.dtype.numpy)  # type: ignore[no-untyped-call]
             for each, value in zip(node.inputs, operands, strict=True)
         ]
-        call, static = node.operation.call, node.static
+        call, static, self.operation = node.operation.call, node.static, operation_of(node)
         traced = jax.make_jaxpr(lambda *given: call(static, list(given)))(*avals)
-        return self.numbers(self.read(traced.jaxpr, traced.consts, operands)[0])
+        results = [self.numbers(each) for each in self.read(traced.jaxpr, traced.consts, operands)]
+        return np.concatenate([each.reshape(-1) for each in results]) if type(node.aval) is tuple else results[0]
 
     def read(self, jaxpr: Jaxpr, constants: Sequence[Any], operands: Sequence[Array]) -> list[Array]:
         """The results of a jaxpr; arrays of entries are of objects, and constants are as they are."""
@@ -113,26 +145,47 @@ class Tape(list[list[Any]]):
 
         for equation in jaxpr.eqns:
             given, params = [value(each) for each in equation.invars], equation.params
-            inner = params.get("jaxpr") or params.get("call_jaxpr")
+            inner: Any = params.get("jaxpr") or params.get("call_jaxpr")
             if all(each.dtype != object for each in given):
                 found = equation.primitive.bind(*given, **params)  # type: ignore[no-untyped-call]
                 results = [np.asarray(each) for each in (found if equation.primitive.multiple_results else [found])]
-            elif isinstance(inner, ClosedJaxpr) and equation.primitive.name not in ("while", "scan"):
+            elif equation.primitive.name == "custom_jvp_call" and inner.jaxpr.outvars == inner.jaxpr.invars[1:]:
+                # `rebind`: the second value, with the derivative of the first
+                results = [self.mapped("rebind", *map(self.numbers, given))]
+            elif equation.primitive.name == "optimization_barrier":
+                results = given
+            elif equation.primitive.name == "cond":  # where x decides all branches, and then a choice
+                chosen = params["branches"] if given[0].dtype == object else [params["branches"][int(given[0])]]
+                ways = [self.read(each.jaxpr, each.consts, given[1:]) for each in chosen]
+                results = ways[0]
+                if len(ways) > 1:
+                    results = [
+                        self.mapped("select_n", given[0], *map(self.numbers, each)) for each in zip(*ways, strict=True)
+                    ]
+            elif inner is not None and equation.primitive.name not in ("while", "scan"):
+                inner = inner if isinstance(inner, ClosedJaxpr) else ClosedJaxpr(inner, ())
                 results = self.read(inner.jaxpr, inner.consts, given)
             else:
-                results = [self.done(equation, given, params)]
+                done = self.done(equation, given, params)
+                results = done if isinstance(done, list) else [done]
             known.update(zip(equation.outvars, results, strict=True))
         return [value(each) for each in jaxpr.outvars]
 
-    def done(self, equation: Any, given: list[Array], params: Any) -> Array:
-        """The entries that one primitive gives."""
+    def done(self, equation: Any, given: list[Array], params: Any) -> Array | list[Array]:
+        """The entries that one primitive gives; of several results, one by one."""
         name = equation.primitive.name
         if name == "convert_element_type":
             return given[0]
         if f"|{name}|" in MOVES and (name != "select_n" or given[0].dtype != object):
-            data = [each.aval.dtype.kind == "f" for each in equation.invars]
-            places = [self.numbers(each).astype(float) if own else each for each, own in zip(given, data, strict=True)]
-            return self.each(lambda each: self.entry(int(each)), np.asarray(equation.primitive.bind(*places, **params)))
+            data = DATA.get(name, range(len(given)))
+            if any(each.dtype == object for place, each in enumerate(given) if place not in data):
+                raise UnknownError(f"which numbers `{self.operation}` takes depends on x")
+            places = [self.numbers(each).astype(float) if at in data else each for at, each in enumerate(given)]
+            moved = equation.primitive.bind(*places, **params)
+            return [
+                self.each(lambda each: self.entry(int(each)), np.asarray(each))
+                for each in (moved if equation.primitive.multiple_results else [moved])
+            ]
         given = [self.numbers(each) for each in given]
         if name == "integer_pow":
             return self.mapped("pow", *given, np.asarray(self.add("constant", params["y"]), object))
@@ -140,8 +193,11 @@ class Tape(list[list[Any]]):
             rows = np.moveaxis(given[0], params["axes"], range(len(params["axes"])))
             rows = rows.reshape(-1, *rows.shape[len(params["axes"]) :])
             return np.asarray(reduce(lambda one, other: self.mapped(REDUCED[name], one, other), rows), object)
-        if name == "cumsum" and not params["reverse"]:
-            return np.add.accumulate(given[0], params["axis"])
+        if name in CUMULATED:
+            way = slice(None, None, -1 if params["reverse"] else 1)
+            rows = np.moveaxis(given[0], params["axis"], 0)[way]
+            added = accumulate(rows, lambda one, other: self.mapped(CUMULATED[name], one, other))
+            return np.moveaxis(np.stack([*added])[way], 0, params["axis"])
         if name == "dot_general":
             (summed, batched), letters = params["dimension_numbers"], iter(string.ascii_letters)
             one, other = ([next(letters) for _ in each.shape] for each in given)
@@ -151,34 +207,58 @@ class Tape(list[list[Any]]):
             return np.asarray(np.einsum(f"{''.join(one)},{''.join(other)}->{''.join(kept)}", *given), object)
         if f"|{name}|" in ARITHMETIC:
             return self.mapped(name, *given)
-        raise UnknownError
+        raise UnknownError(f"the page has no arithmetic for `{self.operation}`")
+
+
+def places_of(item: Node) -> slice:
+    """Where the numbers of an item of a tuple are, among those of all items."""
+    avals: Any = item.inputs[0].aval
+    sizes = [math.prod(each.shape) for each in avals]
+    begin = sum(sizes[: item.static[0]])
+    return slice(begin, begin + sizes[item.static[0]])
 
 
 def tape_of(
-    chain: Cotangents, root: Node, leaves: Sequence[Node], inputs: Callable[[Node], Iterable[Any]]
-) -> dict[str, Any] | None:
-    """The tape of a backward pass; None for one that the page cannot do again.
+    chain: Cotangents,
+    root: Node,
+    leaves: Sequence[Node],
+    inputs: Callable[[Node], Iterable[Any]],
+    python: Callable[[Link], tuple[Sequence[Any], Sequence[Any]] | None],
+) -> dict[str, Any]:
+    """The tape of a backward pass; UnknownError for one that the page cannot do again.
 
-    Each of `steps` has where its entries begin and end, the entries of its result, and of those that get a cotangent.
+    Each of `steps` has where its entries begin and end, the entries of its result, and of those that get a cotangent;
+    of a step that ran the user's code on cotangents, also the entries of those, and of what it returned: `python` gives
+    the nodes of both.
     """
     tape, known, steps = Tape(), dict[Node, Array](), []
-    try:
-        with jax.enable_x64(True):
-            evaluate(leaves)
-            for leaf in leaves:
-                known[leaf] = tape.numbers(np.asarray(leaf.value), "x")
-            for link in reversed(chain):
-                begin, seen = len(tape), set[int]()
-                result = tape.recorded(link.node, known, inputs)
-                own = []
-                for (
-                    each
-                ) in result.flat:  # each gets a cotangent of its own: it is no other value's, and not there twice
-                    own.append(tape.add("copy", each) if each < begin or each in seen else each)
-                    seen.add(each)
-                known[link.node] = np.reshape(np.array(own, object), result.shape)
-                steps.append([begin, len(tape), own, [[*known[each].flat] for each in link.targets]])
-    except UnknownError:
-        return None
-    places = {"root": [*known[root].flat], "leaves": [[*known[each].flat] for each in leaves]}
-    return {"entries": tape, "steps": steps[::-1], **places}
+    items = [node for node in reachable([root], gradient_edges) if node.operation is tuple_item]
+    with jax.enable_x64(True):
+        evaluate(leaves)
+        for leaf in leaves:
+            known[leaf] = tape.numbers(np.asarray(leaf.value), "x")
+        for link in reversed(chain):
+            if link.operation == HOOK:
+                steps.append([0, 0, [*known[link.node].flat], [[*known[link.node].flat]]])
+                continue
+            begin, seen = len(tape), set[int]()
+            result = tape.recorded(link.node, known, inputs)
+            own = []
+            for each in result.flat:  # each gets a cotangent of its own: it is no other value's, and not there twice
+                own.append(tape.add("copy", each) if each < begin or each in seen else each)
+                seen.add(each)
+            known[link.node] = np.reshape(np.array(own, object), result.shape)
+            if type(link.node.aval) is tuple:  # at some of its results nothing arrives
+                of = {each.static[0]: own[places_of(each)] for each in items if each.inputs[0] is link.node}
+                own = [each for _, part in sorted(of.items()) for each in part]
+            steps.append([begin, len(tape), own, [[*known[each].flat] for each in link.targets]])
+        steps.reverse()
+        for link, step in zip(chain, steps, strict=True):
+            ran = python(link)
+            if ran is not None:
+                begin, (before, after) = len(tape), ran
+                arrives = {each: tape.numbers(np.zeros(each.aval.shape), "arrives") for each in before}
+                made = [tape.numbers(tape.operand(each, known | arrives, inputs)) for each in after]
+                step += [[*next(iter(arrives.values())).flat], [[*each.flat] for each in made], begin, len(tape)]
+    places = {"root": [*tape.operand(root, known, inputs).flat], "leaves": [[*known[each].flat] for each in leaves]}
+    return {"entries": tape, "steps": steps, **places}

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-WIDTHS = (360, 768, 1280)
+WIDTHS = (390, 800, 1440)
 
 
 def opened(browser, explanation, path):
@@ -58,3 +58,17 @@ def violations(browser):
     axe.inject()
     wrong = axe.run()["violations"]
     return axe.report(wrong) if wrong else ""
+
+
+def go_through(browser):
+    """Chooses each backward of a page, moves v and x, and goes through all moments."""
+    for number in range(browser.execute_script("return story.walks.length")):
+        browser.execute_script("get('which').value = arguments[0]; get('which').onchange()", number)
+        yield number
+        browser.execute_script(
+            """const fields = '#sliders input[type="number"], #inputs input[type="number"]';
+            for (const each of document.querySelectorAll(fields)) {
+              each.value = Number(each.value) + .25; each.dispatchEvent(new Event("input")); }
+            moments().forEach((_, k) => go(k));"""
+        )
+        yield number

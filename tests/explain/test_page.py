@@ -187,20 +187,6 @@ def test_another_backward_can_be_chosen(page):
     assert [each.get_attribute("value") for each in all_of(browser, "#sliders input[type=number]")] == ["1", "0"]
 
 
-def test_what_hooks_computed_does_not_follow_v_and_says_so(browser, tmp_path):
-    found = run_lines("""
-        x = torch.tensor([1.0, 2.0], requires_grad=True)
-        with explain.recording() as story:
-            h = x * 3
-            h.register_hook(lambda grad: grad.clamp(max=1.0))
-            y = h ** 2
-            y.backward(torch.tensor([1.0, 0.01]))
-    """)
-    opened(browser, found["story"], tmp_path / "page.html")
-    assert "stay those of that v" in text_of(browser, "#note")
-    close(steps(browser)[1][0], found["x"].grad.numpy())
-
-
 def test_many_operations_are_folded_by_loop_and_function(browser, tmp_path):
     lines = """
         w = torch.tensor([0.5, -0.2], requires_grad=True)

@@ -64,7 +64,7 @@ def test_a_prediction_is_known_when_it_is_right(name):
 @pytest.mark.parametrize(("name", "given", "misconception"), cases("prediction"))
 def test_a_wrong_prediction_is_told_its_misconception(name, given, misconception):
     prediction = LESSONS[name].prediction
-    assert prediction.judge(f"({given})") == f"No, it is {prediction.answer}. {misconception}"
+    assert prediction.judge(f"({given})") == f"Not yet. {misconception}"
 
 
 def test_answers_are_read_however_they_are_written():
@@ -223,7 +223,7 @@ def test_on_a_terminal_it_waits_and_judges():
     with subprocess.Popen(command, stdin=there, stdout=there, stderr=there, env=environment) as process:
         os.close(there)
         seen = b""
-        for said in (b"hm\n", b"11, 12\n", b""):
+        for said in (b"hm\n", b"11, 12\n", b"3 11\n", b"21 11\n", b""):
             while said and not seen.endswith(b"> "):
                 seen += os.read(terminal, 1000)
             os.write(terminal, said)
@@ -240,8 +240,33 @@ def test_on_a_terminal_it_waits_and_judges():
     text = " ".join(seen.decode().split())
     assert process.returncode == 0
     assert "That is not 2 numbers. Try again" in text
-    assert "No, it is [21 11]. That is Jv: you weighted the columns." in text
+    assert "Not yet. That is Jv: you weighted the columns." in text
+    assert "Not yet. Try again, or press Enter to see the answer." in text
+    assert "Right: [21 11]. v says how much" in text
     assert "│ this is, in JAX:" in text
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (["--check", "answer.py"], "of which lesson?"),
+        (["--exercise"], "of which lesson?"),
+        (["new"], "the name of the new lesson is missing"),
+        (["new", "no folder/mine"], "there is no folder 'no folder'"),
+    ],
+)
+def test_a_call_that_lacks_something_says_what(call, said, capsys):
+    with pytest.raises(SystemExit) as leaving:
+        main(["lesson", *call])
+    assert leaving.value.code == 2
+    assert said in capsys.readouterr().err
+
+
+def test_the_first_exercise_is_right_for_numbers_too_and_asks_for_an_array():
+    exercise = LESSONS["a_backward_is_a_pullback"].exercise
+    assert "f(x) = x³" in verdict(exercise, lambda f, x, v: v @ jax.jacfwd(f)(x) if x.ndim else v)
+    told = verdict(exercise, lambda f, x, v: jax.vjp(f, x)[1](v)[0].tolist())
+    assert "your function returned a list; an array is asked for." in told
 
 
 def test_no_answer_asks_for_it(monkeypatch, capsys):

@@ -1,5 +1,5 @@
 """The lessons of `examples/lessons`: what a lesson's file says (`lesson`), the command that teaches it (`command`), the
-check of an answer (`checking`, `answering`), and the page that the site has of it (`page`).
+check of an answer (`checking`, `answering`), and its page (`page`), the same on the site and as a file.
 
 A lesson is one file, and everything about it stands there: its docstring, the function `imperative` and the function
 `functional`, which agree, a `PREDICTION` and an `EXERCISE`.

@@ -59,11 +59,39 @@ def verdict(exercise: Exercise, function: Callable[..., Any], file: str = "") ->
         asked = next(each for each in right if not same(given[each], right[each]))
         one, other = given[asked], right[asked]
         arrays = all(isinstance(each, np.ndarray) for each in (one, other))
-        if arrays and one.shape != other.shape:
+        if isinstance(one, list | tuple) and isinstance(other, np.ndarray):
+            told = f"{asked}: your function returned a {type(one).__name__}; an array is asked for."
+        elif arrays and one.shape != other.shape:
             told = f"{asked}: your function gave the shape {one.shape}; right is {other.shape}."
         else:
             told = f"{asked}: your function gave {shown(one)}; right is {shown(other)}."
     return f"{told}\nHint: {exercise.hint}"
+
+
+def faults(lesson: Lesson) -> list[str]:
+    """What is wrong with a lesson itself."""
+    try:
+        prediction, exercise, found = lesson.prediction, lesson.exercise, []
+        for name, one, other, agrees in lesson.results():
+            if not agrees:
+                found.append(f"`imperative` gives {name} = {one}, `functional` {other}.")
+        for given in prediction.mistakes:
+            said = prediction.judge(given)
+            if said is None:
+                found.append(f"The mistake {given!r} is not {prediction.kind}, as the answer {prediction.answer} is.")
+            elif not said.startswith("Not yet"):
+                found.append(f"The mistake {given!r} is the right answer.")
+        error = exercise.outcome(exercise.solution)[1]
+        if error is not None:
+            raise error
+        for sentence, mistake in exercise.mistakes.items():
+            told = verdict(exercise, mistake)
+            if told != sentence:
+                told = "as the solution does" if told == RIGHT else f"as what is told {told!r}"
+                found.append(f"`{mistake.__name__}` does in the trial {told}, so {sentence!r} is never said.")
+    except Exception as error:
+        return [located(error, str(lesson.path))]
+    return found
 
 
 def shown(value: Any) -> str:

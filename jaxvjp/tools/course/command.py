@@ -13,11 +13,11 @@ from textwrap import indent
 
 from jaxvjp.explain import terminal
 from jaxvjp.explain.terminal import wrapped
-from jaxvjp.tools.course.checking import RIGHT, check
+from jaxvjp.tools.course.checking import RIGHT, check, faults
 from jaxvjp.tools.course.lesson import Lesson, Prediction, find, lessons
+from jaxvjp.tools.course.page import FORMS, save
 
 INSIDE = " " * 4
-FORMS = ("you wrote, in torch", "imperative"), ("this is, in JAX", "functional")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -27,33 +27,46 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("lesson", nargs="?", help="a lesson's number, name or file; or `new`, to write one")
     parser.add_argument("name", nargs="?", help="after `new`: the name of the file, which begins as a copy of lesson 1")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="check the lesson itself, and write it as one page")
     parser.add_argument("--reveal", action="store_true", help="wait for no answer")
     parser.add_argument("--exercise", action="store_true", help="print the text to complete, and nothing else")
     parser.add_argument("--check", type=Path, metavar="FILE", help="say what is wrong with an answer to the exercise")
     parser.add_argument("--seconds", type=float, default=30, help="how long an answer may run (30)")
     given = parser.parse_args(arguments)
+    if given.lesson is None and (given.exercise or given.check or given.html):
+        parser.error("of which lesson? Its number comes first: python -m jaxvjp lesson 1 --exercise")
+    if given.lesson == "new" and given.name is None:
+        parser.error("the name of the new lesson is missing: python -m jaxvjp lesson new my_lesson")
     if given.lesson is None:
         terminal.table(["", "lesson"], [[str(each.number), each.title] for each in lessons()])
         print("\nBegin with: python -m jaxvjp lesson 1")
         return 0
-    if given.lesson == "new" and given.name is not None:
+    if given.lesson == "new":
         path = Path(given.name).with_suffix(".py")
         if path.exists():
             parser.error(f"there is a file {str(path)!r}")
+        if not path.parent.is_dir():
+            parser.error(f"there is no folder {str(path.parent)!r}")
         shutil.copyfile(lessons()[0].path, path)
-        print(f"{path} is a copy of lesson 1, to be changed. To see and check it: python -m jaxvjp lesson {path}")
-        return 0
+        print(f"{path} is a copy of lesson 1, to be changed. Then check it, and write its page again:")
+        print(f"    python -m jaxvjp lesson {path} --html {path.with_suffix('.html')}")
+        given.lesson, given.html = str(path), path.with_suffix(".html")
     lesson = find(given.lesson)
     if lesson is None:
         print(f"There is no lesson {given.lesson!r}.", file=sys.stderr)
         close = difflib.get_close_matches(given.lesson, [each.name for each in lessons()], n=1)
         print(f"Did you mean {close[0]!r}?" if close else f"There are 1 to {len(lessons())}.", file=sys.stderr)
         return 2
+    if given.html is not None:
+        return written(lesson, given.html)
     if given.exercise:
         print(lesson.exercise.task, end="")
         return 0
     if given.check is not None:
         return checked(lesson, given.check, given.seconds)
+    wrong = [] if lesson.called.isdigit() else faults(lesson)
+    if wrong:
+        return unfinished(lesson, wrong)
     return taught(lesson, not given.reveal and sys.stdin.isatty() and sys.stdout.isatty())
 
 
@@ -67,6 +80,22 @@ def checked(lesson: Lesson, answer: Path, seconds: float) -> int:
     right = f"Right: {lesson.exercise.name} does what was asked."
     print(right if told == RIGHT else "\n".join(map(wrapped, f"Not yet. {told}".splitlines())))
     return 0 if told == RIGHT else 1
+
+
+def written(lesson: Lesson, page: Path) -> int:
+    """Writes a lesson as one page, if nothing is wrong with it."""
+    wrong = faults(lesson)
+    if wrong:
+        return unfinished(lesson, wrong)
+    save(lesson, page)
+    print(f"{page} is the lesson as one page, for any browser. It needs no network.")
+    return 0
+
+
+def unfinished(lesson: Lesson, wrong: list[str]) -> int:
+    """Prints what is wrong with a lesson itself; 1."""
+    print("\n".join(map(wrapped, [f"{lesson.path.name} is not finished:", *wrong])))
+    return 1
 
 
 def taught(lesson: Lesson, wait: bool) -> int:
@@ -93,7 +122,7 @@ def taught(lesson: Lesson, wait: bool) -> int:
 
 
 def predicted(prediction: Prediction) -> str:
-    """Waits for a person's prediction, and says what to say to it; an empty one asks for the answer."""
+    """Waits for a person's prediction until it is right, and says what is wrong; an empty one asks for the answer."""
     while True:
         try:
             said = input("> ")
@@ -103,10 +132,10 @@ def predicted(prediction: Prediction) -> str:
             raise SystemExit(130) from None
         if not said.strip():
             return f"The answer: {prediction.answer}."
-        judgement = prediction.judge(said)
-        if judgement is not None:
+        judgement = prediction.judge(said) or f"That is not {prediction.kind}."
+        if judgement.startswith("Right"):
             return judgement
-        print(f"That is not {prediction.kind}. Try again, or press Enter to see the answer.")
+        print(wrapped(f"{judgement} Try again, or press Enter to see the answer."))
 
 
 def side_by_side(lesson: Lesson) -> str:

@@ -68,8 +68,8 @@ class Prediction:
             return f"Right: {self.answer}."
         for mistake, misconception in self.mistakes.items():
             if same(given, read(mistake)):
-                return f"No, it is {self.answer}. {misconception}"
-        return f"No, it is {self.answer}."
+                return f"Not yet. {misconception}"
+        return "Not yet."
 
 
 def read(text: str) -> list[float] | list[bool]:
@@ -171,6 +171,8 @@ class Lesson(ExampleFile):
         """By name what the imperative form gives, what the functional one gives, and whether they agree."""
         module = self.module
         given, expected = module.imperative(), module.functional()
+        if not (isinstance(given, dict) and isinstance(expected, dict)):
+            raise TypeError("`imperative` and `functional` each return a dict, with the names of what they computed")
         assert given.keys() == expected.keys(), f"{self.path.name}: {[*given]} and {[*expected]}"
         pairs = {name: (plain(value), plain(expected[name])) for name, value in given.items()}
         return [
@@ -189,5 +191,5 @@ def find(wanted: str) -> Lesson | None:
     for lesson in lessons():
         if wanted in (str(lesson.number), f"{lesson.number:02}", lesson.name, lesson.path.stem):
             return lesson
-    path = Path(wanted)
-    return Lesson(path.stem, path.resolve()) if path.suffix == ".py" and path.is_file() else None
+    path = Path(wanted if wanted.endswith(".py") else f"{wanted}.py")
+    return Lesson(path.stem, path.resolve()) if path.is_file() else None

@@ -1,0 +1,122 @@
+"""What a page says of `.grad`, which `autograd.grad` leaves as it is, and of a backward that failed."""
+
+from __future__ import annotations
+
+import numpy as np
+from browsing import all_of, close, opened, steps, text_of
+from test_source import run_lines
+
+import jaxvjp
+from jaxvjp.__main__ import main
+
+
+def test_autograd_grad_leaves_grad_as_it_is(browser, tmp_path):
+    found = run_lines("""
+        with explain.recording() as story:
+            x = torch.tensor([1.0, 2.0], requires_grad=True)
+            y = torch.stack([x[0] * x[1], x[0] - x[1]])
+            y.backward(torch.tensor([1.0, 1.0]), retain_graph=True)
+            (first,) = torch.autograd.grad(y, x, torch.tensor([0.0, 5.0]))
+    """)
+    assert found["x"].grad.tolist() == [3.0, 0.0]
+    opened(browser, found["story"], tmp_path / "page.html")
+    assert "leaves .grad as it is" in text_of(browser, "#question")
+    close(steps(browser)[1][0], found["first"].numpy())
+    said = text_of(browser, "main").replace("\n", " ")
+    assert "gradient for x = [5 -5]" in said
+    assert "x.grad = [5 -5]" not in said
+    assert ".grad at that moment" not in said
+    assert ".grad = [5 -5]" not in text_of(browser, "#objects")
+    all_of(browser, "#which option")[0].click()
+    assert "x.grad = [3 0]" in text_of(browser, "#lines").replace("\n", " ")
+
+
+def test_a_backward_that_failed_asks_which_v_and_has_no_grad(browser, tmp_path, capfd):
+    script, page = tmp_path / "script.py", tmp_path / "page.html"
+    script.write_text(
+        "import torch\nx = torch.tensor([1.0, 2.0], requires_grad=True)\nheight = x * x\nheight.backward()\n",
+        encoding="utf-8",
+    )
+    assert main(["explain", str(script), "--html", str(page)]) == 1
+    assert "height[1].backward()" in capfd.readouterr().out
+    browser.get(page.as_uri())
+    assert text_of(browser, "#asked-head") == "backward() failed: which v?"
+    assert "height has 2 numbers: which weights?" in text_of(browser, "#asked")
+    assert "height[1].backward()" in text_of(browser, "#asked")
+    assert text_of(browser, "#question").startswith("This backward failed.")
+    assert text_of(browser, "#objects-note") == ""
+    shown = text_of(browser, "main").replace(text_of(browser, "#asked"), "")
+    assert "x.grad" not in shown
+    assert not [each for each in browser.get_log("browser") if each["level"] == "SEVERE"]
+
+
+def test_a_function_of_several_results_goes_back_once(browser, tmp_path):
+    class Scale(jaxvjp.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, s):
+            ctx.save_for_backward(x, s)
+            return x * s, s * 2, x + s
+
+        @staticmethod
+        def backward(ctx, of_x, of_s, of_sum):
+            x, s = ctx.saved_tensors
+            return of_x * s + of_sum, (of_x * x).sum() + 2 * of_s + of_sum.sum()
+
+    for line in ("y = a.exp() * b + a * c", "y = c * 2", "y = a * 3 + b", "y = b + c.sin()"):
+        found = run_lines(
+            f"""
+            with explain.recording() as story:
+                x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+                s = torch.tensor(0.5, requires_grad=True)
+                a, b, c = Scale.apply(x * 1, s)
+                {line}
+                y.backward(torch.tensor([1.0, -2.0, 0.5]))
+            """,
+            Scale=Scale,
+        )
+        sums = {}
+        for link in found["story"].cotangents():
+            for name, value in link.leaves:
+                sums[name] = sums.get(name, 0) + value
+        for name in ("x", "s"):
+            np.testing.assert_allclose(sums[name], found[name].grad.numpy(), rtol=1e-5)
+        opened(browser, found["story"], tmp_path / "page.html")
+        for text, name in zip(steps(browser)[1], ("x", "s"), strict=True):
+            close(text, found[name].grad.numpy())
+
+
+def test_what_ran_before_an_error_is_shown(tmp_path, capfd):
+    script, page = tmp_path / "script.py", tmp_path / "page.html"
+    script.write_text(
+        "import torch\nx = torch.tensor([1.0, 2.0], requires_grad=True)\ny = x**3\n"
+        "y.backward(torch.tensor([1.0, 0.0]))\ny.backward(torch.tensor([0.0, 1.0]))\n",
+        encoding="utf-8",
+    )
+    assert main(["explain", str(script), "--html", str(page)]) == 1
+    out, err = capfd.readouterr()
+    assert "jax.vjp(f, x)" in out
+    assert "backward through the graph a second time" in err
+    assert page.stat().st_size > 10_000
+
+
+def test_while_steps_go_back_the_names_are_those_where_backward_was_called(browser, tmp_path):
+    class Square(jaxvjp.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, grad):
+            (saved,) = ctx.saved_tensors
+            twice = 2 * saved
+            return twice * grad
+
+    with jaxvjp.explain.recording(lines=True) as story:
+        x = jaxvjp.tensor([1.0, 2.0], requires_grad=True)
+        y = Square.apply(x) + x
+        y.backward(jaxvjp.tensor([1.0, 0.5]))
+    opened(browser, story, tmp_path / "page.html")
+    names = [each.text for each in all_of(browser, "#objects .names code")]
+    assert {"x", "y"} <= {*names}
+    assert not {"saved", "twice", "grad"} & {*names}
