@@ -21,12 +21,16 @@ Writer = Callable[[Sequence[Expression]], Expression]
 
 
 class Value:
-    """One value of a printed program; `wanted` is the name that it should have, None if it needs none."""
+    """One value of a printed program; `wanted` is the name that it should have, None if it needs none.
 
-    __slots__ = ("step", "wanted")
+    If it is given in a dict, `member` has what tells this dict from others, its name, and the key.
+    """
+
+    __slots__ = ("member", "step", "wanted")
 
     def __init__(self, wanted: str | None = None) -> None:
         self.wanted = wanted
+        self.member: tuple[Any, str, str] | None = None
         self.step: Step | None = None
 
 
@@ -217,6 +221,12 @@ class Block:
         while busy(candidate) or (candidate != name and candidate in self.wanted):
             candidate, number = f"{name}_{number}", number + 1
         return candidate
+
+
+def form_of(steps: Sequence[Step], results: Sequence[Value], given: Mapping[Value, Expression]) -> list[str]:
+    """The texts of steps and results, which are those of others that differ in what is given only."""
+    block = Block(steps, results, given, {"jax", "jnp"})
+    return [*[line.text for line in block.lines], *[ast.unparse(result) for result in block.results]]
 
 
 def in_order(steps: Iterable[Step]) -> list[Step]:

@@ -15,14 +15,14 @@ import numpy as np
 
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.observers import Walked
-from jaxvjp.explain.block import Block, Expression, Step, Value, in_order, live
+from jaxvjp.explain.block import Expression, Step, Value, form_of, in_order, live
 from jaxvjp.explain.calls import FunctionCall
 from jaxvjp.explain.cuts import PART_OPS
 from jaxvjp.explain.lifting import placeholders
 from jaxvjp.explain.literals import call as call_of
 from jaxvjp.explain.literals import parsed
 from jaxvjp.explain.names import assigned
-from jaxvjp.explain.scope import KEPT, Scope, function
+from jaxvjp.explain.scope import KEPT, Scope, function, in_dicts, together
 from jaxvjp.explain.story import Story
 
 LONG = 60
@@ -92,10 +92,9 @@ class Kept:
         names = [result.wanted for result in self.results]
         self.forget_names()
         with placeholders(self.numbers):
-            block = Block(self.steps, self.results, given, {"jax", "jnp"})
+            texts = form_of(self.steps, self.results, given)
         for each, name in zip(self.results, names, strict=True):
             each.wanted = name
-        texts = [*[line.text for line in block.lines], *[ast.unparse(result) for result in block.results]]
         return (len(self.inputs), len(self.numbers), *texts)
 
 
@@ -274,21 +273,33 @@ def _written(
     for step in inner.steps:
         step.inputs = [same.get(operand, operand) for operand in step.inputs]
     inner.reached = {each: each for each in outside}
+    params = [columns[each][0] for each in places]
+    given_as = in_dicts([columns[each] for each in places], [names[each] or "x" for each in places])
+    members = [each.member for each in params]
+    for value, called in zip(params, given_as, strict=True):
+        value.member = None if called.isidentifier() else value.member
     name = function(
         inner,
-        [columns[each][0] for each in places],
+        params,
         first.results,
         outside,
         first.call.name,
         single=len(first.results) == 1,
-        param_names=[names[each] or "x" for each in places],
+        param_names=given_as,
     )
+    for value, member in zip(params, members, strict=True):
+        value.member = member
     for number, each in enumerate(alike):
         each.steps = [step for step in each.steps if step not in {each.numbers[place] for place in lifted}]
         count = len(each.results)
         inputs = [columns[place][number] for place in places]
         step = Step(
-            inputs, lambda e: call_of(name, *e), each.targets, each.call.last, each.call.where, unpacked=count > 1
+            inputs,
+            lambda e: call_of(name, *together(given_as, e)),
+            each.targets,
+            each.call.last,
+            each.call.where,
+            unpacked=count > 1,
         )
         step.stays = each.long
         yield each, name, step

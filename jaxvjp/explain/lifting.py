@@ -13,10 +13,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from jaxvjp.core.record.graph import Node, reachable
-from jaxvjp.explain.block import Block, Expression, Step, Value, live
+from jaxvjp.explain.block import Expression, Step, Value, form_of, live
 from jaxvjp.explain.literals import parsed
 from jaxvjp.explain.names import loop_variable, safe, statement
-from jaxvjp.explain.scope import RETURNED, Scope, dependent, function
+from jaxvjp.explain.scope import RETURNED, Scope, dependent, function, in_dicts, together
+from jaxvjp.ops.identity import tuple_item
 
 
 class Lifted:
@@ -29,7 +30,6 @@ class Lifted:
         calls: the steps that call it.
         place: where the returned values are among the outputs of the first of them.
         same: a function of the same form, of which only one is written.
-        members: for each parameter that is given in a dict its text inside, `net["weight"]`; for others None.
     """
 
     def __init__(self, top: Scope, params: Sequence[Node], outputs: Sequence[Node], order: float) -> None:
@@ -50,7 +50,6 @@ class Lifted:
         self.names: list[str] = []
         self.constants: list[Value] = []
         self.same: Lifted = self
-        self.members: list[str | None] = [None] * len(params)
         self.name = ""
         top.functions.append(self)
         for node in self.inner.inside or ():
@@ -94,10 +93,9 @@ class Lifted:
         named, names = [result.wanted for result in self.results], [parameter.wanted for parameter in self.params]
         for each in self.results:
             each.wanted = each.wanted if each in given else None
-        block = Block(self.inner.steps, self.everything, given, {"jax", "jnp"})
+        texts = form_of(self.inner.steps, self.everything, given)
         for each, own in zip(self.results, named, strict=True):
             each.wanted = own
-        texts = [*[line.text for line in block.lines], *[ast.unparse(result) for result in block.results]]
         return (*names, len(outer), len(self.results), *texts)
 
     def divide(self, group: Sequence[Lifted], settled: Callable[[Value], bool]) -> None:
@@ -123,6 +121,9 @@ class Lifted:
                     each.results[place].wanted = each.calls[0].outputs[place].wanted = known
         for each in group:
             each.same = self
+            each.names = in_dicts([*zip(*[other.arguments for other in group], strict=True)], self.names)
+            for own, known in zip(each.arguments, each.names, strict=True):
+                each.inner.reached[own].member = None if known.isidentifier() else own.member
             for step in each.calls:
                 step.inputs = [*each.values, *each.arguments, *each.constants]
 
@@ -133,17 +134,21 @@ class Lifted:
         own = [(self.place, self.place + count)] if count > 1 else []
         return [(0, self.place + (1 if own else count)), *own] if whole and count else own
 
+    @property
+    def parameters(self) -> list[str]:
+        """The names of `params`, `net["weight"]` for those in a dict."""
+        own = [(value.member, value.wanted or "x") for value in self.params]
+        return [f'{member[1]}["{member[2]}"]' if member else name for member, name in own]
+
     def called(self, expressions: Sequence[Expression]) -> tuple[str, list[Expression]]:
         """The function's name, and its arguments; defines it."""
         count = len(self.values)
         if not self.same.name:
             outside = dict(zip(self.constants, expressions[count + len(self.arguments) :], strict=True))
-            known = [*[value.wanted or "x" for value in self.values], *self.names]
             names = [
-                each.id if isinstance(each, ast.Name) else own for each, own in zip(expressions, known, strict=False)
+                each.id if isinstance(each, ast.Name) else own
+                for each, own in zip(expressions, [*self.parameters, *self.names], strict=False)
             ]
-            members = [*self.members, *[None] * len(names)]
-            names = [each or own for each, own in zip(members, names, strict=False)]
             self.same.name = function(
                 self.inner,
                 [*self.params, *[self.inner.reached[argument] for argument in self.arguments]],
@@ -154,7 +159,8 @@ class Lifted:
                 param_names=names,
                 returned=list(self.returned),
             )
-        return self.same.name, list(expressions[: count + len(self.arguments)])
+        more = expressions[count : count + len(self.arguments)]
+        return self.same.name, [*expressions[:count], *together(self.names, more)]
 
 
 def owners_of(top: Scope, wanted: Node) -> dict[Node, Lifted]:
@@ -166,7 +172,7 @@ def owners_of(top: Scope, wanted: Node) -> dict[Node, Lifted]:
     ):
         if node in top.values:
             continue
-        owner = top.owners.get(node)
+        owner = top.owners.get(node.inputs[0] if node.operation is tuple_item else node)  # type: ignore[arg-type]
         if owner is None and not wanted.requires_grad:
             owner = next((each for each in top.functions if each.order > node.serial), None)
             if owner is not None and not any(owners.get(operand) is owner for operand in top.text.inputs(node)):

@@ -7,7 +7,6 @@ it gives what was recorded (`Explanation.program`), and without them otherwise, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -18,77 +17,26 @@ from jaxvjp.ops import pointwise, reduction
 from jaxvjp.ops.arguments import axes, wrap
 from jaxvjp.ops.arithmetic import lerp, number_lerp, sign
 from jaxvjp.ops.indexing import gather
-from jaxvjp.ops.neural.classification import cross_entropy
-from jaxvjp.ops.neural.normalization import standardized_batch
+from jaxvjp.ops.neural import activation
+from jaxvjp.ops.neural.classification import cross_entropy, nll_loss
+from jaxvjp.ops.neural.loss import binary_cross_entropy, reduced
+from jaxvjp.ops.neural.normalization import layer_norm, moved_towards, standardized_batch
 from jaxvjp.ops.op import REGISTRY
 from jaxvjp.ops.pointwise import abs_, clamp, clamp_max, clamp_min, relu
 
 
-def plainly(*replaced: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Registers the decorated function as the plain form of ops, or of functions that ops call."""
-
-    def note(function: Callable[..., Any]) -> Callable[..., Any]:
-        PLAIN.update(dict.fromkeys(replaced, function))
-        return function
-
-    return note
-
-
-@plainly(relu)
-def _relu(input: Any) -> Any:  # at NaN the derivative is 0
-    return jax.nn.relu(input)
-
-
-@plainly(abs_)
-def _abs(input: Any) -> Any:
-    return jnp.abs(input)
-
-
-@plainly(sign)
-def _sign(input: Any) -> Any:
-    return jnp.sign(input)
-
-
-@plainly(pointwise._power)
-def _power(input: Any, exponent: Any) -> Any:
-    return input**exponent
-
-
-@plainly(clamp)
 def _clamp(input: Any, min: Any = None, max: Any = None) -> Any:  # at a bound half of the gradient
     if min is None or max is None:
         return jnp.maximum(input, min) if max is None else jnp.minimum(input, max)
     return jnp.clip(input, min, max)
 
 
-@plainly(clamp_min)
-def _clamp_min(input: Any, min: Any) -> Any:
-    return jnp.maximum(input, min)
-
-
-@plainly(clamp_max)
-def _clamp_max(input: Any, max: Any) -> Any:
-    return jnp.minimum(input, max)
-
-
-@plainly(lerp, number_lerp)
-def _lerp(input: Any, end: Any, weight: Any) -> Any:
-    return input + weight * (end - input)
-
-
-@plainly(reduction.product)
-def _product(fold: Callable[..., Any], input: Any, along: Any, **kept: bool) -> Any:  # with a factor 0 or infinity
-    return getattr(jnp, fold.__name__)(input, along, **kept)  # by its name here, as it is written
-
-
-@plainly(reduction.prod)
 def _prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     if dtype is not None or not jnp.issubdtype(input.dtype, jnp.inexact):
         return NotImplemented
     return jnp.prod(input, axis=axes(dim, input.ndim), keepdims=keepdim)
 
 
-@plainly(reduction.vector_norm)
 def _vector_norm(input: Any, order: Any, dim: Any, keepdims: bool = False) -> Any:  # of zeros
     reduced = axes(dim, input.ndim)
     if order != 2 or jnp.iscomplexobj(input) or 2 < len(reduced) < input.ndim or not reduced:
@@ -97,7 +45,6 @@ def _vector_norm(input: Any, order: Any, dim: Any, keepdims: bool = False) -> An
     return jnp.linalg.norm(input, axis=along, keepdims=keepdims)
 
 
-@plainly(gather)
 def _gather(input: Any, dim: Any, index: Any, *, sparse_grad: bool = False) -> Any:
     axis = wrap(dim, input.ndim)
     same = [each for each in range(input.ndim) if input.shape[each] == index.shape[each]]
@@ -106,17 +53,27 @@ def _gather(input: Any, dim: Any, index: Any, *, sparse_grad: bool = False) -> A
     return jnp.take_along_axis(input, index, axis=axis)
 
 
-@plainly(cross_entropy)
-def _cross_entropy(
-    input: Any, target: Any, weight: Any = None, reduction: str = "mean", label_smoothing: float = 0.0, **_: Any
-) -> Any:  # with a class that is ignored
-    if weight is not None or label_smoothing or (input.ndim, target.ndim) != (2, 1) or reduction == "none":
+def _nll_loss(input: Any, target: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean") -> Any:
+    if weight is not None or input.ndim < 2:  # with a class that is ignored
         return NotImplemented
-    picked = jnp.take_along_axis(jax.nn.log_softmax(input), target[:, None], axis=1)
+    picked = jnp.take_along_axis(input, jnp.expand_dims(target, 1), axis=1)
+    if reduction == "none":
+        return -jnp.squeeze(picked, 1)
     return -jnp.mean(picked) if reduction == "mean" else -jnp.sum(picked)
 
 
-@plainly(REGISTRY["max_pool2d"])
+def _cross_entropy(input: Any, target: Any, *given: Any, label_smoothing: float = 0.0, **named: Any) -> Any:
+    if label_smoothing or input.ndim != target.ndim + 1:
+        return NotImplemented
+    return _nll_loss(jax.nn.log_softmax(input, axis=1), target, *given, **named)
+
+
+def _binary_cross_entropy(input: Any, target: Any, weight: Any = None, reduction: str = "mean", **_: Any) -> Any:
+    if weight is not None:  # at 0 and 1
+        return NotImplemented
+    return reduced(-target * jnp.log(input) - (1 - target) * jnp.log1p(-input), reduction)
+
+
 def _max_pool2d(
     input: Any,
     kernel_size: Any,
@@ -132,10 +89,55 @@ def _max_pool2d(
     return jax.lax.reduce_window(input, -jnp.inf, jax.lax.max, window, steps, "VALID")
 
 
-@plainly(standardized_batch)
 def _standardized_batch(input: Any, weight: Any = None, bias: Any = None, *, eps: float) -> Any:
-    if input.ndim != 2 or weight is None or bias is None:
+    if weight is None or bias is None:
         return NotImplemented
-    mean = jnp.mean(input, axis=0)
-    variance = jnp.var(input, axis=0)
-    return (input - mean) * jax.lax.rsqrt(variance + eps) * weight + bias, mean, variance
+    over, shape = (0, *range(2, input.ndim)), (-1, *[1] * (input.ndim - 2))
+    mean, variance = jnp.mean(input, axis=over), jnp.var(input, axis=over)
+    along = [each if len(shape) == 1 else each.reshape(shape) for each in (mean, variance, weight, bias)]
+    return (input - along[0]) * jax.lax.rsqrt(along[1] + eps) * along[2] + along[3], mean, variance
+
+
+def _layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+    if weight is None or bias is None:
+        return NotImplemented
+    over = -1 if len(normalized_shape) == 1 else tuple(range(-len(normalized_shape), 0))
+    mean, variance = jnp.mean(input, axis=over, keepdims=True), jnp.var(input, axis=over, keepdims=True)
+    return (input - mean) * jax.lax.rsqrt(variance + eps) * weight + bias
+
+
+def _softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:  # far above 0
+    return jax.nn.softplus(input) if beta == 1 else NotImplemented
+
+
+PLAIN.update(
+    {
+        relu: jax.nn.relu,  # at NaN the derivative is 0
+        abs_: jnp.abs,
+        sign: jnp.sign,
+        pointwise._power: lambda x, exponent: x**exponent,
+        clamp: _clamp,
+        clamp_min: lambda x, low: jnp.maximum(x, low),
+        clamp_max: lambda x, high: jnp.minimum(x, high),
+        lerp: (interpolated := lambda x, end, weight: x + weight * (end - x)),
+        number_lerp: interpolated,
+        # With a factor 0 or infinity; by the name of the fold here, as it is written.
+        reduction.product: lambda fold, x, along, **kept: getattr(jnp, fold.__name__)(x, along, **kept),
+        reduction.prod: _prod,
+        reduction.vector_norm: _vector_norm,
+        gather: _gather,
+        nll_loss: _nll_loss,
+        cross_entropy: _cross_entropy,
+        binary_cross_entropy: _binary_cross_entropy,
+        REGISTRY["max_pool2d"]: _max_pool2d,
+        standardized_batch: _standardized_batch,
+        layer_norm: _layer_norm,
+        moved_towards: lambda x, other, momentum, correction: x + momentum * (other * correction - x),
+        activation.softplus: _softplus,
+        activation.gelu: lambda x, *, approximate="none": jax.nn.gelu(x, approximate=approximate == "tanh"),
+        activation.silu: lambda x: jax.nn.silu(x),
+        activation.leaky_relu: jax.nn.leaky_relu,  # at 0
+        activation.elu: jax.nn.elu,
+        activation.logsigmoid: jax.nn.log_sigmoid,
+    }
+)

@@ -14,9 +14,12 @@ import jax
 import numpy as np
 
 from jaxvjp.core.record.graph import Node
+from jaxvjp.core.record.observers import Walked
 from jaxvjp.core.run.evaluation import evaluate
+from jaxvjp.explain.block import Line
 from jaxvjp.explain.draws import Draws
 from jaxvjp.explain.layout import EXACT_PRODUCTS, WIDE_TYPES, defined, file_of, formatted, joined
+from jaxvjp.explain.mapping import over_keys
 from jaxvjp.explain.names import numbered, safe, statement, told_at
 from jaxvjp.explain.optimizers import Group, Update, chained, kept_by
 from jaxvjp.explain.refusal import Refusal
@@ -24,7 +27,7 @@ from jaxvjp.explain.rolling import rolled
 from jaxvjp.explain.scope import NeedsWide
 from jaxvjp.explain.source import Writer
 from jaxvjp.explain.step_writer import StepWriter, Tree, shared_beginning
-from jaxvjp.explain.steps import Entry, NotPortable, StateRead, Steps, places
+from jaxvjp.explain.steps import Entry, NotPortable, StateRead, Steps, TrainingStep, places
 from jaxvjp.explain.story import Story
 from jaxvjp.explain.text import Text, wide
 
@@ -45,6 +48,7 @@ class Ported(NamedTuple):
         state: what the state was at the end, by name.
         dropped: the user's lines and names of what is not in the script, though it depends on the training, and why.
         left_out: lines that only read such a value, as those of an evaluation do.
+        simplified: whether ops have plain forms in it, which differ at an edge.
     """
 
     source: str
@@ -53,6 +57,7 @@ class Ported(NamedTuple):
     state: dict[str, Any]
     dropped: list[str]
     left_out: list[str]
+    simplified: bool
 
 
 def _import_order(line: str) -> tuple[bool, str]:
@@ -78,18 +83,25 @@ def _cut(nodes: Sequence[Any]) -> Iterator[None]:
 
 
 def ported(
-    story: Story, updates: Sequence[Update], draws: Draws, head: str, data_file: str, reads: Sequence[Node] = ()
+    story: Story,
+    updates: Sequence[Update],
+    draws: Draws,
+    head: str,
+    data_file: str,
+    reads: Sequence[Node] = (),
+    exact: bool = True,
 ) -> Ported:
     """The script of a story whose optimizers took the steps `updates`, whose random numbers are `draws`, and in which
-    Python has read the values of `reads`.
+    Python has read the values of `reads`. With `exact` no op has a plain form.
     NotPortable if it is none of steps."""
     why = "another value of this name is in the state at the end"
     for ending in (True, False):  # what is computed after the last step may have no text
-        for given in (draws, None):  # what is computed from random numbers may differ between steps: it is data then
+        # What is computed from data or from random numbers may differ between steps, or have no text: it is data then.
+        for given, inside in ((draws, True), (draws, False), (None, False)):
             try:
-                return _ported(story, updates, given, head, data_file, reads, ending, why)
+                return _ported(story, updates, given, head, data_file, reads, ending, inside, why, exact)
             except StateRead:
-                return ported(story, [each.without_rules() for each in updates], draws, head, data_file, reads)
+                return ported(story, [each.without_rules() for each in updates], draws, head, data_file, reads, exact)
             except Refusal as error:
                 refused = error
         why = told_at(refused.where) + str(refused).splitlines()[0]
@@ -104,12 +116,17 @@ def _ported(
     data_file: str,
     reads: Sequence[Node],
     ending: bool,
+    inside: bool,
     why: str,
+    exact: bool,
 ) -> Ported:
     with jax.enable_x64(True), story.told():
-        whole = Writer(story, "grad")
+        whole = Writer(story, "grad", exact=exact)
         whole.text.rounds.clear()  # a step has no rounds
-        steps = Steps(story, whole.text, whole.nodes, updates, draws, ending)
+        steps = Steps(story, whole.text, whole.nodes, updates, draws, ending, inside)
+        if inside and steps.kinds > 1:
+            outside = Steps(story, whole.text, whole.nodes, updates, draws, ending, False)
+            steps = outside if outside.kinds < steps.kinds else steps
         avals = [each.aval for each in steps.live if type(each.aval) is not tuple]
         doubles = any(aval.dtype.differentiable and wide(aval) for aval in avals)
         try:
@@ -130,15 +147,47 @@ class _Script:
         self.names: dict[int, str] = {}
         self.text: Text | None = None
         taken = {*RESERVED.split()}
-        for entry in steps.entries:
+        own: dict[tuple[str, str, bool], list[Entry]] = {}
+        for entry in sorted(steps.entries, key=lambda entry: entry.role != "state"):
             if entry.twin is not entry:
                 continue
             base = safe(entry.name or ("given" if entry.role != "state" else "kept"))
             entry.name = numbered(base, taken)
             taken.add(entry.name)
+            if entry.name == base and "_" in base and entry.role != "data" and entry.start is not None:
+                own.setdefault((base.partition("_")[0], entry.role, entry.start.requires_grad), []).append(entry)
         self.taken = taken
         self.trees: dict[tuple[int, int], Tree] = {}
         self.find_trees()
+        self.ruled = {key: tree for key, tree in self.trees.items() if tree.transform}
+        self.dicts = [*{tree.name: tree for tree in self.trees.values()}.values()]
+        for (base, _, _), entries in own.items():
+            self.gather(base, entries)
+
+    def gather(self, base: str, entries: list[Entry]) -> None:
+        """Makes dicts of what has names that begin alike: the buffers of a module, or what an optimizer keeps of each
+        parameter, which has the parameter's key."""
+        trained = [*self.dicts]
+        rest = [each for each in entries if not any(each in tree.entries for tree in trained)]
+        kept: dict[tuple[str, str], list[tuple[str, Entry]]] = {}
+        cut = shared_beginning([each.name for each in rest]).rfind("_") + 1
+        for each in rest:
+            of_state = re.fullmatch(rf"{base}_(\d+)_(\w+)", each.name)
+            kept.setdefault((base, ""), []).append((each.name[cut:], each))
+            if of_state is not None:
+                kept.setdefault((f"{base}_{of_state[2]}", "of a parameter"), []).append((of_state[1], each))
+        for (called, numbers), own in kept.items():
+            for tree in trained:
+                keys = dict(zip(map(str, range(len(own))) if numbers else tree.keys, tree.keys, strict=False))
+                found = [(keys[key], each) for key, each in own if key in keys and each in rest]
+                if len(found) == len(tree.keys) == len(keys):
+                    self.dicts.append(Tree(numbered(called, self.taken), [each for _, each in found]))
+                    self.dicts[-1].keys = [key for key, _ in found]
+                    self.taken.add(self.dicts[-1].name)
+                    rest = [each for each in rest if each not in self.dicts[-1].entries]
+        if len(rest) > 2 or (len(rest) == 2 and base in [tree.name for tree in trained]):
+            self.dicts.append(Tree(numbered(f"{base}_kept" if base in self.taken else base, self.taken), rest))
+            self.taken.add(self.dicts[-1].name)
 
     def find_trees(self) -> None:
         """The dicts of the state: one for the parameters of each group of an optimizer that has a rule."""
@@ -150,15 +199,17 @@ class _Script:
         for update in self.steps.updates:
             for number, group in enumerate(update.groups):
                 key = (id(update.optimizer), number)
-                if group.rule is None or key in self.trees or not group.after:
+                if key in self.trees or not group.after:
                     continue
                 found = [
                     known.get(after) or known.get(before)
                     for before, after in zip(group.before, group.after, strict=True)
                 ]
                 entries = [each for each in found if each is not None]
-                if len(entries) < len(found):
+                if len(entries) < len(found) and group.rule is not None:
                     raise NotPortable("an optimizer updates a parameter that no later step reads")
+                if len({*entries}) < len(found):
+                    continue
                 known_as = next((tree.name for tree in self.trees.values() if tree.entries == entries), None)
                 common = shared_beginning([entry.name for entry in entries]).rpartition("_")[0]
                 common = common if len(entries) > 1 and common.isidentifier() else "params"
@@ -167,20 +218,30 @@ class _Script:
                 self.taken |= {name, transform, f"{transform}_rates"}
                 alone = update.clip is not None and len(update.groups) == 1
                 clip = [f"optax.clip_by_global_norm({update.clip.limit!r})"] if update.clip and alone else []
+                if group.rule is None:
+                    self.trees[key] = Tree(name, entries)
+                    self.taken.add(name)
+                    continue
                 rates = [
                     each.groups[number].rate
                     for each in self.steps.updates
                     if each.optimizer is update.optimizer
                     and any(step.first <= each.first < step.last for step in self.steps.steps)
                 ]
-                self.trees[key] = Tree(name, transform, entries, chained([*clip, *group.rule]), rates)
+                self.trees[key] = Tree(name, entries, transform, chained([*clip, *group.rule]), rates)
 
     def place(self, entry: Entry) -> str:
-        """Where an entry is in the state."""
-        for tree in self.trees.values():
+        """Where an entry is: in the state, or a constant."""
+        outer = 'state["{}"]' if entry.role == "state" else "{}"
+        for tree in self.dicts:
             if entry in tree.entries:
-                return f'state["{tree.name}"]["{tree.keys[tree.entries.index(entry)]}"]'
-        return f'state["{entry.name}"]'
+                return outer.format(tree.name) + f'["{tree.keys[tree.entries.index(entry)]}"]'
+        return outer.format(entry.name)
+
+    def display(self, tree: Tree) -> list[str]:
+        """The lines that define a dict."""
+        own = zip(tree.keys, tree.entries, strict=True)
+        return [f"{tree.name} = {{", *[f'    "{key}": {self.value(each.name, each.start)},' for key, each in own], "}"]
 
     def updates_of(self, kind: int) -> list[tuple[Tree, Update, Group]]:
         """The steps that optimizers take in the first step of a kind."""
@@ -189,7 +250,7 @@ class _Script:
         for update in self.steps.updates:
             if step.first <= update.first < step.last and any(output.serial > 0 for output in step.outputs):
                 for place, group in enumerate(update.groups):
-                    tree = self.trees.get((id(update.optimizer), place))
+                    tree = self.ruled.get((id(update.optimizer), place))
                     if tree is not None and group.rule is not None:
                         found.append((tree, update, group))
         return found
@@ -197,7 +258,7 @@ class _Script:
     def transforms(self) -> list[str]:
         """The lines that define the optimizers, with the rates of their schedules."""
         lines = []
-        for tree in self.trees.values():
+        for tree in self.ruled.values():
             rate = repr(tree.rates[0])
             if len({*tree.rates}) > 1:
                 column = np.array(tree.rates, np.float64 if self.wide else np.float32)
@@ -239,36 +300,33 @@ class _Script:
         steps = self.steps
         step = steps.steps_of(kind)[0]
         given: dict[Any, tuple[str, str, bool]] = {}
-        members: dict[Node, tuple[Tree, str]] = {}
+        sizes = {tree.name: len(tree.keys) for tree in self.dicts}
         for place, node in enumerate(step.operands):
             entry = self.entry(kind, "in", place)
-            where = {"state": self.place(entry), "data": f'batch["{entry.name}"]'}.get(entry.role, entry.name)
+            where = f'batch["{entry.name}"]' if entry.role == "data" else self.place(entry)
             given[node] = (entry.name, where, entry.role != "constant")
-            for tree in self.trees.values():
-                if entry in tree.entries and node.requires_grad:
-                    members[node] = (tree, tree.keys[tree.entries.index(entry)])
         for place in steps.lifted[kind]:
             called = self.number_name(kind, place)
             given[step.numbers[place][0]] = (called, f'batch["{called}"]', True)
         trees = self.updates_of(kind)
         with _cut([each for each in given if type(each) is Node]):
-            writer = StepWriter(self.story, steps, step, given, members, trees, self.text, self.wide)
+            writer = StepWriter(self.story, steps, step, given, sizes, trees, self.text, self.wide)
             suffixes = [self.suffix(each) for each in range(steps.kinds)]
             writer.text.taken |= {*self.taken, *[name + suffix for name in ("step", "draws") for suffix in suffixes]}
             block, losses, outputs, kept = writer.body()
         self.text = writer.text
         file = file_of(self.story)
-        lines = formatted(rolled(block.lines), 1, file)
         left = {self.entry(kind, "out", place): text for place, text in enumerate(outputs)}
-        after: dict[str, str] = {}
-        for tree in self.trees.values():
+        after: dict[str, Any] = {}
+        for tree in self.dicts:
             if any(each in left for each in tree.entries):
-                texts = [left.pop(each, self.place(each)) for each in tree.entries]
-                after[tree.name] = tree.whole(texts)
+                after[tree.name] = [left.pop(each, self.place(each).replace('"', "'")) for each in tree.entries]
         after.update({tree.kept: text for tree, text in kept.items()})
         after.update({entry.name: text for entry, text in left.items()})
+        body, losses = self.alike(block.lines, after, losses)
+        lines = formatted(rolled(body), 1, file)
         own = ", ".join(f'"{name}": {text}' for name, text in after.items())
-        returned = f"{{**state, {own}}}, [{', '.join(losses)}]"
+        returned = f"{{**state{', ' * bool(own)}{own}}}, [{', '.join(losses)}]"
         returned = f"return ({returned})" if len(returned) > WIDTH - len("    return ") else f"return {returned}"
         self.fed.append(any("batch[" in expression for _, expression, _ in given.values()))
         head = ["@jax.jit", f"def step{self.suffix(kind)}(state{', batch' * self.fed[kind]}):"]
@@ -276,6 +334,26 @@ class _Script:
             head = [*self.draws(kind), "", "", "@jax.jit", f"def step{self.suffix(kind)}(state, batch, key):"]
             head.append(f"    batch = {{**draws{self.suffix(kind)}(key), **batch}}  # what batch has is not drawn")
         return [("", ()), *[(each, ()) for each in head], *lines, (f"    {returned}", ()), ("", ())]
+
+    def alike(self, lines: list[Line], after: dict[str, Any], losses: list[str]) -> tuple[list[Line], list[str]]:
+        """The lines of a step, with one for what it does to all of a dict alike, and its losses; `after` gets the
+        expression of each dict, in place of those of its members."""
+        trees = {tree.name: tree for tree in self.dicts}
+        ends = [Line(f"_{place} = {text}", (), "") for place, text in enumerate(losses)]
+        for name, text in after.items():
+            members = zip(trees[name].keys, text, strict=True) if name in trees else [("", text)]
+            ends += [Line(f"{name}__{key} = {own}", (), name) for key, own in members]
+        known = {name: frozenset(tree.keys) for name, tree in trees.items()}
+        found = over_keys([*lines, *ends], known)
+        texts = [(each.step, *each.text.split(" = ", 1)) for each in found if isinstance(each.step, str)]
+        for name in after:
+            own = [(target, text) for step, target, text in texts if step == name]
+            whole = own[0][0] if "__" not in own[0][0] else None
+            after[name] = whole or (trees[name].whole([text for _, text in own]) if name in trees else own[0][1])
+        body = [
+            each for each in found if not isinstance(each.step, str) or (each.step and "__" not in each.text.split()[0])
+        ]
+        return body, [text for step, _, text in texts if not step]
 
     def number_name(self, kind: int, place: int) -> str:
         """One name for all numbers that vary in the same way, as a learning rate does."""
@@ -298,24 +376,24 @@ class _Script:
         if jax.default_backend() != "cpu":
             settings.append(EXACT_PRODUCTS)
         imports = ["import jax", "import jax.numpy as jnp", "import numpy as np", "from pathlib import Path"]
-        constants = [f"{each.name} = {self.value(each.name, each.start)}" for each in self.of("constant")]
+        inside = {each for tree in self.dicts for each in tree.entries}
+        alone = [each for each in self.of("constant") if each not in inside]
+        constants = [f"{each.name} = {self.value(each.name, each.start)}" for each in alone]
         start, grown = [], ["state = {"]
+        for tree in self.dicts:
+            if tree.entries[0].role == "constant":
+                constants += self.display(tree)
+            else:
+                start += self.display(tree)
+                grown.append(f'    "{tree.name}": {tree.name},')
         ends: dict[str, Node] = {}
         optimizers = {id(update.optimizer): update.optimizer for update in steps.updates}
-        for (optimizer, group), tree in self.trees.items():
+        for (optimizer, group), tree in self.ruled.items():
             ends.update(kept_by(optimizers[optimizer], group, f'state["{tree.kept}"]', tree.keys))
-            if f'    "{tree.name}": {tree.name},' not in grown:  # else another optimizer has trained them
-                start.append(f"{tree.name} = {{")
-                start += [
-                    f'    "{key}": {self.value(each.name, each.start)},'
-                    for key, each in zip(tree.keys, tree.entries, strict=True)
-                ]
-                start.append("}")
-                grown.append(f'    "{tree.name}": {tree.name},')
             grown.append(f'    "{tree.kept}": {tree.transform}.init({tree.name}),')
         start += grown
         for each in self.of("state"):
-            if each.start is not None and not any(each in tree.entries for tree in self.trees.values()):
+            if each.start is not None and each not in inside:
                 start.append(f'    "{each.name}": {self.value(each.name, each.start)},')
             if each.end is not None:
                 ends[self.place(each)] = each.end
@@ -326,7 +404,7 @@ class _Script:
         if random:
             imports.append("import sys")
             settings.append('exact = "--exact-random" in sys.argv  # torch\'s random numbers, as they were recorded')
-        libraries = "optax" if self.trees else "numpy"
+        libraries = "optax" if self.ruled else "numpy"
         needs = f"It needs jax and {libraries}. Its batches are those of torch's seed, as recorded."
         needs += EITHER if random else ""
         needs += "".join([f"\nNot in it, {each}" for each in self.dropped] + [f"\n{each}" for each in self.left_out])
@@ -349,7 +427,7 @@ class _Script:
         evaluate([*ends.values(), *[each for step in steps.steps for each in step.losses]])
         losses = [[np.asarray(loss.value) for loss in step.losses] for step in steps.steps]
         end = {name: np.asarray(each.value) for name, each in ends.items()}
-        return Ported(source, self.data, losses, end, self.dropped, self.left_out)
+        return Ported(source, self.data, losses, end, self.dropped, self.left_out, text.simplified)
 
     def of(self, role: str) -> list[Entry]:
         return [entry for entry in self.steps.entries if entry.role == role and entry.twin is entry]
@@ -418,8 +496,18 @@ class _Script:
         if any(step.losses for step in steps.steps):
             some = "" if all(step.losses for step in steps.steps) else ' if loss else f"step {number}"'
             lines += ["", "for number, loss in enumerate(losses):"]
-            lines.append(f'    print(f"step {{number}}  loss {{loss[0]:.6f}}"{some})')
+            named = [self.told(step) for step in steps.steps if step.losses]
+            same = len({*map(str, named)}) == 1 and len({name for name, _ in named[0]}) == len(named[0])
+            shown = "  ".join(f"{name} {{loss[{place}]:.6f}}" for name, place in (named[0] if same else [("loss", 0)]))
+            lines.append(f'    print(f"step {{number}}  {shown}"{some})')
         return lines
+
+    def told(self, step: TrainingStep) -> list[tuple[str, int]]:
+        """What the losses of a step are called, and their places."""
+        roots = {root for event in step.events if isinstance(event.what, Walked) for root in event.what.roots}
+        own = [place for place, loss in enumerate(step.losses) if loss in roots]
+        names = [self.steps.text.name_of(step.losses[place]) or "loss" for place in own]
+        return [("loss", 0)] if len(own) < 2 else [*zip(names, own, strict=True)]
 
     def rows(self, target: str, columns: Sequence[tuple[str, Any]], kind: int) -> list[str]:
         """The lines of a dict of arrays with a row for each step of a kind."""
@@ -445,12 +533,16 @@ def tidy(line: str) -> str:
     code = re.sub(r"'(\w+)'(?=[\]:])", r'"\1"', code)
     if len(code) > WIDTH and not code.lstrip().startswith("#"):
         indent = " " * (len(code) - len(code.lstrip()))
-        broken = textwrap.wrap(
-            code.strip(), WIDTH, initial_indent=indent, subsequent_indent=f"{indent}    ", **UNBROKEN
-        )
-        try:
-            ast.parse(textwrap.dedent("\n".join(broken)))
-            code = "\n".join(broken)
-        except SyntaxError:
-            pass
+        bracketed = re.sub(r"^(\s*)(return|[\w, ]+ =) (.*)$", r"\1\2 (\3)", code)
+        bracketed = re.sub(r"^(\s*)([\w, ]+, \w+) = \((.*)\)$", r"\1(\2) = \3", bracketed)
+        for form in (code, bracketed):
+            broken = textwrap.wrap(
+                form.strip(), WIDTH, initial_indent=indent, subsequent_indent=f"{indent}    ", **UNBROKEN
+            )
+            text = "\n".join(broken)
+            try:
+                ast.parse(textwrap.dedent(text) + " pass" * text.endswith(":"))
+            except SyntaxError:
+                continue
+            return f"{text}{hash_}{comment}"
     return f"{code}{hash_}{comment}"

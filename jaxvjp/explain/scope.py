@@ -376,6 +376,11 @@ class Scope:
         value: Value = self._finished(node, inputs, write, [self._wanted(node)], False)
         return value
 
+    def member(self, value: Value, key: str, order: float) -> Value:
+        """What a dict has at a key."""
+        step = Step([value], lambda e: ast.Subscript(e[0], ast.Constant(key), ast.Load()), order=order, free=True)
+        return self.add(step).outputs[0]
+
     def conjugated(self, value: Value, order: float) -> Value:
         """The conjugate of a complex cotangent, which converts JAX's convention to torch's and back."""
         return self.add(Step([value], lambda e: call("jnp.conj", e[0]), [value.wanted], order)).outputs[0]
@@ -406,8 +411,9 @@ def function(
         names = [
             whole.names.get(value, own) if own.isidentifier() else own for value, own in zip(params, names, strict=True)
         ]
+    dicts = {each.partition("[")[0] for each in names if not each.isidentifier()}
     for place, each in enumerate(names):
-        names[place] = numbered(each, {*names[:place], *reserved})
+        names[place] = numbered(each, {*names[:place], *reserved, *dicts})
     given.update({value: parsed(each) for value, each in zip(params, names, strict=True)})
     roots = dict.fromkeys([each.partition("[")[0] for each in names])  # `net` of `net["weight"]`
     block = Block(steps, everything, given, {"jax", "jnp", *roots, *reserved, *called, *scope.called} - {*names})
@@ -427,6 +433,32 @@ def function(
     for place, each in enumerate(roots):  # functions that differ in the names of their parameters are one
         key = re.sub(rf"(?<![\w.]){re.escape(each)}(?!\w|=[^=])", f"_{place}", key)
     return scope.text.define(wanted, f"def NAME({parameters}):", lines, key)
+
+
+def in_dicts(columns: Sequence[Sequence[Value]], names: Sequence[str]) -> list[str]:
+    """The names of parameters, of which each call gives a row of `columns`: `net["weight"]` for those that all calls
+    have in one dict."""
+    named, groups = list(names), dict[Any, list[int]]()
+    for place, column in enumerate(columns):
+        members = [each.member for each in column if each.member is not None]
+        if len(members) == len(column) and len({key for _, _, key in members}) == 1:
+            groups.setdefault(tuple([own for own, _, _ in members]), []).append(place)
+    for places in groups.values():
+        if len(places) > 1:
+            others = {each.partition("[")[0] for place, each in enumerate(named) if place not in places}
+            root = numbered(columns[places[0]][0].member[1], others)  # type: ignore[index]
+            for place in places:
+                named[place] = f'{root}["{columns[place][0].member[2]}"]'  # type: ignore[index]
+    return named
+
+
+def together(names: Sequence[str], arguments: Sequence[Expression]) -> list[Expression]:
+    """The arguments for parameters of these names: a dict for those in it."""
+    found: dict[Any, Any] = {}
+    for each, argument in zip(names, arguments, strict=True):
+        inside = not each.isidentifier()
+        found.setdefault(each.partition("[")[0] if inside else argument, argument.value if inside else argument)  # type: ignore[attr-defined]
+    return list(found.values())
 
 
 def _ends_with(block: Block, result: Value) -> bool:

@@ -23,7 +23,7 @@ from jaxvjp.ops.op import Op
 from jaxvjp.ops.pointwise import assigned, copy, fill, power
 from jaxvjp.ops.reduction import sum_
 from jaxvjp.ops.scattering import index_put
-from jaxvjp.ops.view import put, select, slice_, split_one, unbind_one
+from jaxvjp.ops.view import put, reshape_alias, reshaped_copy, select, slice_, split_one, unbind_one, view
 
 Whole = slice(None)
 
@@ -68,19 +68,9 @@ def _mse_loss(input: Any, target: Any, reduction: str = "mean", weight: Any = No
     return jnp.sum(squares) if reduction == "sum" else squares
 
 
-@worded(maximum)
-def _maximum(input: Any, other: Any) -> Any:  # differs in the gradient at NaN only
-    return jnp.maximum(input, other)
-
-
-@worded(minimum)
-def _minimum(input: Any, other: Any) -> Any:
-    return jnp.minimum(input, other)
-
-
-@worded(fill)
-def _fill(input: Any, value: Any) -> Any:
-    return jnp.full_like(input, value)
+WORDED[maximum] = lambda x, other: jnp.maximum(x, other)  # differs in the gradient at NaN only
+WORDED[minimum] = lambda x, other: jnp.minimum(x, other)
+WORDED[fill] = lambda x, value: jnp.full_like(x, value)
 
 
 @worded(copy, assigned)
@@ -143,6 +133,12 @@ def _put(base: Any, new: Any, *operands: Any, operation: Op, static: Any) -> Any
         return base.at[_at(named["dim"], cut(operands[0], named["length"], named["step"]))].set(new)
     write: Any = operation.write
     return write(base, new, *operands, **named)
+
+
+@worded(view, reshape_alias, reshaped_copy)
+def _view(input: Any, size: Any) -> Any:  # for a batch of any size
+    free = -1 not in size and 0 not in input.shape and (size[:1] != (1,) or input.shape[:1] == (1,))
+    return jnp.reshape(input, (-1, *size[1:]) if free and size else tuple(size))
 
 
 @worded(einsum)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
@@ -27,7 +27,7 @@ from jaxvjp.explain.layout import EXACT_PRODUCTS, WIDE_TYPES, laid_out
 from jaxvjp.explain.lifting import Lifted, divided, owners_of
 from jaxvjp.explain.literals import Unwritable, batched, call, literal, name, parsed
 from jaxvjp.explain.names import assigned
-from jaxvjp.explain.scope import NeedsWide, Scope, partial
+from jaxvjp.explain.scope import NeedsWide, Scope, partial, together
 from jaxvjp.explain.states import histories_of
 from jaxvjp.explain.story import Event, Story, hooks_before, released
 from jaxvjp.explain.text import Text, wide
@@ -114,6 +114,7 @@ class Writer:
         self.text = Text(story, wide_types or any(wide(each.aval) for each in self.nodes), exact)
         self.text.look_over(self.nodes)
         self.top = Scope(self.text)
+        self.sizes: Mapping[str, int] = {}  # of the dicts that inputs are in
         self.pullbacks: dict[Any, tuple[list[Value], Value]] = {}
         self.kept: set[Any] = set()
         self.inside: set[Node] = set()  # roots of backward passes that are written inside functions only
@@ -273,35 +274,45 @@ class Writer:
         """The gradients in the style "grad" (`jax.value_and_grad`) or "jacrev", if the style is set and applies: there
         must be one root, which for "grad" is a scalar with v = 1. Otherwise None."""
         (root,) = outputs
-        for each in params:
-            self.top.value(each)
+        values = [self.top.value(each) for each in params]
         names: list[str | None] = [self.pulled_name(event, walked, each, place) for place, each in enumerate(params)]
-        places = literal(tuple(range(len(params))))
-        argnums = {"argnums": places} if len(params) > 1 else {}
         complex_ = any(each.aval.dtype.is_complex for each in (root, *params))
         if self.style == "grad" and v is None and not root.aval.shape and not complex_:
             made = Lifted(self.top, params, outputs, order)
             made.place = 1
-
-            def both(expressions: Sequence[Expression]) -> Expression:
-                function, arguments = self.called(made, expressions)
-                step.grouped = made.grouped(True)
-                count = len(step.outputs) - len(params)
-                step.grouped += [(count, len(step.outputs))] if len(params) > 1 else []
-                return call(call("jax.value_and_grad", name(function), **argnums, **has_aux(made)), *arguments)
-
-            def gradient(expressions: Sequence[Expression]) -> Expression:
-                function, arguments = self.called(made, expressions)
-                return call(call("jax.grad", name(function), **argnums), *arguments)
-
             loss = self.text.name_of(root)
             if len(params) == 1 and loss is None and self.adds(walked, params[0], event):
                 names = [None]  # it is nested: `x_grad = x_grad + jax.grad(f)(x)`
-            step = self.top.add(Step([], both, [loss, *names], order, event.where, stays=True))
-            step.shorter = gradient
+            dicts = {each.member[0]: each.member[1] for each in values if each.member}
+            if sum(self.sizes[each] for each in dicts.values()) == sum(each.member is not None for each in values):
+                for value, own in zip(values, made.params, strict=True):
+                    own.member = value.member
+            # What is differentiated: whole dicts, and single values.
+            roots: dict[Any, str | None] = {}
+            for value, own, each in zip(values, made.params, names, strict=True):
+                key, called = (own.member[0], f"{own.member[1]}_grad") if own.member else (value, each)
+                roots.setdefault(key, called)
+            several = {"argnums": literal(tuple(range(len(roots))))} if len(roots) > 1 else {}
+
+            def transformed(transform: str, expressions: Sequence[Expression], **more: Expression) -> Expression:
+                function, arguments = self.called(made, expressions)
+                given = together(made.parameters, arguments[: len(params)])
+                return call(call(transform, name(function), **several, **more), *given, *arguments[len(params) :])
+
+            def both(expressions: Sequence[Expression]) -> Expression:
+                count = len(step.outputs) - len(roots)
+                step.grouped = made.grouped(True) + [(count, len(step.outputs))] * (len(roots) > 1)
+                return transformed("jax.value_and_grad", expressions, **has_aux(made))
+
+            step = self.top.add(Step([], both, [loss, *roots.values()], order, event.where, stays=True))
+            step.shorter = lambda expressions: transformed("jax.grad", expressions)
             made.calls.append(step)
             self.top.values.setdefault(root, step.outputs[0])
-            return step.outputs[1:]
+            found = dict(zip(roots, step.outputs[1:], strict=True))
+            return [
+                self.top.member(found[own.member[0]], own.member[2], order + 1e-4) if own.member else found[value]
+                for value, own in zip(values, made.params, strict=True)
+            ]
         if self.style != "jacrev" or complex_ or walked.batched:
             return None
         made = Lifted(self.top, params, outputs, order)
@@ -322,6 +333,7 @@ class Writer:
         self.top.values.setdefault(root, value)
         if v is None:
             v = self.ones(value, root, walked, order + 0.001, event)
+        argnums = {"argnums": literal(tuple(range(len(params))))} if len(params) > 1 else {}
         labels = [f"{self.top.values[parameter].wanted or 'x'}_jacobian" for parameter in params]
         step = self.top.add(Step([], whole, labels, order + 0.002, event.where, stays=True))
         made.calls += [first, step]

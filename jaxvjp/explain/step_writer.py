@@ -4,59 +4,63 @@ from __future__ import annotations
 
 import ast
 import itertools
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jaxvjp.core.record.graph import Node, Number
+from jaxvjp.core.record.graph import Number
 from jaxvjp.core.record.observers import GradSet, Walked
 from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.explain.block import Block, Expression, Step, Value
-from jaxvjp.explain.lifting import Lifted, divided
-from jaxvjp.explain.literals import call, literal, name, parsed
+from jaxvjp.explain.lifting import divided
+from jaxvjp.explain.literals import parsed
 from jaxvjp.explain.optimizers import Group, Update
-from jaxvjp.explain.source import Writer, has_aux
+from jaxvjp.explain.source import Writer
 from jaxvjp.explain.steps import Entry, Steps, TrainingStep
-from jaxvjp.explain.story import Event, Story
+from jaxvjp.explain.story import Story
 from jaxvjp.explain.text import Text
 
 
 class Tree:
-    """The parameters of one group of an optimizer, which are one dict of the state.
+    """Entries of the state, or constants, that are one dict, as the parameters of one group of an optimizer are.
 
     Attributes:
         name: the name of the dict.
-        transform, kept: the names of the optimizer, a transform of optax, and of what it keeps.
-        entries, keys: the parameters, and their keys.
+        entries, keys: what is in it, and the keys.
+        transform, kept: the names of the optimizer, a transform of optax, and of what it keeps, if it has one.
         written: the expression of the transform.
         rates: the rate of each of its steps.
     """
 
-    def __init__(self, name: str, transform: str, entries: list[Entry], written: str, rates: Sequence[float]) -> None:
+    def __init__(
+        self,
+        name: str,
+        entries: list[Entry],
+        transform: str = "",
+        written: str = "",
+        rates: Sequence[float] = (),
+    ) -> None:
         self.name, self.transform, self.kept = name, transform, f"{transform}_state"
         self.entries, self.written, self.rates = entries, written, rates
-        self.keys = [entry.name for entry in entries]
-        cut = shared_beginning(self.keys).rfind("_") + 1
-        if len(self.keys) > 1 and all(key[cut:] for key in self.keys):
-            self.keys = [key[cut:] for key in self.keys]
+        names = [entry.name for entry in entries]
+        cut = shared_beginning(names if transform else [*names, f"{name}_"]).rfind("_") + 1
+        cut *= len(names) > 1 and all(each[cut:] for each in names)
+        self.keys = [each[cut:] for each in names]
 
     def whole(self, texts: Sequence[str]) -> str:
         """The expression of a dict of these values: the name of one, if they are all of it."""
         root = texts[0].partition("[")[0]
         same = all(text == f"{root}[{key!r}]" for text, key in zip(texts, self.keys, strict=True))
-        return root if same else self.display(texts)
-
-    def display(self, texts: Sequence[str]) -> str:
-        return f"{{{', '.join(f'{key!r}: {text}' for key, text in zip(self.keys, texts, strict=True))}}}"
+        shown = zip(self.keys, texts, strict=True)
+        if len({*texts}) == 1 < len(texts):
+            return f"dict.fromkeys(state['{self.name}'], {texts[0]})"
+        return root if same else f"{{{', '.join(f'{key!r}: {text}' for key, text in shown)}}}"
 
 
 def shared_beginning(names: Sequence[str]) -> str:
     """What all names begin with."""
     columns = itertools.takewhile(lambda column: len(set(column)) == 1, zip(*names, strict=False))
     return "".join(column[0] for column in columns)
-
-
-def _picking(key: str) -> Any:
-    return lambda e: ast.Subscript(e[0], ast.Constant(key), ast.Load())
 
 
 class StepWriter(Writer):
@@ -68,20 +72,20 @@ class StepWriter(Writer):
         steps: Steps,
         step: TrainingStep,
         given: Mapping[Any, tuple[str, str, bool]],
-        members: Mapping[Node, tuple[Tree, str]],
+        sizes: Mapping[str, int],
         trees: Sequence[tuple[Tree, Update, Group]],
         text: Text | None,
         wide_types: bool,
     ) -> None:
         events = [event for event in step.events if not isinstance(event.what, GradSet)]
-        super().__init__(story._replace(events=events, shown=[]), "grad", wide_types)
         known = steps.text
+        super().__init__(story._replace(events=events, shown=[]), "grad", wide_types, known.exact)
         self.text.explicit_dtypes = wide_types
         self.text.rounds.clear()
         self.text.first, self.text.begun, self.text.inner = known.first, known.begun, known.inner
         if text is not None:  # the functions of all kinds are in one script
             self.text.definitions, self.text.texts, self.text.lines = text.definitions, text.texts, text.lines
-            self.text.imports = text.imports
+            self.text.imports, self.text.simplified = text.imports, text.simplified
         self.expressions: dict[Value, ast.expr] = {}
         self.states: dict[Tree, Value] = {}
         self.clipped: dict[int, dict[Tree, Value]] = {}
@@ -90,47 +94,14 @@ class StepWriter(Writer):
         for node, (called, expression, varies) in given.items():
             value = self.top.values[node] = shared.setdefault(expression, Value(called))
             self.expressions[value] = parsed(expression)
+            member = re.fullmatch(r'(?!batch)((?:state\[")?(\w+)(?:"\])?)\["(\w+)"\]', expression)
+            if member is not None and member[1] != "state":
+                value.member = member[1], member[2], member[3]
             if varies:
                 self.varying.add(value)
             if type(node) is Number:
                 self.text.lifted.add(node)
-        self.step, self.trees, self.members = step, trees, members
-
-    def at_once(
-        self, walked: Walked, params: list[Node], outputs: list[Node], v: Any, order: float, event: Event
-    ) -> Any:
-        """`loss, net_grad = jax.value_and_grad(f)(state["net"], x)`, if the parameters are whole dicts of the state."""
-        (root,) = outputs
-        own = {parameter: self.members[parameter] for parameter in params if parameter in self.members}
-        trees = list(dict.fromkeys(tree for tree, _ in own.values()))
-        whole = len(own) == len(params) == sum(len(tree.keys) for tree in trees)
-        if not whole or v is not None or root.aval.shape or any(each.aval.dtype.is_complex for each in (root, *params)):
-            return super().at_once(walked, params, outputs, v, order, event)
-        for parameter in params:
-            self.top.value(parameter)
-        made = Lifted(self.top, params, outputs, order)
-        made.place = 1
-        made.members = [f'{tree.name}["{key}"]' for tree, key in own.values()]
-        argnums = {"argnums": literal(tuple(range(len(trees))))} if len(trees) > 1 else {}
-        order_of_trees = [tree for tree, _ in own.values()]
-
-        def both(expressions: Sequence[Expression]) -> Expression:
-            function, arguments = self.called(made, expressions)
-            given = [parsed(f'state["{tree.name}"]') for tree in dict.fromkeys(order_of_trees)]
-            count = len(step.outputs) - len(trees)
-            step.grouped = [*made.grouped(True), *[(count, len(step.outputs))] * (len(trees) > 1)]
-            taken = call("jax.value_and_grad", name(function), **argnums, **has_aux(made))
-            return call(taken, *given, *arguments[len(params) :])
-
-        step = Step([], both, [*made.wanted, *[f"{each.name}_grad" for each in trees]], order, event.where, stays=True)
-        self.top.add(step)
-        made.calls.append(step)
-        self.top.values.setdefault(root, step.outputs[0])
-        grads = dict(zip(trees, step.outputs[-len(trees) :], strict=True))
-        return [
-            self.top.add(Step([grads[tree]], _picking(key), order=order + 1e-4, free=True)).outputs[0]
-            for tree, key in own.values()
-        ]
+        self.step, self.trees, self.sizes = step, trees, sizes
 
     def update(self, tree: Tree, update: Update, group: Group) -> None:
         """A step of an optimizer: `updates, net_adam_state = net_adam.update(net_grad, state["net_adam_state"],
@@ -162,8 +133,8 @@ class StepWriter(Writer):
         read = [changed, *([] if whole else before)]
         after = self.top.add(Step(read, applied, [tree.name], update.first + 1e-3, where, stays=True)).outputs[0]
         for key, node in zip(tree.keys, group.after, strict=True):
-            picked = Step([after], _picking(key), order=update.first + 2e-3, free=True)
-            self.top.values[node] = self.top.add(picked).outputs[0]
+            self.top.values[node] = self.top.member(after, key, update.first + 2e-3)
+            self.top.values[node].member = (after, tree.name, key)
 
     def clip(self, update: Update, where: UserLine) -> dict[Tree, Value]:
         """The gradients of all groups of an optimizer, clipped together."""

@@ -28,7 +28,7 @@ from jaxvjp.explain.scope import POSITIONED, SHORT
 from jaxvjp.explain.story import Event, Story
 from jaxvjp.explain.text import Text
 from jaxvjp.ops.identity import detach, variable
-from jaxvjp.ops.pointwise import cast
+from jaxvjp.ops.indexing import index
 
 FEW, MANY = 3, 12
 """At most this many kinds of steps are ported, each a function of the script: FEW, or up to MANY if there are twice as
@@ -52,7 +52,8 @@ class TrainingStep:
         first, last: the step has the nodes whose `serial` is above `first` and at most `last`.
         events: its backward passes and hooks.
         lines: those of its backward passes.
-        losses: the roots of its backward passes that are scalars, and what is told beside them.
+        losses: the roots of its backward passes that are scalars, and what is told beside them. Those of
+            `autograd.grad` are none where others write into `grad`, as in the steps inside a step.
         outputs: nodes that it leaves to later steps, or to the user.
         operands: nodes that it reads, but does not compute.
         numbers: Python numbers that it reads.
@@ -61,8 +62,8 @@ class TrainingStep:
         kind: the number of its kind.
     """
 
-    def __init__(self, first: int, events: list[Event]) -> None:
-        self.first, self.last = first, 1 << 62
+    def __init__(self, first: int, events: list[Event], adding: bool = False) -> None:
+        self.first, self.last, self.adding = first, 1 << 62, adding
         self.outputs: list[Node] = []
         self.operands: list[Node] = []
         self.numbers: list[tuple[Number, Node]] = []
@@ -75,7 +76,7 @@ class TrainingStep:
         self.events = events
         walks = [event for event in events if isinstance(event.what, Walked)]
         self.lines = [event.where for event in walks]
-        roots = [root for event in walks for root in event.what.roots]
+        roots = [root for event in walks for root in event.what.roots if event.what.after or not self.adding]
         self.losses = [each for each in dict.fromkeys(roots) if not each.aval.shape]
 
     def has(self, node: Any) -> bool:
@@ -114,7 +115,9 @@ class Steps:
         updates: Sequence[Update],
         draws: Draws | None,
         ending: bool,
+        inside: bool,
     ) -> None:
+        self.inside = inside  # whether what is computed from one batch alone is computed in the step
         self.story, self.text = story, text
         self.windows = [(each.first, each.last) for each in updates]
         self.updates, self.draws = updates, draws
@@ -138,10 +141,12 @@ class Steps:
         self._hash: dict[Any, int] = {}
         self._randoms: dict[Node, bool] = {}
         self._drawn: dict[Node, str | None] = {}
+        self._data: dict[Node, frozenset[Node]] = {}
         self._hashed: dict[Node, int] = {}
-        self.everywhere, self.turning = self._constants(), self._turning()
+        self.everywhere, self.turning, self.moving = self._constants(), self._turning(), self._moving()
         self.end = TrainingStep(self.steps[-1].last, []) if ending else None
         self.steps += [self.end] if self.end else []
+        self.begun = [*self.steps]
         self.sites: dict[Any, set[TrainingStep]] = {}
         for step in self.steps:
             for node in self._recorded(step.first, step.last):
@@ -165,7 +170,7 @@ class Steps:
         self.dropped = {
             node: named[node]
             for node in self.unwritten(named)
-            if not any(step.has(node) and self._passing(step, node) for step in self.steps)
+            if not any(step.has(node) and self._passing(step, node) for step in self.begun)
         }
 
     def unwritten(self, nodes: Iterable[Node]) -> list[Node]:
@@ -175,11 +180,14 @@ class Steps:
         return [each for each in trained if self.origin(each) not in ends]
 
     def _matched(self) -> None:
+        self.steps = [*self.begun]
         for step in self.steps[::-1]:
             self._complete(step)
         if self.end is not None and not [*self.end.outputs, *self.end.losses]:
             self.steps.remove(self.end)
+            self.begun.remove(self.end)
             self.end = None
+        self.steps = [each for each in self.steps if each.losses or each.outputs]
         self.kinds = self._classified()
         self.same: dict[Any, Entry] = {}
         self.entries = self._entries()
@@ -236,7 +244,8 @@ class Steps:
         again = {each.where for each in self.nodes if each.serial > begins[min(1, len(begins) - 1)]}
         before = [each.serial for each in self.nodes if each.serial <= begins[0] and each.where not in again]
         begins[0] = max(before, default=begins[0])  # what only the lines before the loop do is in no step
-        steps = [TrainingStep(each, []) for each in begins]
+        adding = any(event.what.after for event in walks)
+        steps = [TrainingStep(each, [], adding) for each in begins]
         for step, after in pairwise([*steps, None]):
             assert step is not None
             step.last = 1 << 62 if after is None else after.first
@@ -296,16 +305,23 @@ class Steps:
             self._hashed[each] = self._hash.setdefault(key, len(self._hash))
         return self._hashed[node]
 
+    def _rounds(self, nodes: Iterable[Node], whole: bool, told: Any) -> dict[Any, dict[int, list[Any]]]:
+        """What is `told` of nodes, by line and operation (the `whole` site or only these) and by the step, -1 before
+        the first."""
+        found: dict[Any, dict[int, list[Any]]] = {}
+        begins = [each.first for each in self.steps]
+        for node in nodes:
+            step = bisect.bisect_left(begins, node.serial) - 1
+            site = _site(node) if whole else _site(node)[:2]
+            if whole or (step >= 0 and self.steps[step].has(node)):
+                found.setdefault(site, {}).setdefault(step, []).append(told(node))
+        return found
+
     def _constants(self) -> set[Any]:
         """The lines and operations whose results are the same in each step, one after the other."""
-        found: dict[Any, dict[int, list[int]]] = {}
-        begins = [each.first for each in self.steps]
-        for node in self.nodes:
-            if self.independent(node) and type(node.aval) is not tuple:
-                step = bisect.bisect_left(begins, node.serial) - 1
-                found.setdefault(_site(node), {}).setdefault(step, []).append(self.hashed(node))
+        own = [node for node in self.nodes if self.independent(node) and type(node.aval) is not tuple]
         constant = set()
-        for site, hashes in found.items():
+        for site, hashes in self._rounds(own, True, self.hashed).items():
             rows = {tuple(row) for step, row in hashes.items() if step >= 0}
             varies = len(rows) > 1 and len({each for row in rows for each in row}) > 1
             if not varies and len({*hashes} - {-1}) >= len(self.steps):
@@ -315,13 +331,16 @@ class Steps:
     def _turning(self) -> set[Any]:
         """The lines and operations whose results depend on what is trained in some steps only, as those of a mean do
         that begins at zeros."""
-        found: dict[Any, dict[int, int]] = {}
-        begins = [each.first for each in self.steps]
-        for node in [each for each in self.nodes if each.operation not in (variable, detach)]:
-            rounds = found.setdefault(_site(node), {})
-            step = bisect.bisect_left(begins, node.serial) - 1
-            rounds[step] = rounds.get(step, 0) + (not self.independent(node))
-        return {site for site, counts in found.items() if len({counts[step] for step in counts if step >= 0}) > 1}
+        own = [each for each in self.nodes if each.operation not in (variable, detach)]
+        found = self._rounds(own, True, lambda node: not self.independent(node)).items()
+        return {site for site, told in found if len({sum(told[step]) for step in told if step >= 0}) > 1}
+
+    def _moving(self) -> set[Any]:
+        """The lines and operations that take other parts in one step than in another."""
+        own = [each for each in self.nodes if each.operation in POSITIONED]
+        numbers: Any = lambda node: [node.static, *[each.value for each in node.inputs if type(each) is Number]]  # noqa: E731
+        found = self._rounds(own, False, numbers).items()
+        return {site for site, parts in found if len({*map(repr, parts.values())}) > 1}
 
     def constant(self, node: Node) -> bool:
         """Whether a node that does not depend on what is trained is the same in each step."""
@@ -341,9 +360,33 @@ class Steps:
             return not self.constant(node) or math.prod(node.aval.shape) > SHORT or self._updating(node)
         if type(node.aval) is tuple or not self.independent(node) or self.constant(node) or _site(node) in self.turning:
             return False
-        if node.operation is cast:  # as in `autocast`; the batch is what was cast
-            return False
-        return not self._picked(step, node) and not self._random(step, node)
+        return node in self._read(step, node)
+
+    def _read(self, step: TrainingStep, wanted: Node) -> frozenset[Node]:
+        """The data that a step has to be given for a node that is computed from data alone: the node itself, if its
+        place in what it is a part of varies between steps, or if it would need several data otherwise."""
+        known, inside = self._data, self.inside and step is not self.end
+        order = reachable(
+            [wanted], lambda each: () if each in known or self._begins(step, each) else self._operands(each)
+        )
+        for each in sorted(order, key=lambda each: each.serial):
+            if each not in known:
+                own = frozenset({each})
+                if not self._begins(step, each):
+                    found = [frozenset[Node](), *[known[source] for source in self._operands(each)]]
+                    read = frozenset.union(*found)
+                    own = read if self._random(step, each) or (len(read) < 2 and inside) else own
+                elif type(each.aval) is tuple or self.constant(each):
+                    own = frozenset()
+                known[each] = own
+        return known[wanted]
+
+    def _operands(self, node: Any) -> list[Node]:
+        return [each for each in self.inputs(node) if type(each) is Node]
+
+    def _begins(self, step: TrainingStep, node: Node) -> bool:
+        """Whether what a node is computed from does not count."""
+        return not step.has(node) or not self._operands(node) or self.constant(node) or _site(node)[:2] in self.moving
 
     def _initial(self, node: Node) -> bool:
         """Whether a node is a parameter as it was made: it is written later, and was computed from nothing trained."""
@@ -390,12 +433,6 @@ class Steps:
             return None
         return node.versions if node.versions is not None and node.versions.count else node.leaf
 
-    def _picked(self, step: TrainingStep, node: Node) -> bool:
-        """Whether a node takes rows of a constant, whose numbers are data: `X[indices]`."""
-        sources = [operand for operand in self.inputs(node) if type(operand) is Node]
-        constant = [source for source in sources if not step.has(source) and self.constant(source)]
-        return len(constant) == 1 and len(sources) == 2 and node.operation not in POSITIONED
-
     def _complete(self, step: TrainingStep) -> None:
         """Finds what a step leaves and reads; the steps after it are complete."""
         place = self.steps.index(step)
@@ -426,7 +463,7 @@ class Steps:
 
     def _passing(self, step: TrainingStep, node: Node) -> bool:
         """Whether the last of the steps with these backward passes has computed a node that others compute as well."""
-        later = self.steps[self.steps.index(step) + 1 :]
+        later = [each for each in self.begun if each.first > step.first]
         last = bool(step.lines) and all(each.lines != step.lines for each in later)
         return last and len(self.sites[_site(node)]) > 1
 
@@ -555,7 +592,7 @@ class Steps:
         entry.name = next(filter(None, names), "")
         if entry.role == "data" and not nodes[0].aval.dtype.differentiable and not self.inputs(nodes[0]):
             reader = next((each for each in self.live if nodes[0] in self.inputs(each)), None)
-            entry.name = "index" if reader is not None and self._picked(reads[0][0], reader) else entry.name
+            entry.name = "index" if reader is not None and reader.operation is index else entry.name
         if entry.role == "data" and all(map(self.independent, nodes)):
             key = (tuple(kind for kind, *_ in sorted(entry.slots)), *map(self.hashed, nodes))
             entry.twin = self.same.setdefault(key, entry)

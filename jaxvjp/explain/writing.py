@@ -118,8 +118,8 @@ def _as_symbol(trace: Trace, result: Any) -> Symbol:
 
 def _operand_names(operation: Op, count: int) -> list[str]:
     plain = [operand.lstrip("*") for operand in operation.operands]
-    if len(plain) == count and not any(operand.startswith("*") for operand in operation.operands):
-        return plain
+    if len(plain) >= count and not any(operand.startswith("*") for operand in operation.operands):
+        return plain[:count]
     return [f"{plain[min(place, len(plain) - 1)]}_{place}" for place in range(count)]
 
 

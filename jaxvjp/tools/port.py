@@ -63,26 +63,35 @@ def main(arguments: Sequence[str]) -> int:
     notes += [f"    {each}" for each in found]
     head = [f"{given.script.name} in JAX, ported by `python -m jaxvjp port` from STEPS recorded steps.", "", "NEEDS"]
     text = "\n".join(['"""' + head[0], *head[1:], *notes, '"""'])
-    try:
-        reads = [node for asked in decided.values() for node, _ in asked]
-        port = ported(explanation.story, updates.found, draws, text, f"{output.stem}.npz", reads)
-    except Refusal as error:
-        why = told_at(error.where) + str(error).splitlines()[0]
-        print(f"{given.script} cannot be ported\n{why}", *found, sep="\n", file=sys.stderr)
-        listed = [f'"""{given.script.name} cannot be ported to JAX:', "", f"    {why}", *notes, '"""', ""]
-        output.write_text("\n".join([*listed, "raise SystemExit(__doc__)"]) + "\n", encoding="utf-8")
-        return 1
-    except Exception as error:
-        return fault(error, given.script)
+    reads = [node for asked in decided.values() for node, _ in asked]
+    for exact in (False, True):
+        try:
+            port = ported(explanation.story, updates.found, draws, text, f"{output.stem}.npz", reads, exact)
+        except Refusal as error:
+            why = told_at(error.where) + str(error).splitlines()[0]
+            print(f"{given.script} cannot be ported\n{why}", *found, sep="\n", file=sys.stderr)
+            listed = [f'"""{given.script.name} cannot be ported to JAX:', "", f"    {why}", *notes, '"""', ""]
+            output.write_text("\n".join([*listed, "raise SystemExit(__doc__)"]) + "\n", encoding="utf-8")
+            return 1
+        except Exception as error:
+            return fault(error, given.script)
+        output.write_text(port.source, encoding="utf-8")
+        if port.data:
+            np.savez(output.with_suffix(".npz"), allow_pickle=False, **port.data)
+        if not given.check and not port.simplified:
+            break
+        with contextlib.redirect_stderr(io.StringIO()) as result:
+            proved = check(port, output)
+            if not proved:
+                set_rng_state(seeds)
+                proved = check_in_double(port, output, given, exact)
+        if proved or not port.simplified:
+            break
     for each in [*found, *[f"not in it: {each}" for each in port.dropped], *port.left_out]:
         print(each, file=sys.stderr)
-    output.write_text(port.source, encoding="utf-8")
-    if port.data:
-        np.savez(output.with_suffix(".npz"), allow_pickle=False, **port.data)
-    if not given.check or check(port, output) or port.dropped:
-        return 1 if port.dropped else 0
-    set_rng_state(seeds)
-    return 0 if check_in_double(port, output, given) else 1
+    if given.check:
+        print(result.getvalue(), end="", file=sys.stderr)
+    return 1 if port.dropped or (given.check and not proved) else 0
 
 
 @contextlib.contextmanager
@@ -147,7 +156,7 @@ def said(decided: Mapping[Any, list[tuple[Node, Any]]]) -> list[str]:
     return lines
 
 
-def check_in_double(port: Ported, output: Path, given: Any) -> bool:
+def check_in_double(port: Ported, output: Path, given: Any, exact: bool) -> bool:
     """Whether the ported script and the training script agree in double precision, with the same random numbers: then
     what made them differ is rounding, and no formula."""
     said = io.StringIO()
@@ -157,7 +166,7 @@ def check_in_double(port: Ported, output: Path, given: Any) -> bool:
         if explanation is None:
             print(f"the script does not run in double precision:\n{said.getvalue()}", file=sys.stderr)
             return False
-        double = ported(explanation.story, updates.found, draws, "", "")
+        double = ported(explanation.story, updates.found, draws, "", "", (), exact)
     except Refusal as error:
         print(f"in double precision the script cannot be ported: {error}", file=sys.stderr)
         return False

@@ -117,9 +117,9 @@ for step in range(5):
 SCRIPTS = {
     "a carried state that is none at first": (CARRIED, ["h"]),
     "a carried state that starts again": (EPOCHS, ["h"]),
-    "running statistics": (STATISTICS, ["net_1_running_mean", "net_1_running_var"]),
-    "a target that is copied": (TARGET.replace("UPDATE", HARD).replace("OPTIMIZER", "Adam"), ["target_weight"]),
-    "a target that follows": (TARGET.replace("UPDATE", SOFT).replace("OPTIMIZER", "SGD"), ["target_bias"]),
+    "running statistics": (STATISTICS, ["net_kept", "1_running_mean", "1_running_var"]),
+    "a target that is copied": (TARGET.replace("UPDATE", HARD).replace("OPTIMIZER", "Adam"), ["target"]),
+    "a target that follows": (TARGET.replace("UPDATE", SOFT).replace("OPTIMIZER", "SGD"), ["target"]),
     "a mean of weights": (MEAN, ["mean"]),
     "a gradient's gradient": (PENALTY, []),
     "an optimizer's state under odd keys": (LION, []),

@@ -122,7 +122,7 @@ for start in range(0, 24, 6):
     optimizer.step()
 """
 SCRIPTS = {
-    "what a function has that trains": (IN_MAIN, ['"model_1_running_mean"', '"average_0_weight"']),
+    "what a function has that trains": (IN_MAIN, ['"model_kept"', '"average_0_weight"']),
     "the best weights": (
         BEST.replace("SAVED", "{k: v.clone() for k, v in net.state_dict().items()}"),
         ["saved_2_bias"],

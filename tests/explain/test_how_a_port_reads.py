@@ -1,0 +1,180 @@
+"""How a ported script reads: what is computed from a batch, dicts of parameters, one line for all of them, JAX's names.
+
+Each program is ported and proved; what the text has, and has not, is compared.
+"""
+
+import re
+
+import pytest
+
+from jaxvjp.__main__ import main
+
+HEAD = """
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+torch.manual_seed(0)
+X, Y = torch.randn(40, 3), torch.randint(0, 4, (40,))
+"""
+LOOP = """
+for step in range(6):
+    index = torch.randperm(40)[:8]
+    optimizer.zero_grad()
+    loss = LOSS
+    loss.backward()
+    optimizer.step()
+"""
+NET = """
+net = nn.Sequential(nn.Linear(3, 5), nn.ReLU(), nn.Linear(5, 4))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+"""
+CUBED = NET + LOOP.replace("LOSS", "(net(X[index] ** 3) - F.one_hot(Y[index], 4).float()).square().mean()")
+JOINED = """
+net = nn.Linear(3, 4)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(6):
+    x = torch.stack([X[5 * step + k] for k in range(4)])
+    y = torch.stack([Y[5 * step + k] for k in range(4)])
+    optimizer.zero_grad()
+    loss = F.cross_entropy(net(x), y)
+    loss.backward()
+    optimizer.step()
+"""
+NAMED = """
+net = nn.Sequential(nn.Conv2d(1, 2, 2), nn.SiLU(), nn.BatchNorm2d(2), nn.Flatten(), nn.LayerNorm(8), nn.GELU(),
+                    nn.Linear(8, 4), nn.Softplus())
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+images = torch.randn(40, 1, 3, 3)
+""" + LOOP.replace("LOSS", "F.cross_entropy(net(images[index]), Y[index])")
+IGNORED = NET + "Y[::3] = -100\n" + LOOP.replace("LOSS", "F.cross_entropy(net(X[index]), Y[index])")
+SIGNS = """
+class Signs(torch.optim.Optimizer):
+    def __init__(self, params):
+        super().__init__(params, {"lr": 0.01})
+
+    @torch.no_grad()
+    def step(self):
+        for p in self.param_groups[0]["params"]:
+            state = self.state[p]
+            if not state:
+                state["mean"] = torch.zeros_like(p)
+            p.mul_(0.999).add_((0.9 * state["mean"] + 0.1 * p.grad).sign(), alpha=-0.01)
+            state["mean"].mul_(0.99).add_(p.grad, alpha=0.01)
+
+
+net = nn.Sequential(nn.Linear(3, 5), nn.Tanh(), nn.Linear(5, 4))
+optimizer = Signs(net.parameters())
+""" + LOOP.replace("LOSS", "F.cross_entropy(net(X[index]), Y[index])")
+AVERAGE = (
+    NET
+    + "ema_net = {name: each.detach().clone() for name, each in net.state_dict().items()}\n"
+    + LOOP.replace("LOSS", "F.cross_entropy(net(X[index]), Y[index])")
+    + """    with torch.no_grad():
+        for name, each in net.state_dict().items():
+            ema_net[name].mul_(0.9).add_(each, alpha=0.1)
+"""
+)
+INNER = """
+w = torch.randn(3, 4, requires_grad=True)
+optimizer = torch.optim.SGD([w], lr=0.1)
+for step in range(5):
+    inner = F.cross_entropy(X[:8] @ w, Y[:8])
+    (slope,) = torch.autograd.grad(inner, w, create_graph=True)
+    outer = F.cross_entropy(X[8:16] @ (w - 0.1 * slope), Y[8:16])
+    optimizer.zero_grad()
+    outer.backward()
+    optimizer.step()
+"""
+TWO = """
+a, b = torch.randn(3, requires_grad=True), torch.randn(3, requires_grad=True)
+first, second = torch.optim.SGD([a], lr=0.1), torch.optim.SGD([b], lr=0.1)
+for step in range(5):
+    first.zero_grad()
+    loss_a = (a - b.detach()).square().sum()
+    loss_a.backward()
+    second.zero_grad()
+    loss_b = (b - 0.5 * a.detach()).square().sum()
+    loss_b.backward()
+    first.step()
+    second.step()
+"""
+RECURRENT = """
+net = nn.LSTM(3, 4)
+head = nn.Linear(4, 1)
+optimizer = torch.optim.SGD([*net.parameters(), *head.parameters()], lr=0.1)
+state = (torch.zeros(1, 2, 4), torch.zeros(1, 2, 4))
+for step in range(6):
+    x = X[6 * step : 6 * step + 6].reshape(3, 2, 3)
+    h, state = net(x, tuple(each.detach() for each in state))
+    loss = (head(h) - x.sum(2, keepdim=True)).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+PROGRAMS = {
+    "a batch and what is computed from it": (
+        CUBED,
+        [r"X\[[^]]*\] \*\* 3", r"jax\.nn\.relu\("],
+        ["given_", "jnp.where(t <= 0"],
+    ),
+    "batches that are joined from parts": (JOINED, [r'"x": jnp\.asarray', r'"y": jnp\.asarray'], ["jnp.stack"]),
+    "the names of JAX": (
+        NAMED,
+        [r"jax\.nn\.silu\(", r"jax\.nn\.softplus\(", r"jax\.nn\.gelu\(", r"take_along_axis", r"\(-1, 8\)", "jnp.var"],
+        ["-100", "erf", "(8, 8)"],
+    ),
+    "a class that is ignored": (IGNORED, [r"-100"], []),
+    "an optimizer of the user's": (SIGNS, [r"jax\.tree\.map\(lambda .*jnp\.sign\(", r'"0_weight"'], ["net_grad["]),
+    "a mean of all parameters": (AVERAGE, [r"jax\.tree\.map\(lambda .* 0\.9"], []),
+    "a loss inside a step": (INNER, [r"\[outer\]"], []),
+    "two losses": (TWO, [r'print\(f"step \{number\}  loss_a \{loss\[0\]:\.6f\}  loss_b'], []),
+    "a recurrence runs once": (RECURRENT, [r"has_aux=True", r"jax\.lax\.scan"], []),
+}
+
+
+@pytest.mark.parametrize(("text", "wanted", "unwanted"), PROGRAMS.values(), ids=PROGRAMS)
+def test_the_port_reads_like_this_and_is_proved(tmp_path, capsys, text, wanted, unwanted):
+    script, output = tmp_path / "script.py", tmp_path / "script_jax.py"
+    script.write_text(HEAD.lstrip() + text, encoding="utf-8")
+    status = main(["port", str(script), "-o", str(output), "--check"])
+    assert status == 0, capsys.readouterr().err
+    source = output.read_text(encoding="utf-8")
+    assert [each for each in wanted if not re.search(each, source)] == []
+    assert [each for each in unwanted if each in source] == []
+    assert max(source.count(f"{each} = recurrence(") for each in ("t, t_2, t_3", "_, t, t_2")) <= 1
+
+
+def test_parameters_are_one_dict_in_every_function(tmp_path):
+    script, output = tmp_path / "script.py", tmp_path / "script_jax.py"
+    script.write_text(HEAD.lstrip() + MODULE, encoding="utf-8")
+    assert main(["port", str(script), "-o", str(output), "--check"]) == 0
+    source = output.read_text(encoding="utf-8")
+    assert re.findall(r"^def (Net|Part)\((.*)\):", source, re.MULTILINE) == [
+        ("Part", "a_weight, a_bias, x"),
+        ("Net", "net, x"),
+    ]
+
+
+MODULE = """
+class Part(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return torch.tanh(self.a(x)) + x
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one, self.two, self.head = Part(), Part(), nn.Linear(3, 4)
+
+    def forward(self, x):
+        return self.head(self.two(self.one(x)))
+
+
+net = Net()
+optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+""" + LOOP.replace("LOSS", "F.cross_entropy(net(X[index]), Y[index])")
