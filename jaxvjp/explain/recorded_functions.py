@@ -111,7 +111,8 @@ def with_recorded_calls(value: Any, path: str | None = None) -> Any:
         exact = Named(value.fun.__name__, value, _bundled(value))
         return _perhaps_plain(exact, PLAIN[value]) if value in PLAIN else exact
     if isinstance(value, functools.partial):
-        return functools.partial(*map(with_recorded_calls, (value.func, *value.args)), **value.keywords)
+        given = [with_recorded_calls(each) for each in value.args]
+        return functools.partial(with_recorded_calls(value.func), *given, **value.keywords)
     if isinstance(value, types.FunctionType) and _ours(value):
         return _perhaps_plain(_rebuilt(value), PLAIN[value]) if value in PLAIN else _rebuilt(value)
     if isinstance(value, dict) and type(value) is dict:
