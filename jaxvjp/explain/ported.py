@@ -141,7 +141,8 @@ class _Script:
         dropped = steps.dropped.items()
         self.dropped = [f"{told_at(each.where)}{story.tensors[tensor]}: {why}" for each, tensor in dropped]
         lines = sorted({found.line for each in steps.unwritten(reads) if (found := statement(each.where))})
-        self.left_out = [f"Left out is what is only read, of line {', '.join(map(str, lines))}."] if lines else []
+        left_out = f"Left out is what only Python reads, of line {', '.join(map(str, lines))}"
+        self.left_out = [f"{left_out}; what it decided is as in this run."] if lines else []
         self.data: dict[str, Any] = {}
         self.fed: list[bool] = []  # by kind, whether its steps read data
         self.names: dict[int, str] = {}

@@ -190,4 +190,4 @@ def test_what_a_value_decided_and_what_is_only_read_is_noted_at_its_line(tmp_pat
     port(tmp_path, text.replace("if error <", "if net[0].bias[0].item() < 9 and error <"))
     said = capsys.readouterr().err
     assert "line 23: if net[0].bias[0].item() < 9 and error < best and step < 4: read 8 times; see jax.lax.cond" in said
-    assert "Left out is what is only read, of line 22, 23." in said
+    assert "Left out is what only Python reads, of line 22, 23; what it decided is as in this run." in said
