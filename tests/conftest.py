@@ -32,15 +32,11 @@ COMPILED = ("core", "staging")
 """Folders of tests of what is compiled, and when."""
 ONCE = frozenset(
     [
-        *(
-            "test_again",
-            "test_folding",
-            "test_functional_text",
-            "test_kept_functions",
-            "test_notebooks",
-            "test_numbers",
-        ),
-        *("test_page", "test_plain_text", "test_source", "test_stories"),
+        *("test_again", "test_bad_input", "test_folding", "test_functional_text", "test_how_a_port_reads"),
+        *("test_kept_functions", "test_notebooks", "test_numbers", "test_objects", "test_page", "test_pages_at_widths"),
+        *("test_pages_of_lessons", "test_plain_text", "test_ports_of_several_networks", "test_ports_of_state"),
+        *("test_ports_of_what_names_hold", "test_question", "test_source", "test_stories"),
+        *("test_what_a_page_says_of_grad", "test_what_moves_on_a_page", "test_command_line", "test_course"),
         *("test_every_example", "test_import_paths", "test_missing_libraries", "test_port"),
         *("test_plant_faults", "test_soak", "test_stubs"),
         *("test_docstrings", "test_documents", "test_user_code"),
