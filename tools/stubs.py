@@ -24,6 +24,7 @@ from jaxvjp.namespaces.rows import SPACES
 from jaxvjp.nn.modules.layer import LEGACY, rows_of, settings
 from jaxvjp.nn.modules.rows import ROWS
 from jaxvjp.ops.op import REQUIRED
+from jaxvjp.pure.arrays import Operand
 from jaxvjp.tensor.bindings import LateMethod, in_place_forms, inspected, overloads
 from jaxvjp.tensor.published import PUBLISHED
 from jaxvjp.tensor.tensor import Tensor
@@ -191,7 +192,7 @@ def methods(results: dict[str, type]) -> str:
         if isinstance(each, OfMesh):
             hung[name] = each.function, not each.is_method
             continue
-        made: Any = getattr(Tensor, name) if isinstance(each, LateMethod) else getattr(each, "fget", each)
+        made: Any = getattr(Tensor, name) if isinstance(each, LateMethod | Operand) else getattr(each, "fget", each)
         if getattr(made, "__module__", "").startswith("jaxvjp") and not made.__qualname__.startswith("Tensor."):
             hung[name] = made, isinstance(each, property)
     stub = Stub(hung, results)

@@ -168,14 +168,14 @@ def operand(self: Tensor) -> Any:
 
 
 class Operand:
-    """`Tensor.__jax_array__`. JAX's functions call it; `jax.grad` asks for it only to refuse a tensor that its function
-    has returned."""
+    """`Tensor.__jax_array__`. The functions of `jax.numpy` call it; `jax.grad` and an array's index ask whether it is
+    there only to refuse a tensor."""
 
     def __get__(self, tensor: Tensor | None, kind: type[Tensor] | None = None) -> Callable[..., Any]:
         if tensor is None:
             return operand
         if sys._getframe(1).f_code.co_name == "typeof":
-            raise ValueError(f"A tensor was returned where JAX needs an array.\n{WITHIN}")
+            raise ValueError(f"JAX needs an array here, not a tensor: `jnp.asarray(x)`.\n{WITHIN}")
         return partial(operand, tensor)
 
 
