@@ -455,9 +455,9 @@ def in_dicts(columns: Sequence[Sequence[Value]], names: Sequence[str]) -> list[s
 def together(names: Sequence[str], arguments: Sequence[Expression]) -> list[Expression]:
     """The arguments for parameters of these names: a dict for those in it."""
     found: dict[Any, Any] = {}
-    for each, argument in zip(names, arguments, strict=True):
+    for place, (each, argument) in enumerate(zip(names, arguments, strict=True)):
         inside = not each.isidentifier()
-        found.setdefault(each.partition("[")[0] if inside else argument, argument.value if inside else argument)  # type: ignore[attr-defined]
+        found.setdefault(each.partition("[")[0] if inside else place, argument.value if inside else argument)  # type: ignore[attr-defined]
     return list(found.values())
 
 

@@ -289,8 +289,8 @@ class Writer:
                     own.member = value.member
             # What is differentiated: whole dicts, and single values.
             roots: dict[Any, str | None] = {}
-            for value, own, each in zip(values, made.params, names, strict=True):
-                key, called = (own.member[0], f"{own.member[1]}_grad") if own.member else (value, each)
+            for own, each in zip(made.params, names, strict=True):
+                key, called = (own.member[0], f"{own.member[1]}_grad") if own.member else (own, each)
                 roots.setdefault(key, called)
             several = {"argnums": literal(tuple(range(len(roots))))} if len(roots) > 1 else {}
 
@@ -310,8 +310,8 @@ class Writer:
             self.top.values.setdefault(root, step.outputs[0])
             found = dict(zip(roots, step.outputs[1:], strict=True))
             return [
-                self.top.member(found[own.member[0]], own.member[2], order + 1e-4) if own.member else found[value]
-                for value, own in zip(values, made.params, strict=True)
+                self.top.member(found[own.member[0]], own.member[2], order + 1e-4) if own.member else found[own]
+                for own in made.params
             ]
         if self.style != "jacrev" or complex_ or walked.batched:
             return None

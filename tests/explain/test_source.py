@@ -513,3 +513,14 @@ def test_it_needs_nothing_but_jax(tmp_path):
     namespace = {}
     exec(source, namespace)
     assert namespace["x_grad"].dtype == jnp.float32
+
+
+def test_two_leaves_that_begin_alike_are_two_arguments():
+    story = run_lines("""
+        leaves = [torch.zeros(2, requires_grad=True) for _ in range(3)]
+        with explain.recording() as story:
+            loss = sum(((each - place) ** 2).sum() for place, each in enumerate(leaves))
+            loss.backward()
+    """)["story"]
+    story.check()
+    assert "argnums=(0, 1, 2)" in story.source
