@@ -172,7 +172,8 @@ def owners_of(top: Scope, wanted: Node) -> dict[Node, Lifted]:
     ):
         if node in top.values:
             continue
-        owner = top.owners.get(node.inputs[0] if node.operation is tuple_item else node)  # type: ignore[arg-type]
+        of_several = node.operation is tuple_item and node.inputs  # what was computed before has no inputs any more
+        owner = top.owners.get(node.inputs[0] if of_several else node)  # type: ignore[arg-type]
         if owner is None and not wanted.requires_grad:
             owner = next((each for each in top.functions if each.order > node.serial), None)
             if owner is not None and not any(owners.get(operand) is owner for operand in top.text.inputs(node)):
