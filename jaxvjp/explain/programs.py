@@ -194,6 +194,8 @@ def _fixed(node: Any, transform: Node) -> bool:
     """Whether an operand is a constant that a transform made, such as the v of a gradient, and no data of the user's,
     which another line made."""
     made = reachable([node], lambda each: [source for source in each.inputs if type(source) is Node])
+    if any(each.operation is not None and each.operation.operands and not each.inputs for each in made):
+        return False  # it is cut off: a step of a port is given it
     known = all(each.operation is not None or each.value is not None for each in made)
     known = known and all(each.operation or each.where in (transform.where, NOWHERE, None) for each in made)
     return known and not any(each.requires_grad or each.leaf is not None or each.tensor is not None for each in made)

@@ -177,6 +177,8 @@ class Scope:
             return self._alias(node, self.values[node.inputs[0]])
         if operation is full and type(node.inputs[0]) is Number:
             return self._constant(node, np.broadcast_to(_number_of(node.inputs[0]), node.aval.shape))
+        if operation is not None and operation.operands and not node.inputs:
+            raise Unwritable("this is read inside of a function that it is not given to", node.where)
         if operation is tuple_item:
             return self._item(node)
         if operation is detach:
