@@ -8,6 +8,7 @@ import functools
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from jaxvjp.tools.scripts.stand_in import as_torch
 
 FAULT = 3
 """The exit status where this package has failed."""
-DRAWN: dict[str, Callable[[Picture], str]] = {".svg": Picture.svg, ".mmd": Picture.mermaid, ".txt": str}
+DRAWN: dict[str, Callable[[Picture], str]] = {".svg": methodcaller("svg"), ".mmd": methodcaller("mermaid"), ".txt": str}
 """How a picture is written, by the ending of the file."""
 
 
