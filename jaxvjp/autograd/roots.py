@@ -84,7 +84,7 @@ def checked_gradients(gradients: Any, roots: list[Tensor]) -> list[Tensor | None
         raise TypeError(f"{error}\n{advice.format(users_name(roots[0], 'y'), own_name(), gradients)}") from None
     for position, each in enumerate(given):
         if each is not None and not isinstance(each, Tensor):
-            root, whole = (roots[0], gradients) if len(roots) == 1 else (roots[min(position, len(roots) - 1)], each)
+            root, whole = roots[min(position, len(roots) - 1)], gradients if len(roots) == 1 else each
             raise TypeError(
                 f"gradients can be either Tensors or None, but got {type(each).__name__}\n"
                 + advice.format(users_name(root, "y"), own_name(), whole)

@@ -54,15 +54,17 @@ def test_a_running_product_has_a_jacobian():
 def test_what_ran_before_a_script_failed_is_explained(tmp_path, capsys):
     script, page = tmp_path / "script.py", tmp_path / "page.html"
     script.write_text(
-        "import torch\nx = torch.ones(2, requires_grad=True)\ny = x**3\ny.backward(torch.ones(2))\n"
-        "y.backward(torch.ones(2))\n",
+        "import torch\nx = torch.tensor([1.0, 2.0], requires_grad=True)\ny = x**3\n"
+        "y.backward(torch.tensor([1.0, 0.0]))\ny.backward(torch.tensor([0.0, 1.0]))\n",
         encoding="utf-8",
     )
     assert main(["explain", str(script), "--html", str(page)]) == 1
     out, error = capsys.readouterr()
-    assert "line 4: y.backward(torch.ones(2))" in out
+    assert "jax.vjp(f, x)" in out
+    assert "line 4: y.backward(torch.tensor([1.0, 0.0]))" in out
     assert "Trying to backward through the graph a second time" in error
     assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert page.stat().st_size > 10_000
 
 
 @pytest.mark.parametrize(

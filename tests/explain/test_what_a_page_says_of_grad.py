@@ -85,20 +85,6 @@ def test_a_function_of_several_results_goes_back_once(browser, tmp_path):
             close(text, found[name].grad.numpy())
 
 
-def test_what_ran_before_an_error_is_shown(tmp_path, capfd):
-    script, page = tmp_path / "script.py", tmp_path / "page.html"
-    script.write_text(
-        "import torch\nx = torch.tensor([1.0, 2.0], requires_grad=True)\ny = x**3\n"
-        "y.backward(torch.tensor([1.0, 0.0]))\ny.backward(torch.tensor([0.0, 1.0]))\n",
-        encoding="utf-8",
-    )
-    assert main(["explain", str(script), "--html", str(page)]) == 1
-    out, err = capfd.readouterr()
-    assert "jax.vjp(f, x)" in out
-    assert "backward through the graph a second time" in err
-    assert page.stat().st_size > 10_000
-
-
 def test_while_steps_go_back_the_names_are_those_where_backward_was_called(browser, tmp_path):
     class Square(jaxvjp.autograd.Function):
         @staticmethod
