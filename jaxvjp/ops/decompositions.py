@@ -12,6 +12,7 @@ from jaxvjp.ops.identity import rebind, refused
 from jaxvjp.ops.layouts import COLUMNS
 from jaxvjp.ops.matrices import (
     adjoint,
+    decomposable,
     floating,
     legacy,
     matrices,
@@ -313,7 +314,7 @@ def _no_driver(name, driver):
         raise RuntimeError(f"{name}: {told}")
 
 
-@op(saves="result", returns=("U", "S", "Vh"), keeps=COLUMNS)
+@op(saves="result", returns=("U", "S", "Vh"), keeps=COLUMNS, check_values=("A", decomposable))
 def linalg_svd(A, full_matrices: Flag = True, *, driver: Text | None = None):
     """The singular values S, in descending order, and the orthogonal U and Vh of `U @ diag(S) @ Vh == A`."""
     matrices(floating(A, "linalg.svd"), "linalg.svd")
@@ -327,7 +328,7 @@ def linalg_svd(A, full_matrices: Flag = True, *, driver: Text | None = None):
     return U, S, Vh
 
 
-@op(saves="result", grad_fn="LinalgSvdBackward0")
+@op(saves="result", grad_fn="LinalgSvdBackward0", check_values=("A", decomposable))
 def linalg_svdvals(A, *, driver: Text | None = None):
     """The singular values of each matrix, in descending order."""
     matrices(floating(A, "linalg.svdvals"), "linalg.svdvals")
@@ -335,7 +336,7 @@ def linalg_svdvals(A, *, driver: Text | None = None):
     return singular_values(A)
 
 
-@op(saves="result", returns=("U", "S", "V"), grad_fn="LinalgSvdBackward0")
+@op(saves="result", returns=("U", "S", "V"), grad_fn="LinalgSvdBackward0", check_values=("input", decomposable))
 def svd(input, some: Flag = True, compute_uv: Flag = True):
     """torch's older `linalg.svd`, with V for its adjoint; without `compute_uv` U and V are zeros."""
     if not compute_uv:

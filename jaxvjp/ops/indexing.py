@@ -79,7 +79,7 @@ def size_along(shapes, dim):
 
 
 def inside_dim(values, shapes, *, dim, **_):
-    """The check of `gather`, `scatter` and `index_add`."""
+    """The check of `gather`, `scatter` and, where there are several dimensions, `index_add`."""
     size, dim = size_along(shapes, dim)
     told = f"is out of bounds for dimension {dim} with size {size}"
     refuse_outside(values, size, lambda position: RuntimeError(f"index {position} {told}"))

@@ -127,6 +127,13 @@ def stacked(first, second, leading=2):
     return tuple(jnp.broadcast_to(each, (*batch, *each.shape[-leading:])) for each in (first, second))
 
 
+def decomposable(values, shapes, *, hermitian=False, **_):
+    """A check for a row's column `check_values`: singular values are those of finite numbers."""
+    if not hermitian and not np.isfinite(values).all():
+        told = "The algorithm failed to converge because the input matrix contained non-finite values."
+        raise LinAlgError(f"linalg.svd: {told}")
+
+
 def refusing(name: str, told: str) -> Callable[..., None]:
     """A check for a row's column `check_result`: LinAlgError for the first matrix whose number is not 0; `told` says it
     with the number."""

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from jaxvjp.ops.arguments import Dims, Either, Flag, Index, Kind, Real, Text, Type, integers, number, wrap
 from jaxvjp.ops.decompositions import linalg_eigvalsh
-from jaxvjp.ops.matrices import floating, legacy, matrices, one_scalar_type, singular_values, square
+from jaxvjp.ops.matrices import decomposable, floating, legacy, matrices, one_scalar_type, singular_values, square
 from jaxvjp.ops.op import SHORT, op
 from jaxvjp.ops.pointwise import abs_, supported
 from jaxvjp.ops.reduction import largest, linalg_vector_norm, magnitude, of_type, shared, smallest, vector_norm
@@ -164,13 +164,13 @@ def _rank(A, atol, rtol, hermitian):
     return jnp.sum(values > bound[..., None], -1, dtype=jnp.int64)
 
 
-@op(differentiable=False, rewrite=real_tolerances)
+@op(differentiable=False, rewrite=real_tolerances, check_values=("input", decomposable))
 def linalg_matrix_rank(input, *, atol: Either = None, rtol: Either = None, hermitian: Flag = False):
     """How many singular values are larger than `atol` and than `rtol` times the largest."""
     return _rank(input, atol, rtol, hermitian)
 
 
-@op(name="linalg_matrix_rank.tol", differentiable=False, rewrite=real_tolerances)
+@op(name="linalg_matrix_rank.tol", differentiable=False, rewrite=real_tolerances, check_values=("input", decomposable))
 def linalg_matrix_rank_tol(input, tol: Either, hermitian: Flag = False):
     """How many singular values are larger than `tol`."""
     return _rank(input, tol, 0.0, hermitian)

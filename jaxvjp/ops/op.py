@@ -136,8 +136,9 @@ class Op:
             It is called with an extra last result of the op, which is read at once, as in torch; in a staged step at
             every call; inside `vmap` it is not called.
         check_values: an operand, by name, with a check of its values, as `(values, shapes of all operands, **statics)`:
-            `("index", inside)`, where `inside` raises for positions out of range. The values are computed if need be; a
-            staged step checks them in every call; inside `vmap` nothing is checked.
+            `("index", inside)`, where `inside` raises for positions out of range; after it maybe another operand and
+            its check. The values are computed if need be; a staged step checks them in every call; inside `vmap`
+            nothing is checked.
         rewrite: `(op, operands, static)` to the three that are recorded instead, such as `x ** 2` for a fixed power.
             If it asks a setting alone, it has the attribute `by_setting`, and who changes that has calls forgotten.
         differentiable: False for an op through which no gradient flows (comparisons, `detach`).
@@ -163,7 +164,7 @@ class Op:
     layout: Callable[..., Any] | None = None
     one_of_several: bool = False
     check_result: Callable[..., None] | None = None
-    check_values: tuple[str, Callable[..., None]] | None = None
+    check_values: tuple[Any, ...] | None = None
     rewrite: Callable[..., Any] | None = None
     moves: bool = False
     numbers: str = WRAPPED

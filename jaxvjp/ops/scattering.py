@@ -257,7 +257,11 @@ def scatter_reduce(input, dim: Index, index, src, reduce: Text, *, include_self:
 # Along one dimension, with a position for each slice.
 
 
-@op(inplace=True, saves="index for source, source for source", check_values=("index", inside_dim))
+def _inside_added(values, shapes, **named):
+    (inside_dim if len(shapes[0]) > 1 else inside_self)(values, shapes, **named)
+
+
+@op(inplace=True, saves="index for source, source for source", check_values=("index", _inside_added))
 def index_add(input, dim: Index, index, source, *, alpha: Scalar = 1):
     """`input` with slice after slice of `source`, times `alpha`, added along `dim` at the positions in `index`."""
     dim = _slices("index_add_", input, dim, index, source)

@@ -14,6 +14,7 @@ from jaxvjp.ops.arguments import Dims, Either, Flag, Index, Text, axes
 from jaxvjp.ops.layouts import COLUMNS
 from jaxvjp.ops.matrices import (
     adjoint,
+    decomposable,
     floating,
     legacy,
     matrices,
@@ -281,19 +282,22 @@ def _pseudo_inverse(A, atol, rtol, hermitian):
         return jnp.linalg.pinv(A, rtol=rtol)
 
 
-@op(saves="input, result", rewrite=real_tolerances)
+PSEUDO = {"saves": "input, result", "rewrite": real_tolerances, "check_values": ("input", decomposable)}
+
+
+@op(**PSEUDO)
 def linalg_pinv(input, *, atol: Either = None, rtol: Either = None, hermitian: Flag = False):
     """The Moore-Penrose inverse; singular values up to `atol`, or `rtol` times the largest, count as 0."""
     return _pseudo_inverse(input, atol, rtol, hermitian)
 
 
-@op(name="linalg_pinv.rcond", saves="input, result", arities=(), rewrite=real_tolerances)
+@op(name="linalg_pinv.rcond", arities=(), **PSEUDO)
 def linalg_pinv_rcond(input, rcond: Either, hermitian: Flag = False):
     """The Moore-Penrose inverse; singular values up to `rcond` times the largest count as 0."""
     return _pseudo_inverse(input, None, rcond, hermitian)
 
 
-@op(saves="input, result", grad_fn="LinalgPinvBackward0", rewrite=real_tolerances)
+@op(grad_fn="LinalgPinvBackward0", **PSEUDO)
 def pinverse(input, rcond: Either = 1e-15):
     """torch's older `linalg.pinv`."""
     return _pseudo_inverse(input, None, rcond, False)

@@ -21,6 +21,12 @@ REFUSED = {
     "solve": lambda m: m.linalg.solve(m.zeros(2, 2), m.ones(2, 1)),
     "cholesky": lambda m: m.linalg.cholesky(m.tensor(INDEFINITE)),
     "matrix_power": lambda m: m.linalg.matrix_power(m.zeros(2, 2), -1),
+    "svd of NaN": lambda m: m.linalg.svd(m.full((2, 3), float("nan"))),
+    "svdvals of NaN": lambda m: m.linalg.svdvals(m.full((2, 3), float("nan"))),
+    "older svd of infinities": lambda m: m.svd(m.ones(2, 3) / 0),
+    "matrix_rank of NaN": lambda m: m.linalg.matrix_rank(m.full((2, 3), float("nan"))),
+    "pinv of NaN": lambda m: m.linalg.pinv(m.full((2, 3), float("nan"))),
+    "pinverse of infinities": lambda m: m.pinverse(m.ones(2, 3) / 0),
 }
 
 

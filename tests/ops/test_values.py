@@ -25,7 +25,8 @@ torch.igammac(torch.tensor([1e5, 1e8, 2e4]).double(), torch.tensor([100500.0, 1e
 torch.tensor([complex(-inf, 1), complex(-inf, 2), 1 + 2j]).logcumsumexp(0)
 x.rot90(1, [0, 2]); x.rot90(1, [0, -2]); x.histc(4, 0, inf); torch.histc(1 / x, 4); x.bincount()
 torch.unravel_index(x, 3); torch.unravel_index(x.long(), (2.0,)); torch.unravel_index(x.long(), (2, -3))
-x[:, :0][:, [0, 1]]
+x[:, :0][:, [0, 1]]; x[0].index_add(0, torch.tensor([3]), x[0, :1]); x.index_add(0, torch.tensor([3]), x[:1])
+torch.nn.functional.cross_entropy(x, torch.tensor(1)); torch.nn.functional.nll_loss(x[:1], torch.tensor(1))
 torch.tensor([complex(inf, 1), complex(inf, 2.5), complex(inf, -1)]).logcumsumexp(0); x.cfloat().unique()
 torch.histogramdd(x[:, :0], []); torch.all(x, 0, out=x); torch.any(x, 0, out=x.byte()[0])
 x.cfloat().unique_consecutive()

@@ -29,7 +29,7 @@ def _check_classes(input, target, weight):
         raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {numbers[0]}")
     if input.ndim > 1 and size[:1] != numbers[:1]:
         raise ValueError(
-            f"Expected input batch_size ({size[0]}) to match target batch_size ({numbers[0] if numbers else 1})."
+            f"Expected input batch_size ({size[0]}) to match target batch_size ({numbers[0] if numbers else 0})."
         )
     if input.ndim <= 2 and target.ndim > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")

@@ -70,9 +70,9 @@ def with_older_flags(loss: Callable[..., Any]) -> Callable[..., Any]:
     return flagged
 
 
-def _functional(saves: str, grad_fn: str) -> Callable[[Callable[..., Any]], Op]:
+def _functional(saves: str, grad_fn: str, **columns: Any) -> Callable[[Callable[..., Any]], Op]:
     """Declares a loss of `nn.functional`, which torch composes of other ops, `grad_fn` being the last but one."""
-    return op(public="nn.functional", promotion=ARITHMETIC, saves=saves, grad_fn=reduction_name(grad_fn))
+    return op(public="nn.functional", promotion=ARITHMETIC, saves=saves, grad_fn=reduction_name(grad_fn), **columns)
 
 
 def _same_size(input, target, kernel=""):
@@ -199,7 +199,12 @@ def poisson_nll_loss(
     return reduced(loss, reduction)
 
 
-@_functional("input, target, var", "MulBackward0")
+def _variances(values, shapes, **_):
+    if (values < 0).any():
+        raise ValueError("var has negative entry/entries")
+
+
+@_functional("input, target, var", "MulBackward0", check_values=("var", _variances))
 def gaussian_nll_loss(input, target, var: Either, full: Flag = False, eps: Real = 1e-6, reduction: Text = "mean"):
     """The negative log-likelihood of `target` under normal distributions with mean `input` and variance `var`."""
     if var.shape != input.shape and var.ndim:
@@ -220,7 +225,23 @@ SMALLEST_LOG, SMALLEST_PRODUCT = -100.0, 1e-12
 """torch's lower bounds for the logarithms in `binary_cross_entropy`, and for the denominator of its derivative."""
 
 
-@op(public="nn.functional", saves="input, target, weight", rounds_once=True)
+def _probabilities(name):
+    def check(values, shapes, **_):
+        if not ((values >= 0) & (values <= 1)).all():
+            raise RuntimeError(
+                f"all elements of {name} should be between 0 and 1\n`torch.sigmoid` makes probabilities of logits; or "
+                "give the logits to `binary_cross_entropy_with_logits` (`BCEWithLogitsLoss`)."
+            )
+
+    return name, check
+
+
+@op(
+    public="nn.functional",
+    saves="input, target, weight",
+    rounds_once=True,
+    check_values=(*_probabilities("input"), *_probabilities("target")),
+)
 @with_older_flags
 def binary_cross_entropy(input, target, weight=None, reduction: Text = "mean"):
     """The cross entropy of probabilities of one of two classes; logarithms are at least -100."""
