@@ -64,7 +64,7 @@ def _called(scope: Scope, step: FunctionStep, node: Node) -> Step:
     outputs = list(step._values.values())
     cotangents, gradients = _backward(scope, step)
     text, extra = _definition(scope, step, arguments, outputs, cotangents, gradients)
-    name = scope.text.define(_lower(step.name.removesuffix("Backward")), text)
+    name = scope.define(_lower(step.name.removesuffix("Backward")), text)
     inputs = [*[scope.value(argument) for argument in arguments], *extra]
     several = len(outputs) > 1
     made = Step(inputs, lambda e: call(name, *e), [None] * len(outputs), node.serial, node.where, unpacked=several)

@@ -45,6 +45,13 @@ def _vector_norm(input: Any, order: Any, dim: Any, keepdims: bool = False) -> An
     return jnp.linalg.norm(input, axis=along, keepdims=keepdims)
 
 
+def _variance(name: str, input: Any, dim: Any, correction: Any, keepdim: bool) -> Any:  # beside an infinite number
+    along = axes(dim, input.ndim)
+    along = None if len(along) == input.ndim else along if len(along) > 1 else along[0]
+    named = {"axis": along, "keepdims": keepdim}
+    return jnp.var(input, ddof=correction, **named), jnp.mean(input, **named)
+
+
 def _gather(input: Any, dim: Any, index: Any, *, sparse_grad: bool = False) -> Any:
     axis = wrap(dim, input.ndim)
     same = [each for each in range(input.ndim) if input.shape[each] == index.shape[each]]
@@ -125,6 +132,8 @@ PLAIN.update(
         reduction.product: lambda fold, x, along, **kept: getattr(jnp, fold.__name__)(x, along, **kept),
         reduction.prod: _prod,
         reduction.vector_norm: _vector_norm,
+        reduction._variance: _variance,
+        reduction.root: jnp.sqrt,  # at 0
         gather: _gather,
         nll_loss: _nll_loss,
         cross_entropy: _cross_entropy,

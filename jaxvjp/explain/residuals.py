@@ -66,7 +66,7 @@ def NAME_backward(residuals, gradient):
 NAME.defvjp(NAME_forward, NAME_backward)"""
     body = "\n    ".join(line.text for line in block.lines)
     text = text.replace("    BODY", f"    {body}") if body else text.replace("    BODY\n", "")
-    called = scope.text.define(operation.torch_name, text)
+    called = scope.define(operation.torch_name, text)
     inputs = [scope.value(each) for each in [*operands, *[given_back[each] for each in kept]]]
     wanted = [None] * len(node.aval) if isinstance(node.aval, tuple) else [scope.text.name_of(node)]
     step = Step(inputs, lambda e: call(called, *e), wanted, node.serial, node.where, unpacked=isinstance(made, list))

@@ -147,6 +147,12 @@ class Scope:
         self.steps.append(step)
         return step
 
+    def define(self, wanted: str, text: str) -> str:
+        """The name of the function with this text, as `Text.define`: no variable here gets it."""
+        called = self.text.define(wanted, text)
+        self.called.add(called)
+        return called
+
     def _elsewhere(self, node: Any) -> bool:
         return self.outer is not None and type(node) is Node and self.inside is not None and node not in self.inside
 
@@ -291,8 +297,8 @@ class Scope:
         for each in how.definitions:
             self.text.imports.update(dict.fromkeys(each.imports))
             self.text.define(each.name, each.text)
-        several = type(node.aval) is tuple
-        names = [None] * len(node.aval) if several else [self._wanted(node)]
+        several = how.several
+        names = [None] * len(how.results) if type(node.aval) is tuple else [self._wanted(node)]
         if how.compact:
             operands = [self._begun(node, operand) or self.value(operand) for operand in node.inputs]
             inputs = [each for each, count in zip(operands, how.uses, strict=True) for _ in range(count)]
@@ -305,12 +311,13 @@ class Scope:
             inputs = [self.value(operand) for operand in node.inputs]
             assert node.operation is not None
             wanted = node.operation.torch_name
-            called = self.text.define(wanted, definition(node.operation, how, {*self.text.taken}))
+            called = self.define(wanted, definition(node.operation, how, {*self.text.taken}))
 
             def write(expressions: Sequence[Expression]) -> Expression:
                 return call(called, *expressions)
 
-        return self._finished(node, inputs, write, names, several)
+        made = self._finished(node, inputs, write, names, several)
+        return made if several or type(node.aval) is not tuple else [made]
 
     def _begun(self, node: Node, number: Any) -> Value | None:
         """The variable that begins as a number, `total = 0.0`, where a function adds to it: `total = total + x`."""
@@ -415,7 +422,7 @@ def function(
         ]
     dicts = {each.partition("[")[0] for each in names if not each.isidentifier()}
     for place, each in enumerate(names):
-        names[place] = numbered(each, {*names[:place], *reserved, *dicts})
+        names[place] = numbered(each, {*names[:place], *reserved, *dicts, *called, *scope.called})
     given.update({value: parsed(each) for value, each in zip(params, names, strict=True)})
     roots = dict.fromkeys([each.partition("[")[0] for each in names])  # `net` of `net["weight"]`
     block = Block(steps, everything, given, {"jax", "jnp", *roots, *reserved, *called, *scope.called} - {*names})

@@ -138,7 +138,8 @@ class Writer:
         after = dict(zip(final, found, strict=True))
         self.results = [(target, node, after[value]) for target, node, value in self.results]
         self.state = [(node, after[value]) for node, value in self.state]
-        block = Block(steps, found, {}, {"jax", "jnp", *called, *self.text.handed_over})
+        functions = {*called, *self.text.definitions.values(), *self.text.handed_over}
+        block = Block(steps, found, {}, {"jax", "jnp", *functions})
         return self.finished(block)
 
     # Events.

@@ -180,9 +180,9 @@ class StepWriter(Writer):
         self.top.steps = [step for step in self.top.steps if step in needed]
         self.text.taken |= {each.wanted for each in final if each.wanted}
         own = {each.id for text in self.expressions.values() for each in ast.walk(text) if isinstance(each, ast.Name)}
-        block = Block(
-            self.top.steps, final, self.expressions, {"jax", "jnp", "optax", "state", "batch", "key", "data", *own}
-        )
+        functions = self.text.definitions.values()
+        reserved = {"jax", "jnp", "optax", "state", "batch", "key", "data", *own, *functions}
+        block = Block(self.top.steps, final, self.expressions, reserved)
         texts = [ast.unparse(result) for result in block.results]
         first, last = len(self.step.losses), len(texts) - len(self.states)
         return block, texts[:first], texts[first:last], dict(zip(self.states, texts[last:], strict=True))

@@ -80,6 +80,9 @@ def written(operation: Op, static: tuple[Any, ...], operands: tuple[Given, ...],
         result = Op.call(row, given_static, symbols)
     finally:
         tracing.trace, tracing.plain = outer, False
+    if operation.check_result is not None and type(result) is tuple and operation.returns is None:
+        *result, _ = result  # which only the check reads
+        result = result[0] if len(result) == 1 else tuple(result)
     several = isinstance(result, tuple)
     results = [_as_symbol(trace, each).value for each in (result if several else (result,))]
     return _finished(trace, given, results, several)._replace(simplified=tracing.simplified)

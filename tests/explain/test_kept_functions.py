@@ -26,6 +26,35 @@ PROGRAMS = {
         "def outer(x):\n    return inner(x) + inner(x * 2)\n",
         "jnp.sum(outer(x))",
     ),
+    "variables with the names of operations that are functions, and of functions": (
+        """
+        class Double(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * 2
+            @staticmethod
+            def backward(ctx, g):
+                return g * 3
+
+        def sort(x):
+            double = Double.apply(x)
+            return double / (x.logcumsumexp(0) + 1)
+
+        w = torch.tensor([0.5, -0.5], requires_grad=True)
+        for step in range(3):
+            double = Double.apply(w)
+            logcumsumexp = double.logcumsumexp(0)
+            sort_ = sort(sort(logcumsumexp * w))
+            y = sort_.sum()
+            y.backward()
+            with torch.no_grad():
+                w -= 0.1 * w.grad
+            w.grad = None
+        """,
+        "double = double_2(x) ",
+        "logcumsumexp = logcumsumexp_2(double) ",
+        "sort(sort(",
+    ),
     "a class with methods, in a loop": (
         """
         class Net:
