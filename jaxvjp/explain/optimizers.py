@@ -203,7 +203,10 @@ def kept_by(optimizer: Any, number: int, state: str, keys: Sequence[str]) -> dic
     transform keeps, `keys` are its parameters'."""
     names = {**KEPT, "square_avg": "e_g", "acc_delta": "e_x"} if type(optimizer) is Adadelta else KEPT
     return {
-        f"optax.tree_utils.tree_get({state}, {names[name]!r})[{key!r}]": each.__node__
+        # What is kept is in a dict; a parameter may be called `mu`, too.
+        f"optax.tree_utils.tree_get({state}, {names[name]!r}, None, lambda _, found: type(found) is dict)[{key!r}]": (
+            each.__node__
+        )
         for key, parameter in zip(keys, optimizer.param_groups[number]["params"], strict=True)
         for name, each in optimizer.state.get(parameter, {}).items()
         if name in names and each is not None

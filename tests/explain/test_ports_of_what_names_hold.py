@@ -121,7 +121,25 @@ for start in range(0, 24, 6):
     loss.backward()
     optimizer.step()
 """
+NAMED_AS_MOMENTS = """
+class Gauss(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mu, self.nu = nn.Parameter(torch.zeros(3)), nn.Parameter(torch.ones(3))
+
+    def forward(self, x):
+        return ((x - self.mu) / self.nu).square().mean()
+
+
+gauss = Gauss()
+moments = torch.optim.Adam(gauss.parameters(), lr=0.1)
+for step in range(4):
+    moments.zero_grad()
+    gauss(X).backward()
+    moments.step()
+"""
 SCRIPTS = {
+    "parameters with the names of moments": (NAMED_AS_MOMENTS, ['"mu"', "optax.adam"]),
     "what a function has that trains": (IN_MAIN, ['"model_kept"', '"average_0_weight"']),
     "the best weights": (
         BEST.replace("SAVED", "{k: v.clone() for k, v in net.state_dict().items()}"),
