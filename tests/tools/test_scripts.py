@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import re
 import subprocess
 import sys
@@ -458,6 +459,13 @@ def test_an_error_is_told_from_the_script_on(tmp_path):
     assert done.returncode == 1
     assert done.stderr.splitlines()[1].endswith('script.py", line 2, in <module>')
     assert "RuntimeError: " in done.stderr
+    hook = "def hook(g):\n    return g @ torch.ones(3)\nx = torch.ones(2, requires_grad=True)\nx.register_hook(hook)\n"
+    script = write(tmp_path, f"import torch\n{hook}x.sum().backward()\n")
+    done = run_process(script)
+    lines = [each for each in done.stderr.splitlines() if each.startswith("  File")]
+    assert [each.partition(", ")[2] for each in lines] == ["line 6, in <module>", "line 3, in hook"]
+    assert "JAX has removed" not in done.stderr
+    assert "record.py" in run_process(script, env={**os.environ, "JAX_TRACEBACK_FILTERING": "off"}).stderr
     done = run_process(write(tmp_path, "x = ("))
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == "SyntaxError: '(' was never closed"

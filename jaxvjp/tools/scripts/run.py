@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -102,14 +102,30 @@ def run(script: Path, arguments: Sequence[str] = ()) -> int:
     except BaseException as error:
         advise(error)
         told = error.with_traceback(_from_script(error.__traceback__, script))
+        told.__notes__ = [each for each in getattr(told, "__notes__", ()) if "JAX has removed" not in each]
         sys.excepthook(type(told), told, told.__traceback__)
         return 130 if isinstance(error, KeyboardInterrupt) else 1
     return 0
 
 
 def _from_script(traceback: TracebackType | None, script: Path) -> TracebackType | None:
-    """The part of a traceback that starts in the script; None for a syntax error."""
-    part = traceback
-    while part is not None and part.tb_frame.f_code.co_filename != str(script):
-        part = part.tb_next
-    return part
+    """The part of a traceback that starts in the script; None for a syntax error.
+
+    As JAX does with its own, it leaves the library's lines out, but with JAX_TRACEBACK_FILTERING=off.
+    """
+    while traceback is not None and traceback.tb_frame.f_code.co_filename != str(script):
+        traceback = traceback.tb_next
+    if jax.config.jax_traceback_filtering == "off":
+        return traceback
+    own: TracebackType | None = None
+    for each in reversed([*_parts(traceback)]):
+        name = each.tb_frame.f_globals.get("__name__", "")
+        if name.partition(".")[0] not in ("jaxvjp", "jax"):
+            own = TracebackType(own, each.tb_frame, each.tb_lasti, each.tb_lineno)
+    return own
+
+
+def _parts(traceback: TracebackType | None) -> Iterator[TracebackType]:
+    while traceback is not None:
+        yield traceback
+        traceback = traceback.tb_next
