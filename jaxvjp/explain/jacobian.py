@@ -178,7 +178,7 @@ def jacobian_of(walked: Walked, names: dict[Node, str]) -> Jacobian:
 
     ValueError where it is too large, or where there are several roots.
     """
-    root, v = single(walked)
+    root, v = single(walked, names)
     called = names.get(root, "y")
     leaves = list(walked.gradients)
     labels = [names.get(each, f"x{place}" if len(leaves) > 1 else "x") for place, each in enumerate(leaves)]
@@ -195,7 +195,7 @@ def jacobian_of(walked: Walked, names: dict[Node, str]) -> Jacobian:
 
 def recorded_jacobian(story: Story, walked: Walked, names: dict[Node, str]) -> Jacobian:
     """The Jacobian of a backward pass that has run, by `jax.jacrev` of the function in the printed program."""
-    root, v = single(walked)
+    root, v = single(walked, names)
     for node in walked.gradients:
         error = refused(names[root], root.aval.shape, names[node], node.aval.shape)
         if error is not None:
@@ -216,15 +216,23 @@ def recorded_jacobian(story: Story, walked: Walked, names: dict[Node, str]) -> J
     return Jacobian(names[root], v, matrices)
 
 
-def single(walked: Walked) -> tuple[Node, Array]:
+def begun(walked: Walked) -> tuple[list[Node], list[Array]]:
+    """The tensors at which a backward pass began, with the v of each; ValueError for a batch of v's."""
+    if walked.batched:
+        raise Unshowable("this backward took several v at once (`is_grads_batched`): explain it for one of them")
+    evaluate([v for v in walked.cotangents if v is not None])
+    return list(walked.roots), [
+        np.ones(root.aval.shape, root.aval.dtype.numpy) if v is None else np.asarray(v.value)
+        for root, v in zip(walked.roots, walked.cotangents, strict=True)
+    ]
+
+
+def single(walked: Walked, names: dict[Node, str]) -> tuple[Node, Array]:
     """The root of a backward pass and its v; ValueError if it has several roots."""
-    if len(walked.roots) != 1 or walked.batched:
+    roots, given = begun(walked)
+    if len(roots) > 1:
         raise Unshowable(
             "this backward began at several tensors at once, so there are several Jacobians\n"
-            f"Explain one of them: `{own_name()}.explain(y).jacobian()`."
+            f"Explain one of them: `{own_name()}.explain({names.get(roots[0], 'y')}).jacobian()`."
         )
-    (root,), (v,) = walked.roots, walked.cotangents
-    if v is None:
-        return root, np.ones(root.aval.shape, root.aval.dtype.numpy)
-    evaluate((v,))
-    return root, np.asarray(v.value)
+    return roots[0], given[0]

@@ -8,6 +8,7 @@ from types import FrameType
 import numpy as np
 
 from jaxvjp.autograd.roots import ones_for
+from jaxvjp.core.record.observers import Walked
 from jaxvjp.explain import terminal
 from jaxvjp.explain.explanation import Explanation
 from jaxvjp.explain.jacobian import Array, Jacobian
@@ -37,6 +38,10 @@ class Question(Explanation):
     def name(self) -> str:
         """The user's name of y."""
         return self.names(self.walks[0])[self.result.__node__]
+
+    def results(self, walked: Walked) -> list[str]:
+        """The name of y, which the choices have, too."""
+        return [self.name]
 
     def choices(self) -> list[tuple[str, str, Array]]:
         """What can be written in place of the `backward` that failed: the line, whose gradient it gives, and v."""

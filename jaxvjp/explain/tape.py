@@ -220,7 +220,7 @@ def places_of(item: Node) -> slice:
 
 def tape_of(
     chain: Cotangents,
-    root: Node,
+    roots: Sequence[Node],
     leaves: Sequence[Node],
     inputs: Callable[[Node], Iterable[Any]],
     python: Callable[[Link], tuple[Sequence[Any], Sequence[Any]] | None],
@@ -232,7 +232,7 @@ def tape_of(
     the nodes of both.
     """
     tape, known, steps = Tape(), dict[Node, Array](), []
-    items = [node for node in reachable([root], gradient_edges) if node.operation is tuple_item]
+    items = [node for node in reachable(roots, gradient_edges) if node.operation is tuple_item]
     with jax.enable_x64(True):
         evaluate(leaves)
         for leaf in leaves:
@@ -260,5 +260,6 @@ def tape_of(
                 arrives = {each: tape.numbers(np.zeros(each.aval.shape), "arrives") for each in before}
                 made = [tape.numbers(tape.operand(each, known | arrives, inputs)) for each in after]
                 step += [[*next(iter(arrives.values())).flat], [[*each.flat] for each in made], begin, len(tape)]
-    places = {"root": [*tape.operand(root, known, inputs).flat], "leaves": [[*known[each].flat] for each in leaves]}
+    ends = [one for root in roots for one in tape.operand(root, known, inputs).flat]
+    places = {"root": ends, "leaves": [[*known[each].flat] for each in leaves]}
     return {"entries": tape, "steps": steps, **places}

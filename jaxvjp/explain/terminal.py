@@ -109,6 +109,7 @@ def labels(name: str, shape: tuple[int, ...]) -> list[str]:
     """A name for each element: `x[0,1]`."""
     if not shape:
         return [name]
+    name = f"({name})" if " " in name else name
     positions = []
     for number in range(math.prod(shape)):
         position = []
