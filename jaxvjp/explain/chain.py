@@ -123,8 +123,8 @@ def cotangents_of(
         return [(link.arrives, [value for _, value in link.leaves]) for link in links]
 
     with jax.enable_x64(True):
-        given = [*map(jnp.asarray, given if directions is None else directions)]
-        found = numbers(given) if directions is None else jax.vmap(numbers)(given)
+        arrays: list[Any] = [jnp.asarray(each) for each in (given if directions is None else directions)]
+        found = numbers(arrays) if directions is None else jax.vmap(numbers)(arrays)
     return Cotangents(
         link._replace(
             arrives=np.asarray(arrives),

@@ -46,7 +46,8 @@ class Question(Explanation):
     def choices(self) -> list[tuple[str, str, Array]]:
         """What can be written in place of the `backward` that failed: the line, whose gradient it gives, and v."""
         shape, count, name = list(self.result.shape), self.result.numel(), self.name
-        ones, parts = np.ones(shape), {"": 1}
+        ones: Array = np.ones(shape)
+        parts: dict[str, complex] = {"": 1}
         if self.result.is_complex():
             ones, parts = ones.astype(complex), {".real": 1, ".imag": 1j}
         if count == 1:

@@ -86,7 +86,7 @@ def status(text: str) -> Iterator[Callable[[str], None]]:
 def numbers(array: Any, digits: int = 5) -> str:
     """A few numbers on one line: `[0.3 3 0.0003]`."""
     values = np.asarray(array)
-    told = dict.fromkeys(("float_kind", "complex_kind"), lambda each: f"{each + 0.0:.{digits}g}")
+    told: Any = dict.fromkeys(("float_kind", "complex_kind"), lambda each: f"{each + 0.0:.{digits}g}")
     text = np.array2string(values, formatter=told, max_line_width=10**6, threshold=24)
     return " ".join(text.split())
 
