@@ -416,6 +416,9 @@ def test_on_paper_nothing_is_cut(browser, tmp_path, width):
         for each in all_of(browser, ".memory, #jacobian tr, #graph svg"):
             assert each.value_of_css_property("break-inside") == "avoid"
         assert all(len(each.text.split()) == 1 and each.rect["height"] < 40 for each in all_of(browser, ".cells div"))
+        assert browser.find_element("css selector", "#graph svg").rect["height"] <= 20 * 96 / 2.54 + 1  # one page
+        for each in all_of(browser, 'input[type="range"], .screen'):  # what paper cannot move
+            assert not each.is_displayed()
     finally:
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
