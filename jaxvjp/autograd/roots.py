@@ -114,9 +114,11 @@ def roots_and_cotangents(
                 if node.requires_grad and root.numel() != 1:
                     raise _unclear(root, None, _not_scalar(root))
                 if node.requires_grad and root.dtype.is_complex:
-                    raise RuntimeError(
+                    raise _unclear(
+                        root,
+                        None,
                         f"grad can be implicitly created only for real scalar outputs but got {root.dtype}\n"
-                        "Which part is to be differentiated? `y.real.backward()`, or `y.backward(v)` with v complex."
+                        "Which part is to be differentiated? `y.real.backward()`, or `y.backward(v)` with v complex.",
                     )
                 if batched:
                     raise RuntimeError("If `is_grads_batched=True`, every output needs a grad_output.")
@@ -182,7 +184,7 @@ def _check_gradient(position: int, shape: Size, gradient: Tensor, root: Tensor, 
             )
     elif shape != root.shape:
         y = users_name(root, "y")
-        advice = f"v needs one number for each element of {y}: `{own_name()}.ones({list(root.shape)})`"
+        advice = f"v needs one number for each element of {y}: `{ones_for(root, own_name())}`"
         if root.numel() == 1:
             advice += f". To repeat {y} for each number in v, as torch once did: `{y}.backward(v, broadcast=True)`"
         raise _unclear(
@@ -192,11 +194,19 @@ def _check_gradient(position: int, shape: Size, gradient: Tensor, root: Tensor, 
             f"{root.shape}.\n{advice}.",
         )
     if gradient.dtype.is_complex != root.dtype.is_complex:
-        raise RuntimeError(
+        raise _unclear(
+            root,
+            gradient,
             "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
             f"grad_output[{position}] has a dtype of {gradient.dtype} and output[{position}] has a dtype of "
-            f"{root.dtype}.\nA real output takes a real gradient, a complex one a complex gradient."
+            f"{root.dtype}.\nA real output takes a real gradient, a complex one a complex gradient.",
         )
+
+
+def ones_for(root: Tensor, own: str) -> str:
+    """The expression for a v of ones, where this package is called `own`."""
+    kind = f", dtype={own}.{root.dtype.name}" if root.dtype.is_complex else ""
+    return f"{own}.ones({list(root.shape)}{kind})"
 
 
 def _unclear(root: Tensor, gradient: Tensor | None, text: str) -> RuntimeError:
@@ -208,15 +218,16 @@ def _unclear(root: Tensor, gradient: Tensor | None, text: str) -> RuntimeError:
 
 def _not_scalar(root: Tensor) -> str:
     shape, own, y = list(root.shape), own_name(), users_name(root, "y")
+    real = ".real" if root.dtype.is_complex else ""
     lines = [
         "grad can be implicitly created only for scalar outputs",
         f"{y} has shape {shape}: which weighted sum of its elements is to be differentiated? Give the weights, v, to "
         f"`{y}.backward(v)` or `{own}.autograd.grad({y}, inputs, v)`:",
-        f"    v = {own}.ones({shape})   # all elements: the gradient of {y}.sum()",
+        f"    v = {ones_for(root, own)}   # all elements: the gradient of {y}{real}.sum()",
     ]
-    if root.ndim == 1 and root.numel():
-        one_hot = str([1.0] + [0.0] * (root.numel() - 1)) if root.numel() <= 6 else f"one_hot of {root.numel()}"
-        lines.append(f"    v = {own}.tensor({one_hot})   # one element: one row of the Jacobian")
+    if root.ndim and root.numel():
+        first = f"{y}[{', '.join('0' * root.ndim)}]{real}"
+        lines.append(f"One element, one row of the Jacobian, is `{first}.backward()`.")
     frame = user_frame()
     if frame is not None and os.path.isfile(frame.f_code.co_filename):
         script = os.path.relpath(frame.f_code.co_filename)

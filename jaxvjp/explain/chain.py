@@ -17,7 +17,7 @@ from jaxvjp.core.record.graph import Node, gradient_edges, reachable
 from jaxvjp.core.record.observers import Walked
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain import terminal
-from jaxvjp.explain.jacobian import single
+from jaxvjp.explain.jacobian import begun
 from jaxvjp.explain.names import statement
 from jaxvjp.explain.notebook import table
 from jaxvjp.explain.refusal import Unshowable
@@ -91,18 +91,18 @@ def cotangents_of(
     called: Callable[[Node], str],
     steps: dict[Any, Any],
     hooked: Mapping[Any, Any],
-    directions: Array | None = None,
+    directions: Sequence[Array] | None = None,
 ) -> Cotangents:
-    """The steps of a backward pass from one root.
+    """The steps of a backward pass.
 
     `called` gives the name of a node; `steps` maps each Python backward step to the gradients that it returned, and
     `hooked` each node with hooks to what they made of its cotangent. Both are of the v that ran. `directions` are other
-    v's, stacked: then each cotangent has their dimension in front, by one `jax.vmap` over them.
-    ValueError for several roots, and for more than LONGEST steps.
+    v's, stacked, for each root: then each cotangent has their dimension in front, by one `jax.vmap` over them.
+    ValueError for more than LONGEST steps.
     """
-    root, v = single(walked)
+    roots, given = begun(walked)
     targets = set(walked.gradients)
-    nodes = reachable([root], gradient_edges)
+    nodes = reachable(roots, gradient_edges)
     way = set(targets)
     for node in nodes:
         if any(edge in way for edge in gradient_edges(node)):
@@ -119,11 +119,12 @@ def cotangents_of(
     links: list[Link] = []
 
     def numbers(v: Any) -> list[Any]:
-        links[:] = _chain(root, v, order, way, names, steps, hooked)
+        links[:] = _chain(roots, v, order, way, names, steps, hooked)
         return [(link.arrives, [value for _, value in link.leaves]) for link in links]
 
     with jax.enable_x64(True):
-        found = numbers(jnp.asarray(v)) if directions is None else jax.vmap(numbers)(jnp.asarray(directions))
+        arrays: list[Any] = [jnp.asarray(each) for each in (given if directions is None else directions)]
+        found = numbers(arrays) if directions is None else jax.vmap(numbers)(arrays)
     return Cotangents(
         link._replace(
             arrives=np.asarray(arrives),
@@ -134,8 +135,8 @@ def cotangents_of(
 
 
 def _chain(
-    root: Node,
-    v: Any,
+    roots: Sequence[Node],
+    given: Sequence[Any],
     order: Sequence[Node],
     way: set[Node],
     names: Mapping[Node, str],
@@ -143,7 +144,9 @@ def _chain(
     hooked: Mapping[Any, Any],
 ) -> list[Link]:
     """The steps, whose cotangents are JAX's arrays."""
-    arrived: dict[Node, Any] = {root: v}
+    arrived: dict[Node, Any] = {}
+    for root, v in zip(roots, given, strict=True):
+        arrived[root] = v if root not in arrived else arrived[root] + v
     parts: dict[Node, dict[int, Any]] = {}
     links: list[Link] = []
     # Of several results of one Function the last in order goes back through it, for all of them.

@@ -16,7 +16,7 @@ from jaxvjp.core.record.observers import Walked
 from jaxvjp.explain import terminal
 from jaxvjp.explain.chain import Cotangents
 from jaxvjp.explain.explained import Explained
-from jaxvjp.explain.jacobian import single
+from jaxvjp.explain.jacobian import begun
 from jaxvjp.explain.refusal import Refusal
 
 Array = np.ndarray[Any, Any]
@@ -49,13 +49,13 @@ class Directed(NamedTuple):
 
 
 def directed(explanation: Explained, number: int, room: int) -> Directed:
-    """Backward pass `number` for every v, with at most `room` numbers; ValueError if it began at several tensors."""
+    """Backward pass `number` for every v, with at most `room` numbers; ValueError if it has several v at once."""
     walked = explanation.walks[number]
-    root, v = single(walked)
-    name = explanation.names(walked)[root]
+    roots, given = begun(walked)
     with explanation.story.told():
-        nodes = [node for node in reachable([root], gradient_edges) if not node.is_leaf]
-    labels, values, directions = _elements(name, v)
+        nodes = [node for node in reachable(roots, gradient_edges) if not node.is_leaf]
+    labels, values, directions = _elements(explanation.results(walked), given)
+    alone = [v[None] for v in given]
     if len(nodes) > STEPS:
         note = f"This backward pass has {len(nodes)} steps, too many to step through."
         return _fixed(explanation, number, labels, values, Cotangents(), note)
@@ -64,8 +64,10 @@ def directed(explanation: Explained, number: int, room: int) -> Directed:
             "A hook or a Function of yours computed with the v that ran. J and vᵀJ follow the sliders; the steps, the "
             "graph and .grad stay those of that v."
         )
-        return _fixed(explanation, number, labels, values, explanation.cotangents(number, v[None]), note)
-    note = f"{name} has {v.size} elements, too many for a slider each: v is scaled as a whole."
+        return _fixed(explanation, number, labels, values, explanation.cotangents(number, alone), note)
+    count = sum(v.size for v in given)
+    whose = " and ".join(explanation.results(walked))
+    note = f"The elements of {whose} are {count}, too many for a slider each: v is scaled as a whole."
     if len(values) <= ROWS:
         chain = explanation.cotangents(number, directions)
         arrays = [each for link in chain for each in (link.arrives, *(value for _, value in link.leaves))]
@@ -75,23 +77,28 @@ def directed(explanation: Explained, number: int, room: int) -> Directed:
             note = "Some derivatives are not finite: v is scaled as a whole."
         else:
             return Directed(labels, values, chain, _totals(explanation, walked, chain, directions), "")
-    chain = explanation.cotangents(number, v[None])
+    chain = explanation.cotangents(number, alone)
     rows = _rows(explanation, number)
     if not rows or not all(np.isfinite(each).all() for _, each in rows):
-        rows = _totals(explanation, walked, chain, v[None])
+        rows = _totals(explanation, walked, chain, alone)
     return Directed([SCALE], [1.0], chain, rows, note, whole=True)
 
 
-def _elements(name: str, v: Array) -> tuple[list[str], list[float], Array]:
-    """The directions of a v: one for each element, for a complex one two, its real and its imaginary part."""
-    labels = terminal.labels(name, v.shape)
-    flat = v.ravel()
-    ones = np.eye(v.size, dtype=v.dtype).reshape(v.size, *v.shape) if v.size <= ROWS else v[None]
-    if not np.iscomplexobj(v):
+def _elements(names: list[str], given: list[Array]) -> tuple[list[str], list[float], list[Array]]:
+    """The directions of v: one for each element, for a complex one two, its real and its imaginary part."""
+    labels = [label for name, v in zip(names, given, strict=True) for label in terminal.labels(name, v.shape)]
+    flat = np.concatenate([v.ravel() for v in given])
+    if flat.size > ROWS:
+        ones = [v[None] for v in given]
+    else:
+        parts = np.split(np.eye(flat.size), np.cumsum([v.size for v in given])[:-1], axis=1)
+        ones = [part.reshape(-1, *v.shape).astype(v.dtype) for part, v in zip(parts, given, strict=True)]
+    if not np.iscomplexobj(flat):
         return labels, [float(each) for each in _numbers(flat)], ones
     both = [f"{part} {label}" for label in labels for part in ("Re", "Im")]
     values = [float(each) for number in flat for each in _numbers(np.array([number.real, number.imag]))]
-    return both, values, np.stack([ones, 1j * ones], 1).reshape(-1, *v.shape).astype(v.dtype)
+    twice = [np.stack([each, 1j * each], 1).reshape(-1, *each.shape[1:]).astype(each.dtype) for each in ones]
+    return both, values, twice
 
 
 def _numbers(values: Array) -> list[Any]:
@@ -118,7 +125,9 @@ def _rows(explanation: Explained, number: int) -> list[tuple[str, Array]]:
     return [(each.name, each.jacobian.reshape(-1, *each.jacobian.shape[ndim:])) for each in found.matrices]
 
 
-def _totals(explanation: Explained, walked: Walked, chain: Cotangents, directions: Array) -> list[tuple[str, Array]]:
+def _totals(
+    explanation: Explained, walked: Walked, chain: Cotangents, directions: list[Array]
+) -> list[tuple[str, Array]]:
     """For each leaf the sum of all that goes on to it."""
     names = explanation.names(walked)
     totals = []
@@ -129,8 +138,7 @@ def _totals(explanation: Explained, walked: Walked, chain: Cotangents, direction
             for target, (_, value) in zip(link.targets, link.leaves, strict=True)
             if target is leaf
         ]
-        if leaf is walked.roots[0]:
-            parts = [*parts, directions]
-        none = np.zeros((len(directions), *leaf.aval.shape))
+        parts = [*parts, *[each for root, each in zip(walked.roots, directions, strict=True) if root is leaf]]
+        none = np.zeros((len(directions[0]), *leaf.aval.shape))
         totals.append((names[leaf], np.asarray(sum(parts) if parts else none)))
     return totals

@@ -17,7 +17,7 @@ from jaxvjp.core.record.record import constant
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain.apart import run_apart, staged
 from jaxvjp.explain.chain import HOOK, Cotangents, Link, cotangents_of
-from jaxvjp.explain.jacobian import Jacobian, jacobian_of, recorded_jacobian, single
+from jaxvjp.explain.jacobian import Jacobian, begun, jacobian_of, recorded_jacobian
 from jaxvjp.explain.literals import shortened
 from jaxvjp.explain.names import numbered
 from jaxvjp.explain.notebook import coloured
@@ -164,15 +164,16 @@ class Explained:
     def cotangents(self, number: int = -1, directions: Any = None) -> Cotangents:
         """The chain rule in numbers: backward pass `number` (the last by default), step by step.
 
-        `directions` are other v's than the one that ran, stacked: each cotangent has their dimension in front then.
+        `directions` are other v's than the one that ran, stacked, for each tensor at which it began: each cotangent has
+        their dimension in front then.
         What a hook or a Function of the user's returned stays that of the v that ran.
-
-        ValueError if the pass began at several tensors.
         """
         walked, place = self._walk(number), number % len(self.walks)
         if directions is None and place in self._cotangents:
             return self._cotangents[place]
-        if directions is not None and len(directions) == 1 and np.array_equal(directions[0], single(walked)[1]):
+        if directions is not None and all(
+            len(each) == 1 and np.array_equal(each[0], v) for each, v in zip(directions, begun(walked)[1], strict=True)
+        ):
             return Cotangents(
                 link._replace(arrives=link.arrives[None], leaves=[(name, value[None]) for name, value in link.leaves])
                 for link in self.cotangents(number)  # it is the v that ran
@@ -221,9 +222,8 @@ class Explained:
             inputs, label = self.inputs_of(walked), self._label(walked)
             try:
                 numbers: Cotangents | None = self.cotangents(number)
-            except Refusal:  # for example, with several roots: the picture has no cotangents then
+            except Refusal:  # for example, with several v at once: the picture has no cotangents then
                 numbers = None
-
             return picture_of(list(walked.roots), inputs, label, numbers, fold)
 
     def inputs_of(self, walked: Walked) -> Callable[[Node], Sequence[Any]]:
@@ -254,6 +254,11 @@ class Explained:
             base = "x" if node in walked.gradients else "y"
             names[node] = names.get(node) or numbered(base, {*names.values()})
         return names
+
+    def results(self, walked: Walked) -> list[str]:
+        """What a backward pass began at: names, or expressions in the user's lines."""
+        label = self._label(walked)
+        return [label(root) for root in walked.roots]
 
     def _label(self, walked: Walked) -> Callable[[Node], str]:
         """The label of a node of a backward pass; of a recorded backward pass, what it began at."""

@@ -15,12 +15,14 @@ from jaxvjp.autograd.backward import jacobian
 from jaxvjp.autograd.function_step import shown_tensor
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.observers import Stepped, Walked
+from jaxvjp.core.record.record import record
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain import terminal
 from jaxvjp.explain.notebook import side_by_side, table
 from jaxvjp.explain.refusal import Unshowable
 from jaxvjp.explain.source import executed, write
 from jaxvjp.explain.story import Story
+from jaxvjp.ops.complex import view_as_real
 from jaxvjp.types.user_code import own_name
 
 Array = np.ndarray[Any, Any]
@@ -46,12 +48,19 @@ class Jacobian:
 
     Attributes:
         root: the result's name.
-        v: the gradient argument, of the result's shape.
+        v: the gradient argument, of the result's shape. Of a complex one the parts, Re and Im, along one more
+            dimension: J has a row for each.
         matrices: J for each input.
+        rows: a label for each row of J.
     """
 
     def __init__(self, root: str, v: Array, matrices: list[Matrix]) -> None:
         self.root = root
+        self.rows = terminal.labels(root, v.shape)
+        self.complex = np.iscomplexobj(v)
+        if self.complex:
+            self.rows = [f"{part} {label}" for label in self.rows for part in ("Re", "Im")]
+            v = np.stack([v.real, v.imag], -1)
         self.v = v
         self.matrices = matrices
 
@@ -72,16 +81,21 @@ class Jacobian:
         flat = self.v.ravel()
         if flat.size < 2 or np.count_nonzero(flat) != 1 or flat.sum() != 1:
             return None
-        return terminal.labels(self.root, self.v.shape)[int(np.flatnonzero(flat)[0])]
+        return self.rows[int(np.flatnonzero(flat)[0])]
 
     def sentences(self, matrix: Matrix) -> list[str]:
         """Sentences about the shapes and v."""
         shape, own = self.v.shape, matrix.jacobian.shape[self.v.ndim :]
-        said = [f"{self.root} has shape {list(shape)} and {matrix.name} {list(own)}, so J has shape {[*shape, *own]}"]
+        root = f"view_as_real({self.root})" if self.complex else self.root
+        said = [f"{root} has shape {list(shape)} and {matrix.name} {list(own)}, so J has shape {[*shape, *own]}"]
         if not [*shape, *own]:
             said = [f"{self.root} and {matrix.name} are one number each, and so is J"]
         if len(shape) > 1 or len(own) > 1:
             said.append(f"laid out with a row for each element of {self.root} and a column for each of {matrix.name}")
+        if self.complex:
+            said.append("a complex number of the result has two rows, one for each part, and two numbers in v")
+        if np.iscomplexobj(matrix.jacobian):
+            said.append("a+bj is two derivatives: a with respect to the real part, b with respect to the imaginary one")
         if self.picked is not None:
             said.append(f"v is one-hot: vᵀJ is the row {self.picked} of J")
         elif self.v.size == 1:
@@ -94,7 +108,7 @@ class Jacobian:
 
     def parts(self, matrix: Matrix) -> list[tuple[str, Array, list[str], list[str]]]:
         """J, vᵀ and vᵀJ of one input as matrices: name, numbers, labels of the rows, labels of the columns."""
-        rows = terminal.labels(self.root, self.v.shape)
+        rows = self.rows
         columns = terminal.labels(matrix.name, matrix.jacobian.shape[self.v.ndim :])
         return [
             ("J", matrix.jacobian.reshape(len(rows), len(columns)), rows, columns),
@@ -164,7 +178,7 @@ def jacobian_of(walked: Walked, names: dict[Node, str]) -> Jacobian:
 
     ValueError where it is too large, or where there are several roots.
     """
-    root, v = single(walked)
+    root, v = single(walked, names)
     called = names.get(root, "y")
     leaves = list(walked.gradients)
     labels = [names.get(each, f"x{place}" if len(leaves) > 1 else "x") for place, each in enumerate(leaves)]
@@ -172,7 +186,8 @@ def jacobian_of(walked: Walked, names: dict[Node, str]) -> Jacobian:
         error = refused(called, root.aval.shape, label, node.aval.shape)
         if error is not None:
             raise error
-    found = jacobian(shown_tensor(root), [shown_tensor(leaf) for leaf in leaves])
+    result = record(view_as_real, (root,)) if root.aval.dtype.is_complex else root
+    found = jacobian(shown_tensor(result), [shown_tensor(leaf) for leaf in leaves])
     evaluate([each.__node__ for each in found])
     matrices = [Matrix(label, np.asarray(each.__value__)) for label, each in zip(labels, found, strict=True)]
     return Jacobian(called, v, matrices)
@@ -180,7 +195,7 @@ def jacobian_of(walked: Walked, names: dict[Node, str]) -> Jacobian:
 
 def recorded_jacobian(story: Story, walked: Walked, names: dict[Node, str]) -> Jacobian:
     """The Jacobian of a backward pass that has run, by `jax.jacrev` of the function in the printed program."""
-    root, v = single(walked)
+    root, v = single(walked, names)
     for node in walked.gradients:
         error = refused(names[root], root.aval.shape, names[node], node.aval.shape)
         if error is not None:
@@ -201,15 +216,23 @@ def recorded_jacobian(story: Story, walked: Walked, names: dict[Node, str]) -> J
     return Jacobian(names[root], v, matrices)
 
 
-def single(walked: Walked) -> tuple[Node, Array]:
+def begun(walked: Walked) -> tuple[list[Node], list[Array]]:
+    """The tensors at which a backward pass began, with the v of each; ValueError for a batch of v's."""
+    if walked.batched:
+        raise Unshowable("this backward took several v at once (`is_grads_batched`): explain it for one of them")
+    evaluate([v for v in walked.cotangents if v is not None])
+    return list(walked.roots), [
+        np.ones(root.aval.shape, root.aval.dtype.numpy) if v is None else np.asarray(v.value)
+        for root, v in zip(walked.roots, walked.cotangents, strict=True)
+    ]
+
+
+def single(walked: Walked, names: dict[Node, str]) -> tuple[Node, Array]:
     """The root of a backward pass and its v; ValueError if it has several roots."""
-    if len(walked.roots) != 1 or walked.batched:
+    roots, given = begun(walked)
+    if len(roots) > 1:
         raise Unshowable(
             "this backward began at several tensors at once, so there are several Jacobians\n"
-            f"Explain one of them: `{own_name()}.explain(y).jacobian()`."
+            f"Explain one of them: `{own_name()}.explain({names.get(roots[0], 'y')}).jacobian()`."
         )
-    (root,), (v,) = walked.roots, walked.cotangents
-    if v is None:
-        return root, np.ones(root.aval.shape, root.aval.dtype.numpy)
-    evaluate((v,))
-    return root, np.asarray(v.value)
+    return roots[0], given[0]

@@ -42,7 +42,9 @@ class Lifted:
         self.inner.values.update(zip(params, self.params, strict=True))
         self.results: list[Value] = [self.inner.value(output) for output in outputs]
         named = zip(self.results, outputs, strict=True)
-        self.wanted = [each.wanted or top.text.name_of(node) or "y" for each, node in named]
+        self.wanted = [
+            top.text.story.names.get(node) or each.wanted or top.text.name_of(node) or "y" for each, node in named
+        ]
         self.returned: dict[Value, Value] = {}
         self.calls: list[Step] = []
         self.place = 0

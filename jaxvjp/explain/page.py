@@ -23,7 +23,7 @@ from jaxvjp.explain import terminal
 from jaxvjp.explain.chain import HOOK
 from jaxvjp.explain.directions import Array, directed
 from jaxvjp.explain.explained import Explained
-from jaxvjp.explain.jacobian import LARGEST, single
+from jaxvjp.explain.jacobian import LARGEST, begun
 from jaxvjp.explain.layered import drawn
 from jaxvjp.explain.literals import shortened, shortest
 from jaxvjp.explain.names import statement
@@ -130,20 +130,22 @@ def _walk(explanation: Explained, number: int, room: int, run: dict[str, Any]) -
         found = directed(explanation, number, room)
     except Refusal as error:
         return {**told, "note": str(error)}
-    root = walked.roots[0]
-    names = explanation.names(walked)
-    told.update(root=names[root], shape=list(root.aval.shape), note=found.note, fixed=found.fixed, whole=found.whole)
+    names, results = explanation.names(walked), explanation.results(walked)
+    several = len(results) > 1
+    told.update(root=f"[{', '.join(results)}]" if several else results[0], several=several)
+    told.update(note=found.note, fixed=found.fixed, whole=found.whole)
     told["complex"] = any(
         np.iscomplexobj(each) for link in found.steps for each in (link.arrives, *dict(link.leaves).values())
     )
-    given = walked.cotangents[0]
-    told["ran"] = _rows(single(walked)[1].reshape(1, -1), LARGEST)["rows"][0]
+    given = None if several else walked.cotangents[0]
+    ran = np.concatenate([v.ravel() for v in begun(walked)[1]])
+    told["ran"] = _rows(ran[None], LARGEST)["rows"][0]
     try:
         if told["complex"] or not found.steps:
             raise UnknownError("the numbers are complex" if told["complex"] else "there are too many steps")
         with explanation.story.told():
-            ran, inputs = explanation.ran(walked), explanation.inputs_of(walked)
-            told["tape"] = tape_of(found.steps, root, list(walked.gradients), inputs, ran)
+            by_user, inputs = explanation.ran(walked), explanation.inputs_of(walked)
+            told["tape"] = tape_of(found.steps, walked.roots, list(walked.gradients), inputs, by_user)
         if found.fixed:
             told["note"] = "A hook or a Function of yours is computed anew for each v and x: .grad need not be vᵀJ."
     except UnknownError as error:

@@ -7,6 +7,8 @@ from types import FrameType
 
 import numpy as np
 
+from jaxvjp.autograd.roots import ones_for
+from jaxvjp.core.record.observers import Walked
 from jaxvjp.explain import terminal
 from jaxvjp.explain.explanation import Explanation
 from jaxvjp.explain.jacobian import Array, Jacobian
@@ -37,37 +39,54 @@ class Question(Explanation):
         """The user's name of y."""
         return self.names(self.walks[0])[self.result.__node__]
 
+    def results(self, walked: Walked) -> list[str]:
+        """The name of y, which the choices have, too."""
+        return [self.name]
+
     def choices(self) -> list[tuple[str, str, Array]]:
         """What can be written in place of the `backward` that failed: the line, whose gradient it gives, and v."""
         shape, count, name = list(self.result.shape), self.result.numel(), self.name
-        ones = np.ones(shape)
+        ones: Array = np.ones(shape)
+        parts: dict[str, complex] = {"": 1}
+        if self.result.is_complex():
+            ones, parts = ones.astype(complex), {".real": 1, ".imag": 1j}
         if count == 1:
-            return [(f"{name}.backward()", name, ones)]
-        found = [(f"{name}.backward({self._library}.ones({shape}))", f"{name}.sum(): all count alike", ones)]
-        found.append((f"{name}.mean().backward()", f"the mean of {name}", ones / max(count, 1)))
+            return [(f"{name}{part}.backward()", f"{name}{part}", v * ones) for part, v in parts.items()]
+        real = next(iter(parts))
+        line = f"{name}.backward({ones_for(self.result, self._library)})"
+        found = [(line, f"{name}{real}.sum(): all count alike", ones)]
+        found.append((f"{name}{real}.mean().backward()", f"the mean of {name}{real}", ones / max(count, 1)))
         for place, label in enumerate(terminal.labels(name, tuple(shape))[:MOST]):
-            row = (np.arange(count) == place).astype(float).reshape(shape)
-            found.append((f"{label}.backward()", f"{label} alone: its row of J", row))
+            row = ones * (np.arange(count) == place).reshape(shape)
+            for part, v in parts.items():
+                found.append((f"{label}{part}.backward()", f"{label}{part} alone: its row of J", v * row))
         return found
 
     def asked(self) -> str:
         """The question in words, J, and vᵀJ for each choice of v."""
         shape, count, name, choices = list(self.result.shape), self.result.numel(), self.name, self.choices()
-        wrong = "" if self.given is None else f"The v has shape {list(self.given.shape)}, and needs {shape}.\n"
-        said = f"{wrong}{name} has {count} number{'s' * (count != 1)}: which weights? v has one for each.\n"
+        said = "" if self.called(self.result.__node__) else f"Call the result {name} first: `{name} = ...`.\n"
+        if self.given is not None and list(self.given.shape) != shape:
+            said += f"The v has shape {list(self.given.shape)}, and needs {shape}.\n"
+        elif self.given is not None:
+            said += f"The v has numbers of type {self.given.dtype}, and {name} of type {self.result.dtype}.\n"
+        said += f"{name} has {count} number{'s' * (count != 1)}: which weights? v has one for each.\n"
         said += "The gradient is vᵀJ: the rows of J, each times its weight, added up."
         try:
             found = self.jacobian()
         except Unshowable:  # too large to be laid out
-            table = terminal.aligned(["write", "for the gradient of"], [row[:2] for row in choices])
-            return f"{said}\n\n{table}"
-        laid_out = [terminal.matrix(*found.parts(matrix)[0]) for matrix in found.matrices]
-        names = [matrix.name for matrix in found.matrices]
+            laid_out, names = [], []
+        else:
+            laid_out = [terminal.matrix(*found.parts(matrix)[0]) for matrix in found.matrices]
+            names = [matrix.name for matrix in found.matrices]
         rows = []
         for line, whose, v in choices:
-            weighted = Jacobian(name, v, found.matrices)
-            rows.append([line, *[terminal.numbers(weighted.product(each)) for each in names], whose])
-        table = terminal.aligned(["write", *[f"{each}.grad" for each in names], "the gradient of"], rows)
+            weighted = [terminal.numbers(Jacobian(name, v, found.matrices).product(each)) for each in names]
+            rows.append([line, *weighted, whose])
+        if count > MOST:
+            rows.append(["...", *["" for _ in names], f"and so on, {count} elements in all"])
+        heads = [f"{each}.grad" for each in names]
+        table = terminal.aligned(["write", *heads, "the gradient of"], rows)
         return "\n\n".join([said, *laid_out, table])
 
 

@@ -18,6 +18,7 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
 from jaxvjp.core.record.graph import Node, gradient_edges, reachable
 from jaxvjp.core.run.evaluation import evaluate
+from jaxvjp.core.run.interpreter import jax_call
 from jaxvjp.explain.chain import HOOK, Cotangents, Link
 from jaxvjp.explain.names import operation_of
 from jaxvjp.ops.identity import tuple_item
@@ -29,13 +30,13 @@ LONGEST = 4000
 ARITHMETIC = (
     "|add|sub|mul|div|neg|sign|pow|exp|log|sin|cos|tan|tanh|sqrt|rsqrt|logistic|abs|max|min|log1p|expm1|copy|square|"
     "lt|le|gt|ge|eq|ne|select_n|stop_gradient|erf|erfc|sinh|cosh|asin|acos|atan|asinh|acosh|atanh|cbrt|exp2|floor|ceil|"
-    "round|clamp|atan2|rem|and|or|not|is_finite|"
+    "round|clamp|atan2|rem|and|or|not|is_finite|lgamma|erf_inv|"
 )
 """The operations that the page's script has, too, in `OPS`."""
 CUMULATED = {"cumsum": "add", "cumprod": "mul", "cummax": "max", "cummin": "min"}
 MOVES = (
     "|reshape|transpose|slice|squeeze|broadcast_in_dim|gather|dynamic_slice|rev|concatenate|scatter|select_n|"
-    "dynamic_update_slice|expand_dims|copy_p|split|pad|"
+    "dynamic_update_slice|expand_dims|copy_p|split|pad|stack|"
 )
 DATA = {"gather": [0], "dynamic_slice": [0], "dynamic_update_slice": [0, 1], "scatter": [0, 2], "select_n": range(1, 9)}
 """Which operands of such an operation are moved; the others say where from and to. Of those not listed it is all."""
@@ -147,8 +148,7 @@ class Tape(list[list[Any]]):
             given, params = [value(each) for each in equation.invars], equation.params
             inner: Any = params.get("jaxpr") or params.get("call_jaxpr")
             if all(each.dtype != object for each in given):
-                found = equation.primitive.bind(*given, **params)  # type: ignore[no-untyped-call]
-                results = [np.asarray(each) for each in (found if equation.primitive.multiple_results else [found])]
+                results = called(equation, given)
             elif equation.primitive.name == "custom_jvp_call" and inner.jaxpr.outvars == inner.jaxpr.invars[1:]:
                 # `rebind`: the second value, with the derivative of the first
                 results = [self.mapped("rebind", *map(self.numbers, given))]
@@ -162,7 +162,9 @@ class Tape(list[list[Any]]):
                     results = [
                         self.mapped("select_n", given[0], *map(self.numbers, each)) for each in zip(*ways, strict=True)
                     ]
-            elif inner is not None and equation.primitive.name not in ("while", "scan"):
+            elif equation.primitive.name == "scan":
+                results = self.rounds(params, given)
+            elif inner is not None and equation.primitive.name != "while":
                 inner = inner if isinstance(inner, ClosedJaxpr) else ClosedJaxpr(inner, ())
                 results = self.read(inner.jaxpr, inner.consts, given)
             else:
@@ -181,11 +183,10 @@ class Tape(list[list[Any]]):
             if any(each.dtype == object for place, each in enumerate(given) if place not in data):
                 raise UnknownError(f"which numbers `{self.operation}` takes depends on x")
             places = [self.numbers(each).astype(float) if at in data else each for at, each in enumerate(given)]
-            moved = equation.primitive.bind(*places, **params)
-            return [
-                self.each(lambda each: self.entry(int(each)), np.asarray(each))
-                for each in (moved if equation.primitive.multiple_results else [moved])
-            ]
+            return [self.each(lambda each: self.entry(int(each)), each) for each in called(equation, places)]
+        moving = [place for place, each in enumerate(given) if each.dtype == object]
+        if name == "scatter-add" or (name == "conv_general_dilated" and len(moving) == 1):
+            return self.sums(equation, given, moving)
         given = [self.numbers(each) for each in given]
         if name == "integer_pow":
             return self.mapped("pow", *given, np.asarray(self.add("constant", params["y"]), object))
@@ -209,6 +210,41 @@ class Tape(list[list[Any]]):
             return self.mapped(name, *given)
         raise UnknownError(f"the page has no arithmetic for `{self.operation}`")
 
+    def rounds(self, params: Any, given: list[Array]) -> list[Array]:
+        """The entries of a loop: each round is read for itself."""
+        body, kept, carried = params["jaxpr"], params["num_consts"], params["num_carry"]
+        fixed, carry, rows = given[:kept], given[kept : kept + carried], given[kept + carried :]
+        way = slice(None, None, -1 if params["reverse"] else 1)
+        told = []
+        for each in range(params["length"])[way]:
+            found = self.read(body.jaxpr, body.consts, [*fixed, *carry, *[np.asarray(row[each]) for row in rows]])
+            carry = found[:carried]
+            told.append([self.numbers(each) for each in found[carried:]])
+        return [*carry, *[np.stack(each)[way] for each in zip(*told, strict=True)]]
+
+    def sums(self, equation: Any, given: list[Array], moving: list[int]) -> Array:
+        """The entries of what is linear in its moving operands: each result is a weighted sum."""
+        still = [
+            np.zeros(each.shape, of.aval.dtype) if place in moving else each
+            for place, (each, of) in enumerate(zip(given, equation.invars, strict=True))
+        ]
+        (fixed,) = called(equation, still)
+        found = self.numbers(fixed)
+        for place in moving:
+            for at, entry in np.ndenumerate(given[place]):
+                still[place][at] = 1
+                (now,) = called(equation, still)
+                still[place][at] = 0
+                for out in zip(*np.nonzero(now - fixed), strict=True):
+                    found[out] += entry * self.add("constant", float((now - fixed)[out]))
+        return found
+
+
+def called(equation: Any, given: Sequence[Any]) -> list[Array]:
+    """What a primitive gives for numbers."""
+    found = jax_call(equation)(*given)
+    return found if equation.primitive.multiple_results else [np.asarray(found)]
+
 
 def places_of(item: Node) -> slice:
     """Where the numbers of an item of a tuple are, among those of all items."""
@@ -220,7 +256,7 @@ def places_of(item: Node) -> slice:
 
 def tape_of(
     chain: Cotangents,
-    root: Node,
+    roots: Sequence[Node],
     leaves: Sequence[Node],
     inputs: Callable[[Node], Iterable[Any]],
     python: Callable[[Link], tuple[Sequence[Any], Sequence[Any]] | None],
@@ -232,7 +268,7 @@ def tape_of(
     the nodes of both.
     """
     tape, known, steps = Tape(), dict[Node, Array](), []
-    items = [node for node in reachable([root], gradient_edges) if node.operation is tuple_item]
+    items = [node for node in reachable(roots, gradient_edges) if node.operation is tuple_item]
     with jax.enable_x64(True):
         evaluate(leaves)
         for leaf in leaves:
@@ -260,5 +296,6 @@ def tape_of(
                 arrives = {each: tape.numbers(np.zeros(each.aval.shape), "arrives") for each in before}
                 made = [tape.numbers(tape.operand(each, known | arrives, inputs)) for each in after]
                 step += [[*next(iter(arrives.values())).flat], [[*each.flat] for each in made], begin, len(tape)]
-    places = {"root": [*tape.operand(root, known, inputs).flat], "leaves": [[*known[each].flat] for each in leaves]}
+    ends = [one for root in roots for one in tape.operand(root, known, inputs).flat]
+    places = {"root": ends, "leaves": [[*known[each].flat] for each in leaves]}
     return {"entries": tape, "steps": steps, **places}

@@ -86,9 +86,8 @@ def status(text: str) -> Iterator[Callable[[str], None]]:
 def numbers(array: Any, digits: int = 5) -> str:
     """A few numbers on one line: `[0.3 3 0.0003]`."""
     values = np.asarray(array)
-    text = np.array2string(
-        values, formatter={"float_kind": lambda each: f"{each + 0.0:.{digits}g}"}, max_line_width=10**6, threshold=24
-    )
+    told: Any = dict.fromkeys(("float_kind", "complex_kind"), lambda each: f"{each + 0.0:.{digits}g}")
+    text = np.array2string(values, formatter=told, max_line_width=10**6, threshold=24)
     return " ".join(text.split())
 
 
@@ -110,6 +109,7 @@ def labels(name: str, shape: tuple[int, ...]) -> list[str]:
     """A name for each element: `x[0,1]`."""
     if not shape:
         return [name]
+    name = f"({name})" if " " in name else name
     positions = []
     for number in range(math.prod(shape)):
         position = []

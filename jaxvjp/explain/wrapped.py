@@ -1,13 +1,20 @@
 """Writes a call of a wrapped JAX function (`torch.wrap`) as what it is: `jax.nn.gelu(x, approximate=False)`.
 
-A function that is not one of JAX's is handed over to the program under its own name.
+A function of the user's is copied into the program, if it reads nothing but its arguments, `jax` and `jnp`. Any other
+is handed over to the program under its own name.
 """
 
 from __future__ import annotations
 
 import ast
+import inspect
+import textwrap
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
+
+import jax
+import jax.numpy as jnp
 
 from jaxvjp.core.record.graph import Node
 from jaxvjp.explain.block import Expression
@@ -16,6 +23,9 @@ from jaxvjp.explain.names import numbered
 from jaxvjp.explain.recorded_functions import path_of
 from jaxvjp.explain.scope import WRITERS, Scope
 from jaxvjp.pure.wrapping import ARRAY, Call, name_of
+
+READ = {"jax": jax, "jnp": jnp}
+"""What is read in a function that a program has a copy of, as all programs have it."""
 
 
 def wrapped(scope: Scope, node: Node) -> Any:
@@ -46,12 +56,46 @@ def _callee(scope: Scope, function: Any) -> Expression:
     path = path_of(function)
     if path is not None:
         return name(path)
+    source = _source_of(function)
+    if source is not None:
+        return name(scope.text.define(*source))
     known = scope.text.handed_over
     own = next((each for each, value in known.items() if value is function), None)
     if own is None:
         own = numbered(name_of(function), {*known, *scope.text.taken, *scope.text.definitions, "jax", "jnp"})
         known[own] = function
     return name(own)
+
+
+def _source_of(function: Any) -> tuple[str, str] | None:
+    """The name and the text, for `Text.define`, of a function that reads only its arguments, `jax` and `jnp`."""
+    if not inspect.isfunction(function) or function.__closure__ or hasattr(function, "__wrapped__"):
+        return None
+    given = function.__globals__
+    if any(given[each] is not READ.get(each) for each in function.__code__.co_names if each in given):
+        return None
+    found: list[Any] = []
+    with suppress(OSError, SyntaxError):
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+        found = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef | ast.Lambda)]
+    if len(found) != 1:  # which of them it is cannot be told; or there are functions within it
+        return None
+    (made,) = found
+    if not all(isinstance(each, ast.Constant | None) for each in (*made.args.defaults, *made.args.kw_defaults)):
+        return None
+    if isinstance(made, ast.FunctionDef):
+        wanted, made.name, made.decorator_list, made.returns = made.name, "NAME", [], None
+        for each in ast.walk(made):
+            if isinstance(each, ast.arg):
+                each.annotation = None
+        return wanted, ast.unparse(made)
+    first: Any = tree.body[0]  # `two = torch.wrap(lambda x: 2 * x)`
+    named = (
+        isinstance(first, ast.Assign)
+        and isinstance(first.targets[0], ast.Name)
+        and made in getattr(first.value, "args", ())
+    )
+    return first.targets[0].id if named else "function", f"NAME = {ast.unparse(made)}"
 
 
 def _spelled(scope: Scope, value: Any) -> Expression:

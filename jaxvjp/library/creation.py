@@ -26,7 +26,7 @@ from jaxvjp.tensor.view_steps import strided_step
 from jaxvjp.types.devices import META, Device, place, place_of
 from jaxvjp.types.dtypes import Dtype, fitted, get_default_dtype, int64, of_number, taken, typename
 from jaxvjp.types.dtypes import from_numpy as dtype_of
-from jaxvjp.types.meshes import OnMesh, on_automatic_axes
+from jaxvjp.types.meshes import OnMesh, on_axes_of
 from jaxvjp.types.settings import settings
 
 
@@ -60,11 +60,11 @@ def tensor(
     elif isinstance(data, jax.core.Tracer):
         raise TypeError(f"tensor() takes numbers and arrays, not {type(data).__name__}\n{advice_on(data)}")
     elif isinstance(data, jax.Array):
-        array, own = on_automatic_axes(data), dtype_of(data.dtype)
+        array, own = data, dtype_of(data.dtype)
         where = place_of(array) if device is None else None
         if type(where) is OnMesh:  # it stays where it is: JAX's arrays never change
             with jax.enable_x64(True):
-                array = array if dtype in (None, own) else array.astype(dtype.numpy)
+                array = on_axes_of(where.mesh, array if dtype in (None, own) else array.astype(dtype.numpy))
             node = node_of_value(array, Aval(array.shape, dtype or own, place=where))
             return wrap(node).requires_grad_(requires_grad)
         array = np.asarray(data)

@@ -30,7 +30,7 @@ from jaxvjp.tensor.view_steps import strided_step
 from jaxvjp.types.devices import place_of
 from jaxvjp.types.dtypes import Dtype, taken
 from jaxvjp.types.dtypes import from_numpy as dtype_of
-from jaxvjp.types.meshes import on_automatic_axes
+from jaxvjp.types.meshes import OnMesh, on_axes_of
 from jaxvjp.types.user_code import own_name, warn_user
 
 UNDERNEATH = "`jnp.from_dlpack` and `np.asarray`; a value without its graph"
@@ -137,7 +137,8 @@ def from_jax(array: Any, *, requires_grad: bool = False) -> Tensor:
             that JAX traces, `torch.functional` makes tensors of its arguments.
         RuntimeError: `requires_grad` for a dtype that is neither floating point nor complex.
 
-    One that is sharded stays so; axes of its mesh that are `Explicit` to JAX are `Auto` for the tensor.
+    One that is sharded stays so. What is computed of it is sharded by GSPMD, and has axes like its own, `Explicit` ones
+    too, when it goes back to JAX.
 
     Underneath: the array itself.
     """
@@ -173,11 +174,10 @@ def aval_of(array: Any) -> Aval:
 
 def node_of_array(array: Any) -> Node:
     """A node with this array, of JAX or NumPy, as its value."""
-    if isinstance(array, jax.Array):
-        if array.weak_type:
-            array = jax.dlpack.from_dlpack(array)  # the same memory, of the same type for good
-        array = on_automatic_axes(array)
-    return node_of_value(array, aval_of(array))
+    if isinstance(array, jax.Array) and array.weak_type:
+        array = jax.dlpack.from_dlpack(array)  # the same memory, of the same type for good
+    aval = aval_of(array)
+    return node_of_value(on_axes_of(aval.device.mesh, array) if type(aval.device) is OnMesh else array, aval)
 
 
 class _Capsule:

@@ -32,6 +32,7 @@ from jaxvjp.ops.identity import traced, variable
 from jaxvjp.ops.op import Aval
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.types.devices import META, NO_DATA
+from jaxvjp.types.meshes import OnMesh, on_axes_of
 
 UNDERNEATH = "the array itself"
 LOST = (
@@ -123,7 +124,7 @@ def arrays_of(nodes: Sequence[Node]) -> list[Any]:
     if not starts:
         with jax.ensure_compile_time_eval():
             evaluate(nodes)
-            return [NO_DATA.__array__() if each.device is META else array_of(each) for each in nodes]
+            return [_given(each) for each in nodes]
     computed = [each for each in nodes if each not in starts]
     replayed = Replayed(computed, {each: place for place, each in enumerate(starts)})
     try:
@@ -131,6 +132,12 @@ def arrays_of(nodes: Sequence[Node]) -> list[Any]:
     except jax.errors.UnexpectedTracerError as error:
         raise jax.errors.UnexpectedTracerError(f"{error}\n{WITHIN}") from None
     return [results[each] if each in results else tracers[each] for each in nodes]
+
+
+def _given(node: Node) -> Any:
+    """The value of a node as JAX gets it."""
+    array = NO_DATA.__array__() if node.device is META else array_of(node)
+    return on_axes_of(node.device.given, array) if type(node.device) is OnMesh else array
 
 
 def crossing(tensors: Collection[Tensor]) -> list[Any]:

@@ -14,9 +14,12 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax.sharding import Mesh
 
 from jaxvjp.core.derive.between import DOUBLE_DTYPES
+from jaxvjp.core.record.modes import transforming
 from jaxvjp.library.crossing import is_array, is_key
+from jaxvjp.library.sharding import distribute
 from jaxvjp.ops.op import Op, backward_name
 from jaxvjp.pure.arrays import narrow, node_of, wide_types
 from jaxvjp.pure.recording import PLAIN, is_tensor
@@ -24,6 +27,7 @@ from jaxvjp.tensor.apply import apply
 from jaxvjp.tensor.levels import Guard
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.tensor.tensor import wrap as shown
+from jaxvjp.types.meshes import SPEC, on_mesh
 
 UNDERNEATH = "the function itself"
 
@@ -134,7 +138,10 @@ def operation_of(function: Callable[..., Any]) -> Op:
     from jax.extend.core import jaxpr_as_fun  # takes 12 ms to import
 
     def called(*operands: Any, call: Call) -> Any:
-        jaxpr, tree = _traced(call, tuple([(jnp.shape(operand), jnp.result_type(operand)) for operand in operands]))
+        jaxpr, tree, _ = _traced(call, tuple([(jnp.shape(operand), jnp.result_type(operand)) for operand in operands]))
+        types = tuple([jax.typeof(operand).strip_weak_type() for operand in operands])
+        if [*types] != jaxpr.in_avals:  # inside of `shard_map`, or over `Explicit` axes, a type says more
+            jaxpr, tree, _ = _traced(call, types)
         with jax.enable_x64(call.wide):
             leaves = jaxpr_as_fun(jaxpr)(*operands)
         return leaves[0] if jax.tree_util.treedef_is_leaf(tree) else tuple(leaves)
@@ -145,10 +152,20 @@ def operation_of(function: Callable[..., Any]) -> Op:
 
 
 @functools.lru_cache(maxsize=CALLS)
-def _traced(call: Call, avals: tuple[tuple[Any, Any], ...]) -> tuple[Any, Any]:
-    """The jaxpr of a call, and the structure of what it returns."""
+def _traced(call: Call, avals: tuple[Any, ...]) -> tuple[Any, Any, Mesh | None]:
+    """The jaxpr of a call for such types, or shapes and dtypes; the structure of what it returns; its mesh, if any."""
     struct: Any = jax.ShapeDtypeStruct
-    return call.traced([struct(*aval) for aval in avals])
+    jaxpr, tree = call.traced([struct(*aval) if type(aval) is tuple else aval for aval in avals])
+    return jaxpr, tree, _mesh_in(jaxpr)
+
+
+def _mesh_in(jaxpr: Any) -> Mesh | None:
+    """The mesh of several devices that a jaxpr names: in a sharding, or in `shard_map`."""
+    for each in jax.tree.leaves([[*equation.params.values()] for equation in jaxpr.eqns]):
+        mesh = _mesh_in(each) if hasattr(each, "eqns") else getattr(each, "mesh", each)
+        if isinstance(mesh, Mesh) and mesh.size > 1:
+            return mesh
+    return None
 
 
 def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -170,7 +187,8 @@ def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
             cannot be hashed, such as a model: `torch.wrap(lambda model, x: model(x))(model, x)`.
         RuntimeError: the function writes to a tensor; it has to be pure.
 
-    JAX's 64-bit types are as where it is called; and they are on, if an argument is in double precision.
+    JAX's 64-bit types are as where it is called; and they are on, if an argument is in double precision. Where the
+    function names a mesh, in a sharding or by `shard_map`, its arguments are copied to that, and its results are there.
 
     Underneath: the function itself, and `jax.vjp` and `jax.vmap` of it.
     """
@@ -196,9 +214,11 @@ def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
                     "`torch.wrap(functools.partial(...))`, which is made once."
                 ) from None
         call = Call(function, tree, fixed, wide)
-        _, structure = _traced(call, tuple([(each.__node__.aval.shape, each.dtype.numpy) for each in operands]))
+        _, structure, mesh = _traced(call, tuple([(each.__node__.aval.shape, each.dtype.numpy) for each in operands]))
         if not structure.num_leaves:
             return jax.tree.unflatten(structure, [])
+        if mesh is not None and not transforming().pure and not any(each.__node__.device for each in operands):
+            operands = [distribute(each, on_mesh(mesh, SPEC())) for each in operands]
         result = apply(operation, tuple(operands), (call,))
         return jax.tree.unflatten(structure, [result] if isinstance(result, Tensor) else result)
 

@@ -24,28 +24,31 @@ class OnMesh:
     """A place on a mesh. Equal ones are one object (`on_mesh`).
 
     Attributes:
-        mesh: JAX's mesh.
+        given: the user's mesh, whose axes may be `Explicit` to JAX: its types then say how an array is split, and not
+            each function of JAX takes that.
+        mesh: the same with axes that are all `Auto`. Values are there, and GSPMD splits what is computed.
         spec: the axes of the mesh over which each dimension is split; None where that is left to XLA.
         sharding: how arrays put there are laid out; a copy on each device where XLA has the choice.
     """
 
-    __slots__ = ("devices", "mesh", "sharding", "spec")
+    __slots__ = ("devices", "given", "mesh", "sharding", "spec")
 
-    def __init__(self, mesh: Mesh, spec: PartitionSpec | None) -> None:
-        self.mesh = mesh
+    def __init__(self, given: Mesh, spec: PartitionSpec | None) -> None:
+        self.given = given
+        self.mesh = Mesh(given.devices, given.axis_names) if AxisType.Explicit in given.axis_types else given
         self.spec = spec
-        self.sharding = NamedSharding(mesh, SPEC() if spec is None else spec)
-        self.devices: frozenset[Any] = frozenset(mesh.devices.flat)
+        self.sharding = NamedSharding(self.mesh, SPEC() if spec is None else spec)
+        self.devices: frozenset[Any] = frozenset(given.devices.flat)
 
     @property
     def anywhere(self) -> OnMesh:
         """The same mesh, with the layout left to XLA."""
-        return on_mesh(self.mesh, None)
+        return on_mesh(self.given, None)
 
     @property
     def replicated(self) -> OnMesh:
         """The same mesh, with a copy on each device."""
-        return on_mesh(self.mesh, SPEC())
+        return on_mesh(self.given, SPEC())
 
     def holds(self, array: Any) -> bool:
         """Whether an array is on the devices of this mesh."""
@@ -66,18 +69,13 @@ def on_mesh(mesh: Mesh, spec: PartitionSpec | None) -> OnMesh:
     return OnMesh(mesh, spec)
 
 
-def on_automatic_axes(array: jax.Array) -> jax.Array:
-    """The same shards of an array, on a mesh without axes that are `Explicit` to JAX.
-
-    `jax.make_mesh` makes such axes: of what lies on them, types say how it is split, and not each function of JAX takes
-    that. Here GSPMD splits what is computed, as it does over axes that are `Auto`.
-    """
-    sharding = array.sharding
-    if not isinstance(sharding, NamedSharding) or AxisType.Explicit not in sharding.mesh.axis_types:
+def on_axes_of(mesh: Mesh, array: Any) -> Any:
+    """The same shards of an array, on another mesh of the same devices and names."""
+    own = getattr(array, "sharding", None)
+    if not isinstance(own, NamedSharding) or own.mesh == mesh:
         return array
-    split = NamedSharding(Mesh(sharding.mesh.devices, sharding.mesh.axis_names), sharding.spec)
     shards = [shard.data for shard in array.addressable_shards]
-    return jax.make_array_from_single_device_arrays(array.shape, split, shards)
+    return jax.make_array_from_single_device_arrays(array.shape, NamedSharding(mesh, own.spec), shards)
 
 
 class Meshes:

@@ -188,3 +188,20 @@ def test_a_gradient_keeps_its_name():
     """)["story"]
     assert "first = jax.grad(f)(x)" in story.source
     assert list(story.check()) == ["x_grad"]
+
+
+def test_a_result_has_the_name_that_it_has_where_backward_is_called():
+    """Not that of the variable in the function which returned it."""
+    story = run_lines("""
+        a = torch.tensor([2.0, -1.0], requires_grad=True)
+        m = torch.tensor([[1.0, 2.0], [0.5, -1.0]], requires_grad=True)
+        def layer(x):
+            for k in range(3):
+                x = torch.relu(m @ x + 0.1 * k)
+            return x
+        with explain.recording() as story:
+            out = layer(a)
+            out.backward(torch.tensor([1.0, 3.0]))
+    """)["story"]
+    assert "out, pullback = jax.vjp(layer, a, m)" in str(story)
+    story.check()

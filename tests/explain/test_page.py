@@ -217,21 +217,57 @@ def test_many_operations_are_folded_by_loop_and_function(browser, tmp_path):
     close(text_of(browser, "#arrived > table:nth-child(2) td"), 2 * found["w"].grad.numpy())
 
 
-def test_several_roots_and_derivatives_that_are_not_finite_are_said(browser, tmp_path):
+def test_derivatives_that_are_not_finite_are_said(browser, tmp_path):
     story = run_lines("""
         x = torch.tensor([0.0, 1.0], requires_grad=True)
         with explain.recording() as story:
             y = x.sqrt() * 1
-            torch.autograd.backward([x * 2, x * 3], [torch.ones(2), torch.ones(2)])
             y.backward(torch.tensor([1.0, 2.0]))
     """)["story"]
     opened(browser, story, tmp_path / "page.html")
     assert "not finite: v is scaled as a whole" in text_of(browser, "#note")
     assert [each.text for each in all_of(browser, "[data-product]")] == ["Infinity", "1"]
-    all_of(browser, "#which option")[0].click()
-    assert "began at several tensors" in text_of(browser, "#note")
-    assert not all_of(browser, "#sliders input")
-    assert not [each for each in browser.get_log("browser") if each["level"] == "SEVERE"]
+
+
+def test_several_roots_are_rows_of_one_jacobian(browser, tmp_path):
+    found = run_lines("""
+        x = torch.tensor([0.5, 1.0], requires_grad=True)
+        with explain.recording(lines=True) as story:
+            h = x ** 2
+            loss1 = h.sum()
+            torch.autograd.backward([loss1, h * 3, loss1], [torch.tensor(2.0), torch.ones(2), torch.tensor(5.0)])
+    """)
+    opened(browser, found["story"], tmp_path / "page.html")
+    assert "What is v in autograd.backward([loss1, h * 3, loss1], v)?" in text_of(browser, "#question")
+    table = text_of(browser, "#jacobian table").splitlines()
+    assert table[0] == "J = ∂[loss1, h * 3, loss1] / ∂x"
+    assert [line.split(" ", 1)[1] for line in table[2:6]] == [
+        "loss1 1 2",
+        "(h * 3)[0] 3 0",
+        "(h * 3)[1] 0 6",
+        "loss1 1 2",
+    ]
+    shown, leaves = steps(browser)
+    close(leaves[0], found["x"].grad.numpy())
+    close(shown[0][0], [1.0, 1.0])
+    close(shown[1][0], 7.0)
+    move(browser, [1.0, 0.0, 10.0, 0.0])
+    close(" ".join(each.text for each in all_of(browser, "[data-product]")), [1.0, 62.0])
+    assert all_of(browser, "#graph text.flow")
+
+
+def test_a_kink_on_the_way_is_said(browser, tmp_path):
+    lines = """
+        x = torch.tensor([1.0, -0.5], requires_grad=True)
+        e = explain(torch.relu(x - 1).sum() + x.abs().prod())
+    """
+    opened(browser, run_lines(lines)["e"], tmp_path / "page.html")
+    assert "on the way is a kink or a jump" in text_of(browser, "#moved")
+    browser.execute_script(
+        """const field = document.querySelectorAll('#inputs input[type="number"]')[0];
+        field.value = 1.5; field.dispatchEvent(new Event("input"));"""
+    )
+    assert "kink" not in text_of(browser, "#moved")
 
 
 def test_long_data_is_folded(browser, tmp_path):

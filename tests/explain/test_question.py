@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from oracle import agree
 
 import jaxvjp
 from jaxvjp.__main__ import main
@@ -90,3 +91,55 @@ def test_hints_have_the_name_by_which_the_library_was_imported(imported):
     said = f"to `x.backward(v)` or `{name}.autograd.grad(x, inputs, v)`:\n    v = {name}.ones([2])"
     with pytest.raises(RuntimeError, match=re.escape(said)):
         space["call"]()
+
+
+COMPLEX = "z = t.tensor([1.0 + 2j, 3.0], requires_grad=True)\ny = z * x\n"
+PASTED = [
+    "y.backward(t.ones([2], dtype=t.complex64))",
+    "y.real.mean().backward()",
+    "y[0].real.backward()",
+    "y[0].imag.backward()",
+    "y[1].real.backward()",
+    "y[1].imag.backward()",
+]
+
+
+def gradients_of_what_is_pasted(torch):
+    found = []
+    for line in PASTED:
+        space = {"t": torch}
+        exec(START.replace("import torch as t", "") + COMPLEX + line, space)
+        found.append([space["x"].grad, space["z"].grad])
+    return found
+
+
+@pytest.mark.parametrize("call", ["y.backward()", "y.backward(t.ones(2))"])
+def test_of_a_complex_result_each_part_has_a_row_and_a_choice(call, tmp_path, capsys):
+    _, out, _ = explained(tmp_path, capsys, COMPLEX, call)
+    assert "# Re y[0]     1     0\n# Im y[0]     2     0\n# Re y[1]     0     3" in out
+    rows = re.findall(r"^# (\w[\w.\[\], ()=]*\.backward\(.*?\)) {2,}(\[.*?\]) +(\[.*?\])  ", out, re.MULTILINE)
+    assert [line for line, *_ in rows] == PASTED
+    agree(gradients_of_what_is_pasted)
+    for (_, *told), gradients in zip(rows, gradients_of_what_is_pasted(jaxvjp), strict=True):
+        for text, gradient in zip(told, gradients, strict=True):
+            numbers = [complex(each) for each in text.strip("[]").split()]
+            np.testing.assert_allclose(numbers, gradient.numpy(), rtol=1e-4)
+
+
+def test_what_has_no_name_is_given_one_and_a_table_that_ends_says_so(tmp_path, capsys):
+    _, out, _ = explained(tmp_path, capsys, "(x[:, None] * x).backward()")
+    assert "# Call the result y first: `y = ...`." in out
+    assert re.search(r"^# \.\.\. +and so on, 4 elements in all$", out, re.MULTILINE)
+
+
+def the_number_of_a_complex_result(torch):
+    z = torch.tensor(1.0 + 2j, requires_grad=True)
+    (z * z).imag.backward()
+    return z.grad
+
+
+def test_one_complex_number_is_asked_for_a_part(tmp_path, capsys):
+    _, out, _ = explained(tmp_path, capsys, "z = t.tensor(1.0 + 2j, requires_grad=True)", "y = z * z", "y.backward()")
+    agree(the_number_of_a_complex_result)
+    assert the_number_of_a_complex_result(jaxvjp).item() == 4 + 2j
+    assert "# y.imag.backward()  4+2j    y.imag" in out

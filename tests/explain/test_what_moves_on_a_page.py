@@ -49,6 +49,18 @@ y = a * b + c * d - e_
     "other functions, remainders and angles": """
 y = torch.atan2(x, x + 1) + x.atan().sinh() + torch.pow(2.0, x) + x.clamp(0.6, 1.1)
 """,
+    "a convolution, and what is added at places": """
+h = torch.nn.functional.conv1d(x.view(1, 1, 3), torch.tensor([[[1.0, -0.5]]])).flatten()
+y = torch.ones(2).scatter_add(0, torch.tensor([0, 1, 1]), x) * h.sin()
+""",
+    "a kernel that moves": "y = torch.nn.functional.conv1d(torch.ones(1, 1, 4) * 0.3, x.view(1, 1, 3)).flatten()",
+    "a recurrence": """
+torch.manual_seed(0)
+layer = torch.nn.GRU(1, 2).requires_grad_(False)
+y = layer(x.view(3, 1))[0][-1]
+""",
+    "gamma functions": "y = torch.lgamma(x) + torch.lgamma(-x - 0.03) + torch.erfinv(x / 2.1 - 0.4)",
+    "pieces of a row": "y = torch.nn.functional.unfold(x.view(1, 1, 1, 3), (1, 2)).prod(1).flatten()",
     "one number": "y = ((x - 0.5).abs() * x.tanh()).norm()",
 }
 SEVERAL = """
@@ -142,7 +154,7 @@ def test_a_step_shows_its_own_jacobian_and_a_box_leads_to_it(browser, tmp_path):
 
 def test_where_x_cannot_move_a_sentence_says_why(browser, tmp_path):
     reasons = {
-        "y = torch.lgamma(x)": "the page has no arithmetic for lgamma.",
+        "y = torch.polygamma(1, x)": "the page has no arithmetic for polygamma.",
         "y = x.sort()[0]": "the page has no arithmetic for sort.",
         "y = torch.stack([x, 1 - x]).max(0)[0]": "which numbers max takes depends on x.",
         "y = x.median()": "the page has no arithmetic for median.",
@@ -404,6 +416,9 @@ def test_on_paper_nothing_is_cut(browser, tmp_path, width):
         for each in all_of(browser, ".memory, #jacobian tr, #graph svg"):
             assert each.value_of_css_property("break-inside") == "avoid"
         assert all(len(each.text.split()) == 1 and each.rect["height"] < 40 for each in all_of(browser, ".cells div"))
+        assert browser.find_element("css selector", "#graph svg").rect["height"] <= 20 * 96 / 2.54 + 1  # one page
+        for each in all_of(browser, 'input[type="range"], .screen'):  # what paper cannot move
+            assert not each.is_displayed()
     finally:
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

@@ -245,6 +245,9 @@ class Executable:
             self.deferring = compiled.gradients_only
 
 
+NO_MESH = jax.sharding.AbstractMesh((), ())
+
+
 def _on_mesh(mesh: OnMesh, program: Program, arrays: list[int], compiled: Compiled) -> Compiled:
     """`compiled` for a program on a mesh, which may have operands and results at home."""
     at_home = [at for at, position in enumerate(arrays) if program.arguments[position].device is None]
@@ -259,7 +262,8 @@ def _on_mesh(mesh: OnMesh, program: Program, arrays: list[int], compiled: Compil
         numbers = given[len(arrays) :]
         if (at_home or numbers) and jax.process_count() > 1:
             _check_alike([*[given[at] for at in at_home], *numbers])
-        results = list(compiled(*given))
+        with jax.sharding.use_abstract_mesh(NO_MESH):  # one with `Explicit` axes may be set, by `jax.set_mesh`
+            results = list(compiled(*given))
         for at in home:
             results[at] = mesh.home(results[at])
         return results

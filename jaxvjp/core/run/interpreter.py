@@ -153,7 +153,7 @@ class Interpreter:
         call = known = self._control(equation, name) or numpys_function(equation)
         self.equations += 1
         if call is None:
-            call = _jax_call(equation)
+            call = jax_call(equation)
             self.left_to_jax += 1
         sizes = [math.prod(variable.aval.shape) for variable in equation.outvars]
         self.seconds += _seconds_of(equation, name, sizes)
@@ -233,8 +233,8 @@ def _jaxpr_and_constants(inner: Any) -> tuple[Any, Sequence[Any]]:
     return (inner.jaxpr, inner.consts) if hasattr(inner, "consts") else (inner, ())
 
 
-def _jax_call(equation: Any) -> Call:
-    """JAX's own primitive, compiled for this equation alone."""
+def jax_call(equation: Any) -> Call:
+    """JAX's own primitive, compiled for this equation alone, on arrays of NumPy's."""
     primitive = equation.primitive
     given = primitive.get_bind_params(equation.params)  # `shard_map` is bound to functions, and has jaxprs
     functions, params = given if isinstance(given, tuple) else ((), given)
