@@ -398,7 +398,11 @@ def test_functions_within_an_operation_are_functions_and_the_fastest_way_is_not_
         (x.cummax(1)[0], ["\n    def later(a, b):\n", "jax.lax.associative_scan(later, ("]),
         (
             torch.nn.functional.ctc_loss(scores.log_softmax(-1), spelled, (5, 4), (2, 1)),
-            ["\n    def step(alpha, frame):\n        time, scores = frame\n", "final, _ = jax.lax.scan(step, start"],
+            [
+                "\n    def step(alpha, frame):\n        time, scores = frame\n",
+                "@jax.jit\ndef ctc_loss",
+                "final, _ = jax.lax.scan(step, start",
+            ],
         ),
         (
             torch.nn.functional.conv2d(image, weight, groups=4),
