@@ -38,7 +38,9 @@ ONCE = frozenset(
         *("test_ports_of_what_names_hold", "test_question", "test_source", "test_stories"),
         *("test_what_a_page_says_of_grad", "test_what_moves_on_a_page", "test_command_line", "test_course"),
         *("test_every_example", "test_import_paths", "test_missing_libraries", "test_port"),
-        *("test_plant_faults", "test_soak", "test_stubs"),
+        *("test_plant_faults", "test_soak", "test_stubs", "test_bench", "test_bench_models", "test_checkpoints"),
+        *("test_conformance", "test_functions_that_are_wrapped", "test_kept_programs", "test_names_of_libraries"),
+        "test_whole_scripts",
         *("test_docstrings", "test_documents", "test_user_code"),
     ]
 )
