@@ -48,7 +48,7 @@ def _vector_norm(input: Any, order: Any, dim: Any, keepdims: bool = False) -> An
 def _variance(name: str, input: Any, dim: Any, correction: Any, keepdim: bool) -> Any:  # beside an infinite number
     along = axes(dim, input.ndim)
     along = None if len(along) == input.ndim else along if len(along) > 1 else along[0]
-    named = {"axis": along, "keepdims": keepdim}
+    named: dict[str, Any] = {"axis": along, "keepdims": keepdim}
     return jnp.var(input, ddof=correction, **named), jnp.mean(input, **named)
 
 

@@ -115,7 +115,7 @@ def _from_script(traceback: TracebackType | None, script: Path) -> TracebackType
     """
     while traceback is not None and traceback.tb_frame.f_code.co_filename != str(script):
         traceback = traceback.tb_next
-    if jax.config.jax_traceback_filtering == "off":
+    if getattr(jax.config, "jax_traceback_filtering", None) == "off":
         return traceback
     own: TracebackType | None = None
     for each in reversed([*_parts(traceback)]):
