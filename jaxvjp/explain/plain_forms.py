@@ -46,8 +46,8 @@ def _vector_norm(input: Any, order: Any, dim: Any, keepdims: bool = False) -> An
 
 
 def _variance(name: str, input: Any, dim: Any, correction: Any, keepdim: bool) -> Any:  # beside an infinite number
-    along = axes(dim, input.ndim)
-    along = None if len(along) == input.ndim else along if len(along) > 1 else along[0]
+    over = axes(dim, input.ndim)
+    along = None if len(over) == input.ndim else over if len(over) > 1 else over[0]
     named: dict[str, Any] = {"axis": along, "keepdims": keepdim}
     return jnp.var(input, ddof=correction, **named), jnp.mean(input, **named)
 
