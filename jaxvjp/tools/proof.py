@@ -62,7 +62,8 @@ def check(found: Ported, output: Path, called: str = "") -> Proof:
     told = f"largest relative difference {distances[worst]:.1e} ({worst})"
     sizes: dict[str, float] = {}
     for name, value in own.items():
-        sizes[_dict_of(name)] = max(sizes.get(_dict_of(name), 0.0), float(np.max(np.abs(value), initial=0)))
+        size = float(np.max(np.abs(value), initial=0, where=np.isfinite(value)))
+        sizes[_dict_of(name)] = max(sizes.get(_dict_of(name), 0.0), size)
     near = all(name in theirs and distance(own[name], theirs[name], sizes[_dict_of(name)]) <= TOLERANCE for name in own)
     return Proof(
         good,
