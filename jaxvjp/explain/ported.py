@@ -241,8 +241,14 @@ class _Script:
 
     def display(self, tree: Tree) -> list[str]:
         """The lines that define a dict."""
-        own = zip(tree.keys, tree.entries, strict=True)
-        return [f"{tree.name} = {{", *[f'    "{key}": {self.value(each.name, each.start)},' for key, each in own], "}"]
+        own = zip(tree.keys, map(self.first, tree.entries), strict=True)
+        return [f"{tree.name} = {{", *[f'    "{key}": {value},' for key, value in own], "}"]
+
+    def first(self, entry: Entry) -> str:
+        """The expression of an entry's first value: zeros, where a step computes it before one reads it."""
+        if entry.start is None and entry.end is not None:
+            return f"jnp.zeros({entry.end.aval.shape}, jnp.{entry.end.aval.dtype.name})"
+        return self.value(entry.name, entry.start)
 
     def updates_of(self, kind: int) -> list[tuple[Tree, Update, Group]]:
         """The steps that optimizers take in the first step of a kind."""

@@ -509,7 +509,7 @@ class Steps:
                 name = told or ("" if node.operation is None else node.operation.name)
                 reads += [] if self.inputs(node) else [self.hashed(node)]
                 form.append((name, () if told else node.static, str(node.aval), *reads))
-        form += [order[output] for output in step.outputs]
+        form += [len(step.losses), *[order[each] for each in (*step.losses, *step.outputs)]]
         step.nodes = [*order]
         step.operands, step.form = [*operands], tuple(form)
 

@@ -197,11 +197,14 @@ def _copied(story: Story, nodes: Sequence[Node]) -> dict[Node, Node]:
     for node in sorted(nodes, key=lambda node: node.serial) if copies else ():
         if node.aval in copies and node.value is not None:
             numbers = np.asarray(node.value)
+            source = known.setdefault((node.aval, numbers.tobytes()), node)
+            if source.operation is None:
+                continue  # data, and what shows it: a second draw from the same seed is no copy of the first
             if node.operation is not None:
                 known[node.aval, numbers.tobytes()] = node
             elif node in copies[node.aval] and np.any(numbers != np.round(numbers)):
-                found[node] = known.get((node.aval, numbers.tobytes()), node)
-    return {node: source for node, source in found.items() if source is not node}
+                found[node] = source
+    return found
 
 
 def _changed(unpacked: Mapping[Node, Node]) -> dict[Node, Node]:

@@ -119,10 +119,16 @@ def fault(error: Exception, script: Path) -> int:
 
 
 def recorded(
-    script: Path, arguments: Sequence[str], style: str, watched: bool = False, exact: bool = False, asking: bool = False
+    script: Path,
+    arguments: Sequence[str],
+    style: str,
+    watched: bool = False,
+    exact: bool = False,
+    asking: bool = False,
+    tell: Callable[..., None] = traceback.print_exception,
 ) -> tuple[Explanation | None, int]:
     """The recording of a script, run as by `python script.py arguments`, and 0; None and the exit status if it raised,
-    which is printed. If `asking`, a `Question` where a `backward` lacked its v, and else what ran before the error.
+    which `tell` prints. If `asking`, a `Question` where a `backward` lacked its v, and else what ran before the error.
 
     What the script prints goes to standard error, as standard output is the program that it was. Its lines are
     `watched` as they run for a page."""
@@ -145,7 +151,7 @@ def recorded(
             shown = shown.tb_next
         if shown is None and not isinstance(error, SyntaxError):  # it was not raised by the script
             return None, fault(error, script)
-        traceback.print_exception(type(error), error, shown)
+        tell(type(error), error, shown)
         if not asking:
             return None, 1
         return question_of(error, str(script)) or (story if story.walks else None), 1

@@ -9,6 +9,7 @@ import io
 import re
 import sys
 import tempfile
+import traceback
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -28,13 +29,15 @@ from jaxvjp.explain.refusal import Refusal
 from jaxvjp.library.random_state import get_rng_state, set_rng_state
 from jaxvjp.tensor.autocasting import DEFAULTS
 from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.tools.comparison.recorder import widened
 from jaxvjp.tools.explain import fault, recorded
-from jaxvjp.tools.proof import check
+from jaxvjp.tools.proof import Proof, check
 from jaxvjp.types.dtypes import float64, get_default_dtype, set_default_dtype
 
 NARROW = [
     *[(jaxvjp, name) for name in ("float32", "float", "bfloat16", "float16", "half")],
     *[(Tensor, name) for name in ("float", "bfloat16", "half")],
+    (jaxvjp, "FloatTensor"),
 ]
 """The types of less precision than float64, and the methods that convert to them."""
 ASKED = ("__bool__", "__float__", "__format__", "__int__", "__repr__", "item", "tolist")
@@ -80,18 +83,29 @@ def main(arguments: Sequence[str]) -> int:
             np.savez(output.with_suffix(".npz"), allow_pickle=False, **port.data)
         if not given.check and not port.simplified:
             break
-        with contextlib.redirect_stderr(io.StringIO()) as result:
-            proved = check(port, output)
-            if not proved:
-                set_rng_state(seeds)
-                proved = check_in_double(port, output, given, exact)
-        if proved or not port.simplified:
+        proofs = [check(port, output)]
+        if not proofs[0].good:
+            set_rng_state(seeds)
+            proofs.append(check_in_double(port, output, given, exact))
+        if proofs[-1].good or not port.simplified:
             break
     for each in [*found, *[f"not in it: {each}" for each in port.dropped], *port.left_out]:
         print(each, file=sys.stderr)
     if given.check:
-        print(result.getvalue(), end="", file=sys.stderr)
-    return 1 if port.dropped or (given.check and not proved) else 0
+        print(*shown(proofs, output), sep="\n", file=sys.stderr)
+    return 1 if port.dropped or (given.check and not proofs[-1].good) else 0
+
+
+def shown(proofs: Sequence[Proof], output: Path) -> list[str]:
+    """What the checks found, in words."""
+    first, failed = proofs[0], proofs[-1].unrepeated
+    if not failed:
+        return [each.told for each in proofs]
+    told, verdict = "is not proved", "DISAGREE"
+    if first.near:
+        told, verdict = "differs by no more than rounding in single precision does", "WITHIN ROUNDING"
+    answer = f"{output} {told}, and {failed}."
+    return [answer, first.told.replace("DISAGREE", verdict)]
 
 
 @contextlib.contextmanager
@@ -102,9 +116,10 @@ def in_double() -> Iterator[None]:
     set_default_dtype(float64)
     DEFAULTS.update(dict.fromkeys(DEFAULTS, float64))
     for owner, name in NARROW:
-        setattr(owner, name, Tensor.double if owner is Tensor else float64)
+        wide = jaxvjp.DoubleTensor if name == "FloatTensor" else float64
+        setattr(owner, name, Tensor.double if owner is Tensor else wide)
     try:
-        with warnings.catch_warnings(action="ignore"):  # the script gave its warnings before
+        with widened(), warnings.catch_warnings(action="ignore"):  # the script gave its warnings before
             yield
     finally:
         set_default_dtype(usual)
@@ -156,20 +171,25 @@ def said(decided: Mapping[Any, list[tuple[Node, Any]]]) -> list[str]:
     return lines
 
 
-def check_in_double(port: Ported, output: Path, given: Any, exact: bool) -> bool:
+def check_in_double(port: Ported, output: Path, given: Any, exact: bool) -> Proof:
     """Whether the ported script and the training script agree in double precision, with the same random numbers: then
     what made them differ is rounding, and no formula."""
     said = io.StringIO()
+    errors: list[str] = []
+
+    def note(_: Any, error: Exception, where: Any) -> None:
+        lines = [f"line {each.lineno}: " for each in traceback.extract_tb(where) if each.filename == str(given.script)]
+        errors.append(f"{''.join(lines[-1:])}{type(error).__name__}: {next(iter(str(error).splitlines()), '')}")
+
+    failed = "the script could not be repeated in double precision"
     try:
         with in_double(), Updates() as updates, Draws(double=True) as draws, contextlib.redirect_stderr(said):
-            explanation, _ = recorded(given.script, given.arguments, "grad")
+            explanation, _ = recorded(given.script, given.arguments, "grad", tell=note)
         if explanation is None:
-            print(f"the script does not run in double precision:\n{said.getvalue()}", file=sys.stderr)
-            return False
+            return Proof(unrepeated=f"{failed} ({''.join(errors or said.getvalue().splitlines()[-1:])})")
         double = ported(explanation.story, updates.found, draws, "", "", (), exact)
     except Refusal as error:
-        print(f"in double precision the script cannot be ported: {error}", file=sys.stderr)
-        return False
+        return Proof(unrepeated=f"in double precision the script cannot be ported ({str(error).splitlines()[0]})")
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / output.name
         lines = re.sub("float32|bfloat16|float16", "float64", port.source).splitlines()

@@ -15,6 +15,45 @@ for k in (1, 2):
         loss = (net(X) - 1).square().mean()
         opt.zero_grad(); loss.backward(); opt.step()
 """
+EVALUATED = """
+for lr in (0.1, 0.01):
+    torch.manual_seed(5)
+    net = torch.nn.Linear(1, 2)
+    opt = torch.optim.OPTIMIZER(net.parameters(), lr=lr)
+    for i in range(4):
+        opt.zero_grad()
+        loss = (net(X) - 1).square().mean()
+        loss.backward(); opt.step()
+        if i % 2:
+            seen = net(X).detach()
+            print(i, seen.mean())
+"""
+COPIED = """
+import copy
+net = torch.nn.Linear(1, 2)
+for lr in (0.1, 0.01):
+    net = copy.deepcopy(net)
+    opt = torch.optim.OPTIMIZER(net.parameters(), lr=lr)
+    for _ in range(TIMES):
+        opt.zero_grad()
+        loss = (net(X) - 1).square().mean()
+        loss.backward(); opt.step()
+"""
+LAST_OF_FEW = """
+inner = lambda z: z.tanh()
+w = torch.nn.Parameter(torch.ones(1)); v = torch.nn.Parameter(torch.ones(1))
+ow, ov = torch.optim.SGD([w], lr=0.1), torch.optim.Adam([v], lr=0.1)
+for i in range(COUNT):
+    ow.zero_grad()
+    real = inner((w * X).mean())
+    first = real + (w * v.detach() - 1).square().sum()
+    first.backward(); ow.step()
+    ov.zero_grad()
+    if i % 2 == 0:
+        fake = inner((v * w.detach() * X).mean())
+        second = fake + (v - 1).square().sum()
+        second.backward(); ov.step()
+"""
 BATCHES = """
 w = torch.nn.Parameter(torch.ones(1))
 opt = torch.optim.OPTIMIZER([w], lr=0.1)
@@ -89,6 +128,12 @@ SCRIPTS = {
     "leaves without a name": (NAMELESS, 3),
     "a second network of the same name": (AGAIN.replace("WIDTH", "1").replace("OPTIMIZER", "SGD"), 6),
     "one of another shape": (AGAIN.replace("WIDTH", "k").replace("OPTIMIZER", "Adam"), 6),
+    "two from one seed, looked at between": (EVALUATED.replace("OPTIMIZER", "Adam"), 9),
+    "two that begin alike": (EVALUATED.replace("OPTIMIZER", "SGD").replace("i % 2", "False"), 8),
+    "a copy of what was trained": (COPIED.replace("TIMES", "3").replace("OPTIMIZER", "Adam"), 6),
+    "a copy, with another optimizer": (COPIED.replace("TIMES", "4").replace("OPTIMIZER", "SGD"), 8),
+    "values held of one of two": (LAST_OF_FEW.replace("COUNT", "5"), 8),
+    "values held of the other": (LAST_OF_FEW.replace("COUNT", "6"), 9),
     "a smaller last batch": (BATCHES.replace("OPTIMIZER", "SGD"), 4),
     "with a state of the optimizer": (BATCHES.replace("OPTIMIZER", "RMSprop"), 4),
     "a mean that begins at zeros, in place": (MEAN.replace("UPDATE", "mean.mul_(0.9).add_(0.1 * w)"), 4),

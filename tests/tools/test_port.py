@@ -444,6 +444,82 @@ def test_rounding_is_told_from_another_formula_in_double_precision(tmp_path, cap
     assert re.search(r"in double precision.* DISAGREE", said)
 
 
+STORED = """
+    import numpy as np
+    import torch
+    torch.manual_seed(0)
+    x = torch.from_numpy(np.eye(3).astype(DTYPE))
+    net = torch.nn.Linear(3, 2)
+    net.bias.data.mul_(0.01)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.001)
+    for _ in range(3):
+        optimizer.zero_grad()
+        loss = (net(x) - 1).square().mean()
+        loss.backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "apart", "verdict"),
+    [
+        ("state", 2e-4, "differs by no more than rounding in single precision does"),
+        ("state", 1, None),
+        ("loss", 1, None),
+    ],
+)
+def test_what_cannot_be_repeated_in_double_precision_is_not_proved(
+    tmp_path, capsys, monkeypatch, place, apart, verdict
+):
+    from jaxvjp.tools import port
+
+    whole = port.ported
+
+    def moved(*given):
+        found = whole(*given)
+        name = 'state["net"]["bias"]'
+        if place == "loss":
+            return found._replace(losses=[[each + apart for each in row] for row in found.losses])
+        return found._replace(state={**found.state, name: found.state[name] * (1 + apart)})
+
+    monkeypatch.setattr(port, "ported", moved)
+    status, _ = ported(tmp_path, STORED.replace("DTYPE", "'f'"), "--check")
+    first, second = capsys.readouterr().err.strip().splitlines()
+    failed = (
+        "the script could not be repeated in double precision (line 11: RuntimeError: mat1 and mat2 must have the same"
+    )
+    assert f"script_jax.py {verdict or 'is not proved'}, and {failed} dtype, but got Float and Double)." in first
+    assert ("WITHIN ROUNDING" if verdict else "DISAGREE") in second
+    assert status == 1
+
+
+def test_float32_by_the_scripts_own_words_is_double_there(tmp_path, capsys, monkeypatch):
+    from jaxvjp.tools import port, proof
+
+    monkeypatch.setattr(port, "check", lambda *given: proof.check(*given)._replace(good=len(given) > 2))
+    status, _ = ported(tmp_path, STORED.replace("DTYPE", "np.float32"), "--check")
+    assert (
+        "in double precision, where rounding is not seen: 3 steps, 2 arrays at the end: agree"
+        in capsys.readouterr().err
+    )
+    assert status == 0
+
+
+def test_a_loss_that_a_port_does_not_tell_is_a_verdict(tmp_path, capsys, monkeypatch):
+    from jaxvjp.tools import port
+
+    whole = port.ported
+
+    def longer(*given):
+        found = whole(*given)
+        return found._replace(losses=[*found.losses[:-1], [*found.losses[-1], np.zeros(())]])
+
+    monkeypatch.setattr(port, "ported", longer)
+    status, _ = ported(tmp_path, REGRESSION, "--check")
+    assert "DISAGREE; the ported script tells no loss 9 1" in capsys.readouterr().err
+    assert status == 1
+
+
 def test_random_numbers_are_drawn_from_keys_or_are_torchs(tmp_path):
     ported(tmp_path, GENERATIVE)
     command = [sys.executable, str(tmp_path / "script_jax.py")]

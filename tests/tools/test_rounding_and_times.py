@@ -105,6 +105,60 @@ def test_the_answer_is_the_first_sentence(moved, end, options, answer, tmp_path,
     assert status == int("does not" in answer)
 
 
+FIXED = """import torch
+import numpy as np
+x = {data}
+net = torch.nn.Linear(3, 2)
+moved = 1 + {apart} * ("jaxvjp" in torch.__version__ and {when})
+for _ in range(2):
+    net.zero_grad()
+    (moved * net(x).square().mean()).backward()
+print("done", {printed})
+"""
+WAYS = (
+    "torch.from_numpy(np.eye(3).astype(np.float32))",
+    "torch.tensor(np.eye(3, dtype='float32'))",
+    "torch.FloatTensor([[1.0, 2.0, 3.0]])",
+)
+STORED = 'torch.from_numpy(np.eye(3).astype("f"))'
+FAILED = (
+    "could not be repeated in double precision (RuntimeError: mat1 and mat2 must have the same dtype, but got Float \
+and Double (line 8))"
+)
+DIFFERS = f"fit.py does not do the same under torch and under jaxvjp, and {FAILED}"
+
+
+def fixed(tmp_path, capsys, data, apart=3e-5, when="True", printed="0"):
+    script = tmp_path / "fit.py"
+    script.write_text(FIXED.format(data=data, apart=apart, when=when, printed=printed), encoding="utf-8")
+    status = main(["compare", str(script)])
+    return status, capsys.readouterr().out.replace(str(script), "fit.py")
+
+
+@needs_torch
+@pytest.mark.parametrize("data", WAYS)
+def test_float32_by_the_scripts_own_words_is_double_then(data, tmp_path, capsys):
+    status, out = fixed(tmp_path, capsys, data, when=SINGLE)
+    assert "in single precision its numbers differ by rounding" in out.splitlines()[0]
+    assert status == 0
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("apart", "printed", "answer"),
+    [
+        (3e-5, "0", f"fit.py differs by no more than rounding in single precision does, and {FAILED}."),
+        (3e-4, "0", f"{DIFFERS}: backward pass 1, in line 8, differs."),
+        (3e-5, "moved", f"{DIFFERS}: printed line 1 differs."),
+    ],
+)
+def test_what_cannot_be_repeated_is_not_equal(apart, printed, answer, tmp_path, capsys):
+    status, out = fixed(tmp_path, capsys, STORED, apart, printed=printed)
+    assert out.splitlines()[0] == answer
+    assert ("WITHIN ROUNDING" in out) is ("no more than rounding" in answer)
+    assert status == 1
+
+
 @needs_torch
 def test_it_is_in_the_json(tmp_path, capsys):
     status, out = compared(tmp_path, capsys, SINGLE, options=["--json"])

@@ -88,5 +88,8 @@ def compare_scripts(
         report = Report(str(script), side("torch"), side("jaxvjp"), tolerance, double=double)
     if report.differs_in_numbers and not double:
         repeated = compare_scripts(script, arguments, timeout, tolerance, given, True)
-        report.repeated = repeated if repeated.torch.comparable == report.torch.comparable else None
+        if repeated.torch.comparable == report.torch.comparable:
+            report.repeated = repeated
+        else:
+            report.unrepeated = repeated.torch.ending
     return report

@@ -92,13 +92,13 @@ def compare_values(
     a, b = torch.array, jaxvjp.array
     absolute, relative = _differences(a, b)
     same = bool(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"))
-    scaled = absolute / max(_largest(torch), _largest(jaxvjp), scale, FLOOR)
+    scaled = absolute / max(largest(torch), largest(jaxvjp), scale, FLOOR)
     near = torch.dtype in EPSILON and scaled <= max(tolerance, 2 * EPSILON[torch.dtype])
     verdict = SAME if same else CLOSE if near else DIFFERENT
     return Leaf(name, torch.shape, torch.dtype, verdict, absolute, relative, _ulps(a, b, torch.dtype), scaled)
 
 
-def _largest(values: Values | None) -> float:
+def largest(values: Values | None) -> float:
     """The largest finite number by magnitude."""
     if values is None or values.array is None:
         return 0.0
@@ -164,7 +164,7 @@ def _compare_call(torch: Call, jaxvjp: Call, tolerance: float, scales: dict[str,
     for name, values in torch.leaves:
         if name in ours:
             leaves.append(compare_values(name, values, ours[name], tolerance, scales.get(name, 0.0)))
-            scales[name] = max(scales.get(name, 0.0), _largest(values))
+            scales[name] = max(scales.get(name, 0.0), largest(values))
     names = [name for name, _ in torch.leaves]
     for side, only in (
         ("torch", [each for each in names if each not in ours]),

@@ -6,12 +6,14 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from jaxvjp.tools.comparison.gradients import Call, CallPair, Leaf, compare_calls
+from jaxvjp.tools.comparison.gradients import Call, CallPair, Leaf, compare_calls, largest
 from jaxvjp.tools.comparison.text import DIFFERENT, TOLERANCE, Line, compare_line, compare_lines, text
 
 FINISHED, RAISED, EXITED = "finished", "raised", "exited"
 TIMED_OUT, CRASHED, ENDLESS = "timed out", "crashed", "printed without end"
 
+ROUNDING = 1e-4
+"""How far gradients are apart by rounding in single precision, relative to the largest one of their backward pass."""
 OF_A_SIDE = ("status", "detail", "error", "version", "seconds", "loading")
 
 
@@ -65,7 +67,8 @@ class Outcome:
     Attributes: `name` (of the script or function); `torch` and `jaxvjp`, the two sides; `tolerance`; `lines` (each
     printed line of both), `calls` (each `backward` and `grad`, with its gradients), `results` (what a function
     returned), each with its verdict. `double` says whether it ran in double precision, and `repeated` is the outcome of
-    that where single precision differed in numbers alone. `as_dict` is its JSON.
+    that where single precision differed in numbers alone; `unrepeated` says how torch ended there, where it could not
+    be. `as_dict` is its JSON.
     """
 
     name: str
@@ -75,6 +78,7 @@ class Outcome:
     results: list[Leaf] = field(default_factory=list)
     double: bool = False
     repeated: Outcome | None = None
+    unrepeated: str = ""
     lines: list[Line] = field(init=False)
     calls: list[CallPair] = field(init=False)
 
@@ -111,6 +115,19 @@ class Outcome:
         )
 
     @property
+    def rounding(self) -> bool:
+        """Whether only gradients differ, by at most ROUNDING of the largest gradient of their backward pass."""
+        sizes = [max([largest(each) for _, each in call.leaves], default=0.0) for call in self.torch.calls]
+        near = [
+            leaf.absolute is not None and leaf.absolute <= ROUNDING * size
+            for call, size in zip(self.calls, sizes, strict=False)
+            for leaf in call.leaves
+            if leaf.verdict == DIFFERENT
+        ]
+        others = [each.verdict for part in (self.lines, self.results) for each in part]
+        return self.differs_in_numbers and all(near) and DIFFERENT not in others
+
+    @property
     def unanswered(self) -> str:
         """Why it is no answer that nothing differs, if it is none: code could not be loaded, or nothing was compared.
 
@@ -128,7 +145,8 @@ class Outcome:
     def verdict(self) -> str:
         """In a few words."""
         if self.differs:
-            return "equal in double precision" if self.repeated and self.repeated.equal else "DIFFERENT"
+            near = "WITHIN ROUNDING" if self.unrepeated and self.rounding else "DIFFERENT"
+            return "equal in double precision" if self.repeated and self.repeated.equal else near
         return "NO ANSWER" if self.unanswered else "equal"
 
     @property
@@ -144,12 +162,16 @@ class Outcome:
             return same + ("; in single precision its numbers differ by rounding." if self.differs else ".")
         if not self.differs:
             return f"Whether {same} is not known: {self.unanswered}."
+        failed = f"could not be repeated in double precision ({self.unrepeated})"
+        if self.verdict != "DIFFERENT":
+            return f"{self.name} differs by no more than rounding in single precision does, and {failed}."
         what = "what it returns differs" if self.endings_agree else "they end differently"
         for place, call in reversed([*enumerate(self.calls, 1)]):
             what = f"backward pass {place}, in line {call.line}, differs" if call.verdict == DIFFERENT else what
         for place, line in reversed([*enumerate(self.lines, 1)]):
             what = f"printed line {place} differs" if line.verdict == DIFFERENT else what
         again = ", and does not in double precision" if self.repeated is not None else ""
+        again = f", and {failed}" if self.unrepeated else again
         return f"{self.name} does not do the same under torch and under jaxvjp{again}: {what}."
 
     def raise_if_different(self) -> None:

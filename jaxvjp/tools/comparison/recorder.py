@@ -14,9 +14,11 @@ import contextlib
 import functools
 import importlib
 import inspect
+import io
 import os
 import pickle
 import random
+import re
 import runpy
 import sys
 import threading
@@ -250,6 +252,17 @@ def _parts(name: str, value: Any, seen: set[int]) -> list[tuple[str, Any]]:
     return [(f"{name}.{attribute}", each) for attribute, each in attributes.items()]
 
 
+@contextlib.contextmanager
+def widened() -> Iterator[None]:
+    """A context in which a script that is run has float64 where its text says float32, as in `astype(np.float32)`."""
+    opened = io.open_code
+    io.open_code = lambda path: io.BytesIO(re.sub(rb"\bfloat32\b", b"float64", opened(path).read()))
+    try:
+        yield
+    finally:
+        io.open_code = opened
+
+
 def main(records: str, module: str, folder: str, script: str, *arguments: str) -> None:
     """Runs a script on a module and writes its records."""
     lock = threading.Lock()
@@ -264,7 +277,7 @@ def main(records: str, module: str, folder: str, script: str, *arguments: str) -
         sys.path.insert(0, os.path.dirname(os.path.realpath(script)))
         if module == "jaxvjp" and folder not in sys.path:
             sys.path.append(folder)
-        library = importlib.import_module(module)
+        library: Any = importlib.import_module(module)
         write({"event": "ready", "seconds": time.perf_counter() - start, "version": library.__version__})
         if module == "jaxvjp":
             stack.enter_context(library.as_torch())
@@ -273,6 +286,8 @@ def main(records: str, module: str, folder: str, script: str, *arguments: str) -
             library.set_default_dtype(library.float64)
             for owner, name in ((library, "float32"), (library, "float"), (library.Tensor, "float")):
                 setattr(owner, name, library.float64 if owner is library else library.Tensor.double)
+            library.FloatTensor = library.DoubleTensor
+            stack.enter_context(widened())
         sys.argv = [script, *arguments]
         end: dict[str, Any] = {"event": "end"}
         start = time.perf_counter()

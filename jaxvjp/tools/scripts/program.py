@@ -8,6 +8,7 @@ own text has several lines, all stay.
 from __future__ import annotations
 
 import ast
+import io
 import logging
 import os
 import re
@@ -82,7 +83,7 @@ def namespace_of(path: str, name: str) -> dict[str, Any]:
 
 
 def _compiled(path: str) -> CodeType:
-    with open(path, "rb") as file:
+    with io.open_code(path) as file:  # as `runpy` does
         tree = ast.parse(file.read(), path)
     return compile(ast.fix_missing_locations(_Handlers().visit(tree)), path, "exec", dont_inherit=True)
 
