@@ -59,6 +59,7 @@ def page_of(explanation: Explained, title: str | None = None) -> str:
     active |= {each["line"] for each in run["steps"]} - {None}
     story = {
         "asked": explanation.asked(),
+        "failure": explanation.failure,
         "run": run,
         "lines": _lines(file, active),
         "program": [
