@@ -80,6 +80,11 @@ def trial(weighted_rows):
     }
 
 
+def trial_with_matrices(weighted_rows):
+    x, v = jnp.array([[1.0, 2.0], [3.0, 4.0]]), jnp.array([[1.0, 10.0], [0.0, 2.0]])
+    return {"f(x) = x @ x, for a matrix x, with a matrix v": weighted_rows(lambda x: x @ x, x, v)}
+
+
 EXERCISE = Exercise(
     solution=weighted_rows,
     trial=trial,
@@ -91,6 +96,7 @@ EXERCISE = Exercise(
         "You returned a tuple. A pullback gives one, with a cotangent for each argument of f; take the first of "
         "it.": in_a_tuple,
     },
+    further=[trial_with_matrices],
 )
 
 

@@ -84,6 +84,13 @@ def trial(jacobian):
     return {"f(x) = [x₀x₁, x₂²] at x = [1, 2, 3]": jacobian(f, jnp.array(X))}
 
 
+def trial_with_more_rows(jacobian):
+    def f(x):
+        return jnp.stack([x[0], x[1] ** 2, x[0] * x[1]])
+
+    return {"f(x) = [x₀, x₁², x₀x₁] at x = [1, 2]": jacobian(f, jnp.array([1.0, 2.0]))}
+
+
 EXERCISE = Exercise(
     solution=jacobian,
     trial=trial,
@@ -95,6 +102,7 @@ EXERCISE = Exercise(
         "y.": one_hots_of_x,
         "You returned a tuple: a pullback gives one, also under `vmap`. Take the first of it.": in_a_tuple,
     },
+    further=[trial_with_more_rows],
 )
 
 

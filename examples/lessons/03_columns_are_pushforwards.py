@@ -76,6 +76,12 @@ def trial(second_along):
     return {"f(x) = x₀²x₁ at x = [1, 2], along u = [1, 3]": second_along(lambda x: x[0] ** 2 * x[1], x, u)}
 
 
+def trial_of_a_curve(second_along):
+    x, u = jnp.array([0.5, 1.0, 2.0]), jnp.array([1.0, -2.0, 0.5])
+    curve = second_along(lambda x: jnp.sin(x[0] * x[1]) * x[2], x, u)
+    return {"f(x) = sin(x₀x₁) x₂ at x = [0.5, 1, 2], along u = [1, -2, 0.5]": curve}
+
+
 EXERCISE = Exercise(
     solution=second_along,
     trial=trial,
@@ -87,6 +93,7 @@ EXERCISE = Exercise(
         "You took the diagonal of H alone. x₀ and x₁ also act together: the entries beside the diagonal "
         "count.": diagonal_alone,
     },
+    further=[trial_of_a_curve],
 )
 
 

@@ -98,6 +98,15 @@ def trial(clipped_mean):
     return {"the loss of the lesson, with limit = 3": clipped_mean(loss, jnp.array(W), xs, 3.0)}
 
 
+def trial_with_a_gradient_of_zero(clipped_mean):
+    def loss(w, x):
+        return jnp.sum(w * x) ** 2
+
+    xs = jnp.array([[1.0, 2.0, 0.0], [0.0, 0.0, 1.0]])
+    after = clipped_mean(loss, jnp.array([1.0, 0.5, 0.0]), xs, 1.0)
+    return {"two samples, one with a gradient of 0, with limit = 1": after}
+
+
 EXERCISE = Exercise(
     solution=clipped_mean,
     trial=trial,
@@ -112,6 +121,7 @@ EXERCISE = Exercise(
         "You returned the sum over the samples; the question asks for the mean.": added_up,
         "Every gradient got the norm `limit`, the short ones as well. Those are to stay as they are.": all_made_long,
     },
+    further=[trial_with_a_gradient_of_zero],
 )
 
 

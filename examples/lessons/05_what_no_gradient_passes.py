@@ -77,6 +77,10 @@ def trial(rounded):
     }
 
 
+def trial_below_zero(rounded):
+    return {"rounded([-0.4, -2.7])": rounded(jnp.array([-0.4, -2.7]))}
+
+
 EXERCISE = Exercise(
     solution=rounded,
     trial=trial,
@@ -87,6 +91,7 @@ EXERCISE = Exercise(
         "The gradient is that of x, and so is the value: nothing is rounded.": not_rounded,
         "The value is x plus the rounded x. What is added to x has to be the difference between the two.": added,
     },
+    further=[trial_below_zero],
 )
 
 

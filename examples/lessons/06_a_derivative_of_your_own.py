@@ -114,6 +114,10 @@ def trial(turned_back):
     }
 
 
+def trial_with_a_number(turned_back):
+    return {"the gradient of 5 turned_back(x) at the number 3": jax.grad(lambda x: 5 * turned_back(x))(3.0)}
+
+
 EXERCISE = Exercise(
     solution=turned_back,
     trial=trial,
@@ -126,6 +130,7 @@ EXERCISE = Exercise(
         "Your backward returns an array. It has to return a tuple, with one cotangent for each argument: "
         "`(-v,)`.": no_tuple,
     },
+    further=[trial_with_a_number],
 )
 
 

@@ -105,11 +105,24 @@ def in_place(loss, params, rate, steps):
     return params
 
 
+def flat(loss, params, rate, steps):
+    for _ in range(steps):
+        gradients = jax.grad(loss)(params)
+        params = {name: params[name] - rate * gradients[name] for name in params}
+    return params
+
+
 def trial(trained):
     params = {"b": jnp.array(0.0), "w": jnp.array([0.5, -0.5])}
     xs, ys = jnp.array(XS), jnp.array(YS)
     after = trained(lambda params: jnp.mean((xs @ params["w"] + params["b"] - ys) ** 2), params, 0.1, 3)
     return {"the params that were passed, afterwards": params, "the loss of the lesson, after 3 steps": after}
+
+
+def trial_with_a_tree(trained):
+    params = {"layers": [{"w": jnp.array([1.0, 2.0])}, (jnp.array(3.0),)], "b": jnp.array(0.5)}
+    after = trained(lambda params: sum(jnp.sum(each**2) for each in jax.tree.leaves(params)), params, 0.25, 2)
+    return {"a dict with a list, a dict and a tuple in it, after 2 steps": after}
 
 
 EXERCISE = Exercise(
@@ -125,7 +138,10 @@ EXERCISE = Exercise(
         "leaves.": as_one_array,
         "The dict that was passed has changed: `params[name] -= ...` writes into the caller's dict. Make a new one, "
         "with `jax.tree.map`.": in_place,
+        "That works for a dict of arrays alone. `params` is a pytree, in whose entries there may be dicts, lists and "
+        "tuples again: `jax.tree.map` goes into all of them.": flat,
     },
+    further=[trial_with_a_tree],
 )
 
 

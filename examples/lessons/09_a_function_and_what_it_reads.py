@@ -119,6 +119,11 @@ def trial(trained):
     return {"w after three batches": w, "how often Python ran the loss": len(traces)}
 
 
+def trial_of_another_loss(trained):
+    w = trained(lambda w, batch: jnp.sum((w * batch) ** 2), jnp.ones(2), [jnp.array([1.0, 0.5])] * 2, 0.25)
+    return {"w after two batches of another loss, with rate = 0.25": w}
+
+
 EXERCISE = Exercise(
     solution=trained,
     trial=trial,
@@ -131,6 +136,7 @@ EXERCISE = Exercise(
         "Each step began at the first w: the step closed over it when it was traced. Make w an argument of the "
         "step.": closed_over_w,
     },
+    further=[trial_of_another_loss],
 )
 
 

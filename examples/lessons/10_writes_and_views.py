@@ -84,8 +84,17 @@ def assigned(indices, size):
     return counts
 
 
+def floats(indices, size):
+    return jnp.zeros(size).at[indices].add(1)
+
+
 def trial(counted):
     return {"counted([0, 2, 2, 2], 4)": counted(jnp.array([0, 2, 2, 2]), 4)}
+
+
+def trial_of_what_they_are(counted):
+    counts = counted(jnp.ones(300, int), 2)
+    return {"300 times a 1": counts, "these are whole numbers": jnp.issubdtype(counts.dtype, jnp.integer)}
 
 
 EXERCISE = Exercise(
@@ -98,7 +107,10 @@ EXERCISE = Exercise(
         "All counts are 0: `.at[...]` returned a new array, and nobody took it.": not_taken,
         "An array of JAX cannot be assigned to: write `counts = counts.at[indices].add(1)`. In torch `counts[indices] "
         "+= 1` runs, and counts an index that occurs more than once only once.": assigned,
+        "The numbers are right, but not whole ones: `jnp.zeros(size)` has floats, and `jnp.zeros(size, int)` whole "
+        "numbers.": floats,
     },
+    further=[trial_of_what_they_are],
 )
 
 

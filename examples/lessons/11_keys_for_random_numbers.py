@@ -76,6 +76,10 @@ def by_numpy(key, count):
     return GENERATOR.normal(size=(count, 2))
 
 
+def uniform(key, count):
+    return jax.random.uniform(key, (count, 2))
+
+
 def trial(noise):
     key, other = jax.random.key(1), jax.random.key(2)
     draws, again, others = noise(key, 3), noise(key, 3), noise(other, 3)
@@ -84,6 +88,16 @@ def trial(noise):
         "its rows differ": len({tuple(each) for each in np.asarray(draws).tolist()}) == 3,
         "the same key gives the same": bool(jnp.all(draws == again)),
         "another key gives the same": bool(jnp.all(draws == others)),
+    }
+
+
+def trial_of_many_draws(noise):
+    draws = jnp.asarray(noise(jax.random.key(3), 1000))
+    return {
+        "of 1000 draws the mean is near 0": bool(jnp.all(jnp.abs(draws.mean(0)) < 0.2)),
+        "of 1000 draws the standard deviation is near 1": bool(jnp.all(jnp.abs(draws.std(0) - 1) < 0.2)),
+        "of 1000 draws some are larger than 2.3, as 1 of 100 normal numbers is": bool(jnp.all(jnp.any(draws > 2.3, 0))),
+        "of 1000 draws one number says nothing of the other": bool(abs(jnp.corrcoef(draws.T)[0, 1]) < 0.2),
     }
 
 
@@ -97,7 +111,10 @@ EXERCISE = Exercise(
         "passed.": keys_of_its_own,
         "The same key gives other numbers the second time: they come from a generator with a state, as NumPy's. Draw "
         "with `jax.random`.": by_numpy,
+        "These are uniform numbers, between 0 and 1. Normal ones are from `jax.random.normal`: half of them are below "
+        "0, and a few are larger than 2.": uniform,
     },
+    further=[trial_of_many_draws],
 )
 
 

@@ -110,8 +110,20 @@ def never_zero(xs, limit):
     return jnp.cumsum(xs)
 
 
+def from_the_limit(xs, limit):
+    def body(total, x):
+        total = total + x
+        return jnp.where(total >= limit, 0.0, total), total
+
+    return jax.lax.scan(body, 0.0, xs)[1]
+
+
 def trial(sums):
     return {"sums([1, 2.5, -1, 4], 3), under jit": jax.jit(sums)(jnp.array(XS), 3.0)}
+
+
+def trial_at_the_limit(sums):
+    return {"sums([1, 2, 3, -1, 5], 3), under jit": jax.jit(sums)(jnp.array([1.0, 2.0, 3.0, -1.0, 5.0]), 3.0)}
 
 
 EXERCISE = Exercise(
@@ -126,7 +138,10 @@ EXERCISE = Exercise(
         "The sum that is larger than the limit is lost: it is an output, and only the next one begins at "
         "0.": zero_at_once,
         "The sums never begin at 0 again.": never_zero,
+        "A sum that is the limit is not larger than it, and the next one goes on from it: `>`, not "
+        "`>=`.": from_the_limit,
     },
+    further=[trial_at_the_limit],
 )
 
 

@@ -89,6 +89,11 @@ def trial(predictions):
     return {"three models for three x's": predictions(lambda model, x: model["w"] @ x + model["b"], models, xs)}
 
 
+def trial_of_other_models(predictions):
+    models, xs = {"scale": jnp.array([1.0, -2.0])}, jnp.array([[1.0], [2.0], [3.0], [4.0]])
+    return {"two other models, with a scale, for four x's": predictions(lambda one, x: one["scale"] * x[0], models, xs)}
+
+
 EXERCISE = Exercise(
     solution=predictions,
     trial=trial,
@@ -102,6 +107,7 @@ EXERCISE = Exercise(
         'A loop over a dict gives its keys, "w" and "b". All models are in each array: `vmap` goes over the first '
         "dimension of all of them.": one_after_another,
     },
+    further=[trial_of_other_models],
 )
 
 

@@ -105,6 +105,11 @@ def in_place(params, velocity, gradients, rate, momentum):
     return params, velocity
 
 
+def flat(params, velocity, gradients, rate, momentum):
+    velocity = {name: momentum * velocity[name] + gradients[name] for name in params}
+    return {name: params[name] - rate * velocity[name] for name in params}, velocity
+
+
 def trial(momentum_step):
     params, velocity, gradients = (
         {"b": jnp.array(b), "w": jnp.array(w)} for b, w in ((0.5, [1.0, 2.0]), (1.0, [0.0, -1.0]), (0.2, [10.0, 20.0]))
@@ -113,8 +118,13 @@ def trial(momentum_step):
     return {
         "the params that were passed, afterwards": params,
         "the velocity that was passed, afterwards": velocity,
-        "the new params and the new velocity": after,
+        "the new params and the new velocity": tuple(after),
     }
+
+
+def trial_with_a_tree(momentum_step):
+    trees = [{"layers": [{"w": jnp.array([1.0, each])}, (jnp.array(3.0),)], "b": each} for each in (0.5, 2.0, -1.0)]
+    return {"a dict with a list, a dict and a tuple in it": tuple(momentum_step(*trees, 0.25, 0.5))}
 
 
 EXERCISE = Exercise(
@@ -129,7 +139,10 @@ EXERCISE = Exercise(
         "up.": velocity_as_it_was,
         "The dicts that were passed have changed: `params[name] = ...` writes into the caller's dict. Return new "
         "trees, by `jax.tree.map`.": in_place,
+        "That works for a dict of arrays alone. `params` is a tree, in whose entries there may be dicts, lists and "
+        "tuples again: `jax.tree.map` goes into all of them.": flat,
     },
+    further=[trial_with_a_tree],
 )
 
 

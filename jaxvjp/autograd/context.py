@@ -11,7 +11,7 @@ from weakref import ref
 
 from jaxvjp.autograd.saving import SavedTensor as RawSaved
 from jaxvjp.autograd.saving import check_hooks_settable, saved_tensor, saved_tensors_hooks
-from jaxvjp.core.derive.saved import FREED
+from jaxvjp.core.derive.saved import FREED, instead
 from jaxvjp.core.record.graph import Node, hold
 from jaxvjp.core.record.modes import grad_mode, tracking
 from jaxvjp.core.record.record import record
@@ -95,7 +95,7 @@ class SavedTensor:
             "compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).\n"
             "It was saved by the custom Function's ctx and changed in place by "
             f"{located(self.tensor.__versions__.where)}\n"
-            "Make a new tensor there, `y = y + 1` instead of `y += 1`, or save a copy: "
+            f"{instead(self.tensor.__versions__.where)}, or save a copy: "
             "ctx.save_for_backward(y.clone())."
         )
 

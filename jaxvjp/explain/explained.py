@@ -145,6 +145,9 @@ class Explained:
         """The backward passes, in order; for one result the one that `backward` would do."""
         return [event.what for event in self.story.events if isinstance(event.what, Walked)]
 
+    failure = ""
+    """Where and with what error the script ended."""
+
     def asked(self) -> str:
         """What a backward that failed leaves open."""
         return ""

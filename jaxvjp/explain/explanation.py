@@ -86,8 +86,10 @@ class recording(Explanation):  # noqa: N801 - reads as a word: `with recording()
         try:
             yield
         except Exception as error:
-            for frame in [frame for frame, _ in walk_tb(error.__traceback__) if frame.f_code.co_filename == file][:1]:
-                self.finish(frame.f_globals)
+            ran = [each for each in walk_tb(error.__traceback__) if each[0].f_code.co_filename == file]
+            if ran:
+                self.finish(ran[0][0].f_globals)
+                self.failure = f"line {ran[-1][1]}: {type(error).__name__}: {error}"
             raise
         finally:
             self.finish({})

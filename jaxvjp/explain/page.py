@@ -59,6 +59,7 @@ def page_of(explanation: Explained, title: str | None = None) -> str:
     active |= {each["line"] for each in run["steps"]} - {None}
     story = {
         "asked": explanation.asked(),
+        "failure": explanation.failure,
         "run": run,
         "lines": _lines(file, active),
         "program": [
@@ -106,7 +107,9 @@ def _lines(file: str, active: set[int]) -> list[dict[str, Any]]:
     lines = linecache.getlines(file)
     if not lines or not active:
         return []
-    shown = range(max(1, min(active) - AROUND), min(len(lines), max(active) + AROUND) + 1)
+    near = range(max(1, min(active) - AROUND), min(len(lines), max(active) + AROUND) + 1)
+    filled_ones = [each for each in near if lines[each - 1].strip()]
+    shown = range(filled_ones[0], filled_ones[-1] + 1) if filled_ones else near
     return [{"number": each, "text": lines[each - 1].rstrip("\n"), "active": each in active} for each in shown]
 
 

@@ -111,7 +111,11 @@ class Tape(list[list[Any]]):
             if node.operation is not tuple_item and (many or node.aval.dtype.name != "bool"):
                 # It is cut from the graph: it moves with x, but no gradient goes back.
                 known[node] = self.mapped("cut", self.numbers(known[node]))
-        return known[node] if node in known else np.asarray(node.value, node.aval.dtype.numpy)
+        if node in known:
+            return known[node]
+        if node.value is None:  # what nobody has read yet, as the v of a backward before
+            evaluate([node])
+        return np.asarray(node.value, node.aval.dtype.numpy)
 
     def recorded(self, node: Node, known: dict[Node, Array], inputs: Callable[[Node], Iterable[Any]]) -> Array:
         """The entries of what a node computes; of several results they follow one another."""

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import jax
+
 from jaxvjp.core.record.record import record
 from jaxvjp.ops.joining import stack
+from jaxvjp.tensor.refusals import advice_on
 from jaxvjp.tensor.tensor import Tensor, wrap
 
 UNDERNEATH = "no JAX: attributes are exchanged; transforms of the call are JAX's"
@@ -49,7 +52,11 @@ def functional_call(
         if not name:
             raise KeyError('tensor name can\'t be empty string ""')
         if not isinstance(each, Tensor):
-            raise TypeError(f"{each!r} is not an instance of torch.Tensor\nIt is given for {name!r}.")
+            shown = (
+                f"jax.Array {jax.typeof(each)}" if isinstance(each, jax.Array) else repr(each)
+            )  # not all its numbers
+            told = f"It is given for {name!r}. {advice_on(each)}"
+            raise TypeError(f"{shown} is not an instance of torch.Tensor\n{told}")
     places = {name: _place(module, name) for name in replaced}
     if tie_weights:
         given = {id(kept[last]): replaced[name] for name, (kept, last) in places.items() if last in kept}

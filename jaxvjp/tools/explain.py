@@ -56,6 +56,9 @@ def main(arguments: Sequence[str]) -> int:
     explanation, status = recorded(
         given.script, given.arguments, given.style, given.html is not None, given.exact, asking=True
     )
+    if explanation is None or not explanation.walks:
+        for each in filter(None, (given.html, given.picture)):
+            print(f"{each} is not written: there is no backward pass to show", file=sys.stderr)
     if explanation is None:
         return status
     if not explanation.walks:

@@ -113,3 +113,13 @@ def test_a_new_lesson_is_checked_before_it_is_written(change, tmp_path, monkeypa
 
 def test_nothing_is_wrong_with_the_lessons():
     assert {name: faults(lesson) for name, lesson in LESSONS.items()} == {name: [] for name in LESSONS}
+
+
+@pytest.mark.parametrize("name", ["a_backward_is_a_pullback", "columns_are_pushforwards", "writes_and_views"])
+def test_the_lines_of_a_lesson_are_watched(browser, pages, name):
+    page = pages(name).read_text(encoding="utf-8")
+    assert "were watched as they ran" not in page
+    browser.get(pages(name).as_uri())
+    assert all_of(browser, "#objects-head")[0].is_displayed()
+    written = [each.text for each in all_of(browser, "#lines > li")]
+    assert not written or (written[0].strip() and written[-1].strip())

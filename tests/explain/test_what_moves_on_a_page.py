@@ -184,6 +184,24 @@ def test_what_is_cut_off_moves_with_x_and_sends_no_gradient(browser, tmp_path):
     assert "moves by that part too, and vᵀJ leaves it out" in text_of(browser, "#moved")
 
 
+def test_a_function_of_a_gradient_of_the_backward_before_moves_with_x(browser, tmp_path):
+    found = run_lines("""
+        w = torch.tensor([1.0, 2.0], requires_grad=True)
+        with explain.recording() as story:
+            loss = (w**2).sum()
+            loss.backward()
+            v = w - 0.1 * w.grad
+            loss2 = (v**2).sum()
+            loss2.backward()
+    """)
+    opened(browser, found["story"], tmp_path / "page.html")
+    assert text_of(browser, "#moved").startswith("loss2 = 3.2. Move w[0] by 0.01")
+    assert "NaN" not in text_of(browser, "#moved")
+    move_x(browser, [2.0, 3.0])
+    assert "loss2 = 8.32" in text_of(browser, "#moved")
+    assert [each.text for each in all_of(browser, '[data-product="w"]')] == ["3.2", "4.8"]
+
+
 CHANGES = {
     "scales": "h.register_hook(lambda grad: grad * 2)",
     "clamps": "h.register_hook(lambda grad: grad.clamp(-1.0, 1.0))",

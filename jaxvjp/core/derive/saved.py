@@ -6,6 +6,7 @@ read. These are torch's rules of what may be read, and torch's errors.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -17,7 +18,7 @@ from jaxvjp.core.record.modes import grad_mode, transforming
 from jaxvjp.core.record.observers import Released, observers, tell
 from jaxvjp.core.record.record import leave_recorded_uncollected
 from jaxvjp.core.record.saves import changed_in_place, saved_positions, saves_something, shows_overwritten
-from jaxvjp.core.record.user_lines import located, loop_around, user_line
+from jaxvjp.core.record.user_lines import UserLine, located, loop_around, user_line
 from jaxvjp.core.record.versions import latest
 from jaxvjp.ops.pointwise import cast
 
@@ -155,6 +156,16 @@ def freed_error(node: Node) -> RuntimeError:
     )
 
 
+def instead(where: UserLine) -> str:
+    """What to write in place of a line that writes in place, with its own names where it is `y += 1`."""
+    line = located(where)
+    code = "" if line is None else line.text.partition("  #")[0]
+    found = re.fullmatch(r"(\w+) ([-+*/@]|\*\*|//)= (.+)", code)
+    name, operation, value = found.groups() if found else ("y", "+", "1")
+    value = value if not found or re.fullmatch(r"[\w.()\[\]]+", value) else f"({value})"
+    return f"Make a new tensor there, `{name} = {name} {operation} {value}` instead of `{name} {operation}= {value}`"
+
+
 def changed_error(node: Node, saved: Node) -> RuntimeError:
     """torch's sentence, then both lines: who saved the tensor and who changed it."""
     if saved is not node and saved.operation is cast and saved.tensor is None:
@@ -182,5 +193,5 @@ def changed_error(node: Node, saved: Node) -> RuntimeError:
         "compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).\n"
         f"It was saved for {node.gradient_name} by {node.location}\n"
         f"and changed in place by {located(change.versions.where)}\n"
-        "Make a new tensor there, `y = y + 1` instead of `y += 1`, or change a `y.clone()`."
+        f"{instead(change.versions.where)}, or change a copy, from `.clone()`."
     )

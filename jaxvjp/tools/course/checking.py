@@ -45,14 +45,17 @@ def check(lesson: Lesson, answer: Path, seconds: float) -> str:
 
 def verdict(exercise: Exercise, function: Callable[..., Any], file: str = "") -> str:
     """`RIGHT`, or what is wrong with a function: the sentence of the mistake that does the same, or a difference."""
-    given, error = exercise.outcome(function)
+    gave = exercise.outcomes(function)
     faulthandler.cancel_dump_traceback_later()
-    right, _ = exercise.outcome(exercise.solution)
-    if same(given, right):
+    asked_for = exercise.outcomes(exercise.solution)
+    wrong = [at for at, (one, other) in enumerate(zip(gave, asked_for, strict=True)) if not same(one[0], other[0])]
+    if not wrong:
         return RIGHT
+    tried = wrong[0] + 1  # a mistake has to do the same in the trials before, too
     for sentence, mistake in exercise.mistakes.items():
-        if same(given, exercise.outcome(mistake)[0]):
+        if same([each for each, _ in gave[:tried]], [each for each, _ in exercise.outcomes(mistake, tried)]):
             return sentence
+    (given, error), (right, _) = gave[wrong[0]], asked_for[wrong[0]]
     if error is not None:
         told = located(error, file)
     else:
@@ -81,9 +84,9 @@ def faults(lesson: Lesson) -> list[str]:
                 found.append(f"The mistake {given!r} is not {prediction.kind}, as the answer {prediction.answer} is.")
             elif not said.startswith("Not yet"):
                 found.append(f"The mistake {given!r} is the right answer.")
-        error = exercise.outcome(exercise.solution)[1]
-        if error is not None:
-            raise error
+        for _, error in exercise.outcomes(exercise.solution):
+            if error is not None:
+                raise error
         for sentence, mistake in exercise.mistakes.items():
             told = verdict(exercise, mistake)
             if told != sentence:

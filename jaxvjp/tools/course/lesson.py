@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -90,12 +90,14 @@ class Exercise:
         hint: what to think of.
         mistakes: by the sentence that explains it, a function with that mistake. An answer for which `trial` gives the
             same as for a mistake, or raises the same, has made it.
+        further: trials like it, for answers that pass it: other inputs, of which the task speaks, too.
     """
 
     solution: Callable[..., Any]
     trial: Callable[[Callable[..., Any]], dict[str, Any]]
     hint: str
     mistakes: Mapping[str, Callable[..., Any]]
+    further: Sequence[Callable[[Callable[..., Any]], dict[str, Any]]] = ()
 
     @property
     def name(self) -> str:
@@ -111,8 +113,9 @@ class Exercise:
         head = f"def {self.name}{inspect.signature(self.solution)}:"
         return "\n".join(["import jax", "import jax.numpy as jnp", "", "", head, *lines, "    ...", ""])
 
-    def outcome(self, function: Callable[..., Any]) -> tuple[dict[str, Any], Exception | None]:
-        """What a trial of a function gives, by what it was asked; of an error its text, and the error."""
+    def outcomes(self, function: Callable[..., Any], trials: int | None = None) -> list[tuple[dict[str, Any], Any]]:
+        """For each trial of a function, or the first `trials`, what it gives, by what it was asked; of an error its
+        text, and the error."""
 
         def called(*arguments: Any) -> Any:
             result = function(*arguments)
@@ -120,10 +123,13 @@ class Exercise:
                 raise TypeError(f"`{self.name}` returned None. Does it end with a `return`?")
             return result
 
-        try:
-            return {asked: plain(value) for asked, value in self.trial(called).items()}, None
-        except Exception as error:
-            return {"raises": summary(error)}, error
+        def outcome(trial: Callable[[Callable[..., Any]], dict[str, Any]]) -> tuple[dict[str, Any], Any]:
+            try:
+                return {asked: plain(value) for asked, value in trial(called).items()}, None
+            except Exception as error:
+                return {"raises": summary(error)}, error
+
+        return [outcome(trial) for trial in (self.trial, *self.further)[:trials]]
 
 
 def summary(error: BaseException) -> str:

@@ -65,8 +65,9 @@ def markdown(lesson: Lesson, followed: str = "") -> str:
 
 def save(lesson: Lesson, path: Path) -> None:
     """Writes a lesson as one HTML file: the page of its imperative form, with the lesson around it."""
-    with recording() as story:
-        lesson.module.imperative()
+    story, module = recording(lines=True), lesson.module
+    with story.of_a_script(str(lesson.path)):
+        module.imperative()
     _, *parts = re.split("^(?=## )", markdown(lesson), flags=re.MULTILINE)
     *before, exercise = [f'<section class="wide">{as_html(each)}</section>' for each in parts]
     page = page_of(story, lesson.title.replace("`", "")).replace("<main>", "\n".join(["<main>", *before]))

@@ -1,0 +1,71 @@
+"""A script that ended with an error: its page says where and with which, and where there is no page, that is said."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from browsing import all_of, text_of
+
+from jaxvjp.__main__ import main
+
+HEAD = "import jaxvjp as torch\nx = torch.tensor([1.0, 2.0], requires_grad=True)\n"
+AFTER = {
+    "an own error": ("(x * x).sum().backward()\ny = None * 2", "line 4: TypeError: unsupported operand type(s) for *"),
+    "a second backward": (
+        "y = (x * x).sum()\ny.backward()\ny.backward()",
+        "line 5: RuntimeError: Trying to backward through the graph a second time",
+    ),
+    "in a function": (
+        "(x * x).sum().backward()\ndef half(x):\n    return x / None\nhalf(x)",
+        "line 5: TypeError: unsupported operand type(s) for /",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", AFTER)
+def test_the_page_says_where_the_script_ended(case, browser, tmp_path, capsys):
+    text, told = AFTER[case]
+    script, page = tmp_path / "script.py", tmp_path / "page.html"
+    script.write_text(HEAD + text, encoding="utf-8")
+    assert main(["explain", str(script), "--html", str(page)]) == 1
+    browser.get(page.as_uri())
+    assert text_of(browser, "#asked-head") == "The script ended with an error"
+    assert text_of(browser, "#asked").startswith(told)
+    assert all_of(browser, "#asked-box")[0].is_displayed()
+    assert "is not written" not in capsys.readouterr().err
+
+
+def test_of_a_script_that_did_not_fail_nothing_is_said(browser, tmp_path):
+    script, page = tmp_path / "script.py", tmp_path / "page.html"
+    script.write_text(f"{HEAD}(x * x).sum().backward()\n", encoding="utf-8")
+    assert main(["explain", str(script), "--html", str(page)]) == 0
+    browser.get(page.as_uri())
+    assert not all_of(browser, "#asked-box")[0].is_displayed()
+
+
+@pytest.mark.parametrize(
+    "text", ["h = x * 2\ny = h**2\nh += 1\ny.backward(torch.ones(2))", "y = x * 2", "raise SystemExit(3)", "def f(:"]
+)
+def test_where_no_page_is_written_that_is_said(text, tmp_path, capsys):
+    script, page = tmp_path / "script.py", tmp_path / "page.html"
+    script.write_text(HEAD + text, encoding="utf-8")
+    assert main(["explain", str(script), "--html", str(page)]) == 1
+    assert f"{page} is not written: there is no backward pass to show" in capsys.readouterr().err
+    assert not page.exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("h += 1", "`h = h + 1` instead of `h += 1`"),
+        ("h *= x[0] - 1", "`h = h * (x[0] - 1)` instead of `h *= (x[0] - 1)`"),
+        ("h.add_(1)", "`y = y + 1` instead of `y += 1`"),
+    ],
+)
+def test_the_advice_has_the_names_of_the_line(line, told, tmp_path, capsys):
+    script = tmp_path / "script.py"
+    script.write_text(f"{HEAD}h = x * 2\ny = h**2\n{line}\ny.sum().backward()\n", encoding="utf-8")
+    assert main(["run", str(script)]) == 1
+    advice = re.search(r"^Make a new tensor there.*$", capsys.readouterr().err, re.MULTILINE)[0]
+    assert advice == f"Make a new tensor there, {told}, or change a copy, from `.clone()`."
