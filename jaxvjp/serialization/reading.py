@@ -194,7 +194,7 @@ class _Ours:
         if known is not None and module.partition(".")[0] == "torch":
             return known
         ours = "jaxvjp" + module.removeprefix("torch")
-        if module.partition(".")[0] == "torch" and find_spec(ours) is not None:
+        if module.partition(".")[0] == "torch" and (ours in sys.modules or find_spec(ours) is not None):
             return getattr(import_module(ours), name)
         return super().find_class(module, name)  # type: ignore[misc]
 

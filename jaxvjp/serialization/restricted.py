@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pickle
 import pickletools
+import re
 import struct
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping
@@ -55,7 +56,7 @@ def safe_globals(safe_globals: list[Any]) -> Iterator[None]:
 def added() -> dict[str, Any]:
     """What the user has added, by the name that it has in a file."""
     pairs = [each if isinstance(each, tuple) else (each, f"{each.__module__}.{each.__qualname__}") for each in _safe]
-    return {name: each for each, name in pairs}
+    return {named: each for each, name in pairs for named in (name, re.sub(r"^jaxvjp\.", "torch.", name))}
 
 
 ALLOWED = frozenset(

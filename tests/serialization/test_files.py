@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import pickle
+import pickletools
 import threading
 import zipfile
 from collections import Counter, OrderedDict
 
+import numpy as np
 import pytest
 from oracle import agreement_of, live, needs_torch, programs_of, raises
 
@@ -118,6 +120,33 @@ def a_class_that_is_allowed(torch):
     with torch.serialization.safe_globals([Own]):
         one = again(torch, Own()).number
     return one, again(torch, Own(), weights_only=False).number
+
+
+def whole_modules(torch):
+    """A whole module: the names of its classes in the file, those in the error of a reader, and what comes back."""
+    net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU(), torch.nn.BatchNorm1d(3), torch.nn.GELU())
+    file = written(torch, net)
+    with zipfile.ZipFile(file) as archive:
+        [pickled] = [archive.read(each) for each in archive.namelist() if each.endswith("data.pkl")]
+    names = {argument for op, argument, _ in pickletools.genops(pickled) if op.name == "GLOBAL"}
+    try:
+        again(torch, net)
+    except pickle.UnpicklingError as error:
+        said = str(error)
+    with torch.serialization.safe_globals([torch.nn.Linear]):
+        said = said, type(again(torch, net[0])).__name__
+    return sorted(each for each in names if "nn.modules" in each), said, repr(again(torch, net, weights_only=False))
+
+
+@needs_torch
+@pytest.mark.parametrize(("one", "other"), [(live, jaxvjp), (jaxvjp, live)])
+def test_a_whole_module_crosses(one, other):
+    net = one.nn.Sequential(one.nn.Linear(2, 3), one.nn.ReLU(), one.nn.BatchNorm1d(3), one.nn.Conv1d(3, 3, 1)).eval()
+    found = other.load(written(one, net), weights_only=False)
+    assert type(found) is other.nn.Sequential
+    x = np.arange(6.0, dtype="float32").reshape(3, 2)
+    ours, theirs = net[:3](one.from_numpy(x)), found[:3](other.from_numpy(x))
+    np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-6)
 
 
 @raises(FileNotFoundError)
