@@ -19,7 +19,6 @@ from jax.sharding import Mesh
 from jaxvjp.core.derive.between import DOUBLE_DTYPES
 from jaxvjp.core.record.modes import transforming
 from jaxvjp.library.crossing import is_array, is_key
-from jaxvjp.library.sharding import distribute
 from jaxvjp.ops.op import Op, backward_name
 from jaxvjp.pure.arrays import narrow, node_of, wide_types
 from jaxvjp.pure.recording import PLAIN, is_tensor
@@ -218,6 +217,8 @@ def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
         if not structure.num_leaves:
             return jax.tree.unflatten(structure, [])
         if mesh is not None and not transforming().pure and not any(each.__node__.device for each in operands):
+            from jaxvjp.library.sharding import distribute  # few programs name a mesh
+
             operands = [distribute(each, on_mesh(mesh, SPEC())) for each in operands]
         result = apply(operation, tuple(operands), (call,))
         return jax.tree.unflatten(structure, [result] if isinstance(result, Tensor) else result)
