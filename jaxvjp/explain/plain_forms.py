@@ -31,6 +31,11 @@ def _clamp(input: Any, min: Any = None, max: Any = None) -> Any:  # at a bound h
     return jnp.clip(input, min, max)
 
 
+def _axis(over: tuple[int, ...], input: Any) -> tuple[int, ...] | int | None:
+    """Dimensions as a person writes them: none where it is all, and a number for one."""
+    return None if len(over) == input.ndim else over if len(over) > 1 else over[0]
+
+
 def _prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     if dtype is not None or not jnp.issubdtype(input.dtype, jnp.inexact):
         return NotImplemented
@@ -41,14 +46,11 @@ def _vector_norm(input: Any, order: Any, dim: Any, keepdims: bool = False) -> An
     reduced = axes(dim, input.ndim)
     if order != 2 or jnp.iscomplexobj(input) or 2 < len(reduced) < input.ndim or not reduced:
         return NotImplemented
-    along = None if len(reduced) == input.ndim else reduced if len(reduced) > 1 else reduced[0]
-    return jnp.linalg.norm(input, axis=along, keepdims=keepdims)
+    return jnp.linalg.norm(input, axis=_axis(reduced, input), keepdims=keepdims)
 
 
 def _variance(name: str, input: Any, dim: Any, correction: Any, keepdim: bool) -> Any:  # beside an infinite number
-    over = axes(dim, input.ndim)
-    along = None if len(over) == input.ndim else over if len(over) > 1 else over[0]
-    named: dict[str, Any] = {"axis": along, "keepdims": keepdim}
+    named: dict[str, Any] = {"axis": _axis(axes(dim, input.ndim), input), "keepdims": keepdim}
     return jnp.var(input, ddof=correction, **named), jnp.mean(input, **named)
 
 

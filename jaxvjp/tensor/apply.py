@@ -213,11 +213,12 @@ def remember(key: tuple[Any, ...], node: Node, read: list[Any]) -> None:
 def inspected(operation: Op, nodes: tuple[Any, ...], static: tuple[Any, ...]) -> None:
     """Checks the values of operands by the functions in the row's column `check_values`; inside `vmap` it does not."""
     assert operation.check_values is not None
+    shapes = [each.aval.shape if isinstance(each, Node) else () for each in nodes]
+    named = dict(zip(operation.static_names, static, strict=False))
     for name, check in zip(operation.check_values[::2], operation.check_values[1::2], strict=True):
         node = nodes[operation.operands.index(name)]
         if node is not None:
-            shapes = [each.aval.shape if isinstance(each, Node) else () for each in nodes]
-            checked = partial(check, shapes=shapes, **dict(zip(operation.static_names, static, strict=False)))
+            checked = partial(check, shapes=shapes, **named)
             inspect(node, checked) if isinstance(node, Node) else checked(np.asarray(node))
 
 
