@@ -52,9 +52,8 @@ def functional_call(
         if not name:
             raise KeyError('tensor name can\'t be empty string ""')
         if not isinstance(each, Tensor):
-            shown = (
-                f"jax.Array {jax.typeof(each)}" if isinstance(each, jax.Array) else repr(each)
-            )  # not all its numbers
+            # Of an array not all its numbers.
+            shown = f"jax.Array {jax.typeof(each)}" if isinstance(each, jax.Array) else repr(each)
             told = f"It is given for {name!r}. {advice_on(each)}"
             raise TypeError(f"{shown} is not an instance of torch.Tensor\n{told}")
     places = {name: _place(module, name) for name in replaced}

@@ -86,11 +86,8 @@ class _Pickler(pickle._Pickler):
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
         known = _Name("torch", obj.name) if isinstance(obj, dtype) else obj
-        module, own = getattr(obj, "__module__", None) or "", name or getattr(obj, "__qualname__", None)
-        if (
-            isinstance(obj, type) and module.startswith("jaxvjp.") and own and "." not in own
-        ):  # a whole module can be read by torch
-            known = _Name(module.replace("jaxvjp", "torch", 1), own)
+        if isinstance(obj, type) and obj.__module__.startswith("jaxvjp.") and "." not in obj.__qualname__:
+            known = _Name(obj.__module__.replace("jaxvjp", "torch", 1), obj.__qualname__)  # torch's class of that name
         if not isinstance(known, _Name):
             super().save_global(obj, name)  # type: ignore[misc]
             return

@@ -174,8 +174,8 @@ EDGES = (
     "search astray.",
     "The gradient of `det` at a singular matrix is that of the adjugate; torch's is 0 where its factors are exact.",
     "The triangle that `cholesky_ex` gives for what is not positive-definite is NaN; torch's is what LAPACK left. "
-    "`lstsq` of a singular matrix is the shortest solution, whatever the driver. NaN in a matrix is LinAlgError for "
-    "`svd` alone: `svdvals`, `pinv`, `matrix_rank`, `cond` and norms read no values.",
+    "`lstsq` of a singular matrix is the shortest solution, whatever the driver. NaN in a matrix is no LinAlgError for "
+    "`cond` and norms, which read no values.",
     "`embedding_bag` with offsets that decrease, or with numbers behind the last offset: torch divides by their count"
     " or reads memory that nobody wrote, by the mode. With `scale_grad_by_freq` and numbers that repeat in one bag it"
     " divides the gradients of other rows.",
