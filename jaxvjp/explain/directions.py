@@ -24,6 +24,8 @@ STEPS = 1000
 """A backward pass of more steps than this is not shown step by step."""
 ROWS = 16
 """A v of more numbers than this is not moved in each of them, but scaled as a whole."""
+SHOWN = 12
+"""A cotangent of more elements than this is shown by its first ones."""
 SCALE = "v = what ran, times"
 
 
@@ -49,7 +51,7 @@ class Directed(NamedTuple):
 
 
 def directed(explanation: Explained, number: int, room: int) -> Directed:
-    """Backward pass `number` for every v, with at most `room` numbers; ValueError if it has several v at once."""
+    """Backward pass `number` for every v, of which at most `room` numbers are shown; ValueError if it has several v at once."""
     walked = explanation.walks[number]
     roots, given = begun(walked)
     with explanation.story.told():
@@ -71,7 +73,7 @@ def directed(explanation: Explained, number: int, room: int) -> Directed:
     if len(values) <= ROWS:
         chain = explanation.cotangents(number, directions)
         arrays = [each for link in chain for each in (link.arrives, *(value for _, value in link.leaves))]
-        if sum(array.size for array in arrays) > room:
+        if sum(min(array.size, SHOWN * len(array)) for array in arrays) > room:
             note = "The steps have too many numbers for a slider for each element of v: v is scaled as a whole."
         elif not all(np.isfinite(array).all() for array in arrays):
             note = "Some derivatives are not finite: v is scaled as a whole."

@@ -21,7 +21,7 @@ from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.observers import Walked
 from jaxvjp.explain import terminal
 from jaxvjp.explain.chain import HOOK
-from jaxvjp.explain.directions import Array, directed
+from jaxvjp.explain.directions import SHOWN, Array, directed
 from jaxvjp.explain.explained import Explained
 from jaxvjp.explain.jacobian import LARGEST, begun
 from jaxvjp.explain.layered import drawn
@@ -33,12 +33,10 @@ from jaxvjp.explain.refusal import Refusal
 from jaxvjp.explain.tape import UnknownError, tape_of
 
 TEMPLATE = Path(__file__).with_name("page.html")
-WALKS = 20
-"""At most this many backward passes are shown, the last ones."""
+WALKS, OF_A_LINE = 20, 4
+"""At most this many backward passes are shown, the last ones, and of one line the first ones and the last."""
 NUMBERS = 100_000
 """At most this many numbers of cotangents are in a page, shared equally among its backward passes."""
-SHOWN = 12
-"""A cotangent of more elements than this is shown by its first ones."""
 FOLD = 24
 """In a graph of more nodes than this the operations of a loop or a function are one box, and one step."""
 AROUND = 3
@@ -50,8 +48,8 @@ def page_of(explanation: Explained, title: str | None = None) -> str:
     program = explanation.program
     file = _main_file(source for sources in program.lines for source in sources)
     title = title or (f"{Path(file).name}: as a functional program" if file else "As a functional program")
-    walks = explanation.walks
-    first = max(0, len(walks) - WALKS)
+    labels = [_label(explanation, number) for number in range(len(explanation.walks))]
+    shown = _shown([line for _, line, _ in labels])
     run = run_of(explanation)
     active = {line for sources in program.lines for name, line, _ in sources if name == file}
     for each in run["steps"]:
@@ -66,9 +64,7 @@ def page_of(explanation: Explained, title: str | None = None) -> str:
             {"text": text, "lines": [line for name, line, _ in sources if name == file]}
             for text, sources in zip(shortened(program.source).splitlines(), program.lines, strict=True)
         ],
-        "walks": [
-            _walk(explanation, number, NUMBERS // (len(walks) - first), run) for number in range(first, len(walks))
-        ],
+        "walks": [_walk(explanation, number, labels[number], NUMBERS // len(shown), run) for number in shown],
     }
     return filled(title, story)
 
@@ -113,10 +109,21 @@ def _lines(file: str, active: set[int]) -> list[dict[str, Any]]:
     return [{"number": each, "text": lines[each - 1].rstrip("\n"), "active": each in active} for each in shown]
 
 
-def _walk(explanation: Explained, number: int, room: int, run: dict[str, Any]) -> dict[str, Any]:
+def _shown(lines: list[int | None]) -> list[int]:
+    """Which backward passes are shown, where pass n is of the line `lines[n]`."""
+    of_line: dict[int | None, list[int]] = {}
+    for number, line in enumerate(lines):
+        of_line.setdefault(line, []).append(number)
+    chosen = [each if len(each) <= OF_A_LINE else [*each[: OF_A_LINE - 1], each[-1]] for each in of_line.values()]
+    return sorted(number for each in chosen for number in each)[-WALKS:]
+
+
+def _walk(
+    explanation: Explained, number: int, about: tuple[str, int | None, float], room: int, run: dict[str, Any]
+) -> dict[str, Any]:
     """The page's data of a backward pass."""
     walked = explanation.walks[number]
-    label, line, ended = _label(explanation, number)
+    label, line, ended = about
     during = next((k for k, each in enumerate(run["steps"]) if each["order"] > ended), len(run["steps"]))
     told: dict[str, Any] = {"label": label, "line": line, "at": during}  # the step of the run that it is part of
     told |= {"v": [], "steps": [], "leaves": [], "matrices": [], "folds": {}, "begins": {}}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from bisect import bisect
+from bisect import bisect, bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -104,12 +104,16 @@ class _Lines:
         self.patterns = [_pattern(each.text) for each in lines]
         self.texts = [(pattern.template, line.sources) for pattern, line in zip(self.patterns, lines, strict=True)]
         self.known: dict[int, _Loop | None] = {}
-        self.places: dict[str, list[int]] = {}
-        for place, each in enumerate(self.patterns):
-            self.places.setdefault(each.template, []).append(place)
-            self.places.setdefault(f"shape {each.shape}", []).append(place)
+        # By what they have alike, so that comparing many lines is comparing a list of numbers.
+        self.places: dict[Any, list[int]] = {}
+        for place, (each, line) in enumerate(zip(self.patterns, lines, strict=True)):
+            for alike in (each.template, (each.shape, line.sources), line.sources[:1]):
+                self.places.setdefault(alike, []).append(place)
+        self.shapes = [
+            self.places[each.shape, line.sources][0] for each, line in zip(self.patterns, lines, strict=True)
+        ]
 
-    def periods(self, place: int, alike: str) -> list[int]:
+    def periods(self, place: int, alike: Any) -> list[int]:
         """How far the lines are away that are alike, and begin a second round."""
         places = self.places[alike]
         return [each - place for each in places[bisect(places, place) : bisect(places, (place + len(self.lines)) // 2)]]
@@ -219,7 +223,7 @@ class _Lines:
     def _of_kinds(self, place: int) -> Rows | None:
         """Rounds of several kinds, which begin at the user's line of line `place`."""
         lines, source = self.lines, self.lines[place].sources[:1]
-        begins = [k for k in range(place, len(lines)) if source and lines[k].sources[:1] == source]
+        begins = self.places[source][bisect_left(self.places[source], place) :] if source else []
         texts = self.texts
         rounds: list[range] = []
         kinds: dict[tuple[Any, ...], None] = {}
@@ -305,9 +309,11 @@ class _Lines:
         """If the first round reads another variable, `h = x * 2` before `h = h * 2`: the start value of each such loop
         variable (h = x), and the first round rewritten like the others. None if that does not apply."""
         lines, patterns = self.lines, self.patterns
-        for period in self.periods(place, f"shape {patterns[place].shape}"):
-            ends = (place, place + period - 1)
-            if any(patterns[each].shape != patterns[each + period].shape for each in ends):
+        for period in self.periods(place, (patterns[place].shape, lines[place].sources)):
+            ends, second = (place, place + period - 1), place + period
+            if self.shapes[ends[1]] != self.shapes[ends[1] + period]:
+                continue
+            if self.shapes[place:second] != self.shapes[second : second + period]:
                 continue
             if all(patterns[each].names == patterns[each + period].names for each in ends):
                 continue  # such a variable is read in the first line of a round, or assigned in the last
@@ -316,8 +322,6 @@ class _Lines:
             others: list[dict[int, str]] = []
             for one in range(place, place + period):
                 old_line, new_line = patterns[one], patterns[one + period]
-                if old_line.shape != new_line.shape or lines[one].sources != lines[one + period].sources:
-                    break
                 pairs = list(enumerate(zip(old_line.names, new_line.names, strict=True)))
                 other = {number: new for number, (old, new) in pairs if old != new}
                 if any(
