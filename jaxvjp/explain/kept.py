@@ -40,31 +40,34 @@ class Kept:
     """What one call recorded, as far as it is needed.
 
     Attributes:
-        steps: its steps.
+        steps: its steps, in the order of `places`. `readers` are those of each value, None if it is wanted itself.
         inputs: the values that they read from outside, in the order of reading.
         numbers: the steps among them that are only a Python number.
         results: what it returned, and what else is read outside.
         targets: the names of the results outside.
     """
 
-    def __init__(self, call: FunctionCall, steps: list[Step], found: Sequence[Step], wanted: Sequence[Value]) -> None:
+    def __init__(
+        self,
+        call: FunctionCall,
+        steps: Sequence[Step],
+        places: Mapping[Step, int],
+        readers: Mapping[Value, Sequence[Step | None]],
+    ) -> None:
         self.call = call
         inside = {*steps}
-        readers: dict[Value, set[bool]] = {}
-        for step in found:
-            for operand in step.inputs:
-                readers.setdefault(operand, set()).add(step in inside)
-        for each in wanted:
-            readers.setdefault(each, set()).add(False)
-        for step in found:
-            if step not in inside and _loose(step) and readers.get(step.outputs[0]) == {True}:
-                inside.add(step)
-        self.steps = [each for each in found if each in inside]
+        operands = {operand for step in steps for operand in step.inputs}
+        inside |= {
+            each.step
+            for each in operands
+            if each.step in places and _loose(each.step) and inside.issuperset(readers[each])
+        }
+        self.steps = sorted(inside, key=places.__getitem__)
         self.numbers = [each for each in self.steps if each.note == "number"]
-        made = {output for step in self.steps for output in step.outputs}
-        self.inputs = list(dict.fromkeys(each for step in self.steps for each in step.inputs if each not in made))
-        self.read = [each for each in readers if each in made and False in readers[each]]
-        self.made = made
+        self.made = {output for step in self.steps for output in step.outputs}
+        self.inputs = list(dict.fromkeys(each for step in self.steps for each in step.inputs if each not in self.made))
+        self.readers = {each: outside for each in self.made if (outside := {*readers.get(each, ())} - inside)}
+        self.read = [each for each in readers if each in self.readers]
         self.results: list[Value] = []
         self.targets: list[str | None] = []
 
@@ -72,13 +75,12 @@ class Kept:
     def long(self) -> bool:
         return sum(2 + len(operand.wanted or "t") for operand in self.inputs) > LONG
 
-    def in_time(self, found: Sequence[Step]) -> bool:
+    def in_time(self) -> bool:
         """Whether all that it reads was recorded before it, and what reads it after it."""
         sources = [operand.step for operand in self.inputs if operand.step is not None]
         early = all(not source.inputs or source.recorded < self.call.first for source in sources)
-        inside = {*self.steps}
-        readers = [each for each in found if each not in inside and any(value in self.made for value in each.inputs)]
-        return early and all(each.recorded > self.call.last for each in readers)
+        late = [each for readers in self.readers.values() for each in readers if each is not None]
+        return early and all(each.recorded > self.call.last for each in late)
 
     def forget_names(self) -> None:
         """Takes the names from results that only have one outside."""
@@ -117,7 +119,7 @@ def kept(
     if not story.calls or not found:
         return scope.steps, [*wanted], set(), None
     chains = _chains(story, found)
-    serials = _serials(scope)
+    serials, begun = _serials(scope), _begun(scope)
     own: Whole | None = None
     while True:
         groups: dict[int, tuple[FunctionCall, list[Step]]] = {}
@@ -130,14 +132,21 @@ def kept(
             scope.outer is None
             or not whole
             or not {*wanted} & {*_returned(whole[0], serials)}
-            or _begun_outside(whole[0], params, scope)
+            or _begun_outside(whole[0], params, begun)
         ):
             break
         own = own or Whole(whole[0].name, _named(whole[0], serials))  # all of it is one call
         scope.within += 1
+    places = {step: place for place, step in enumerate(found)}
+    readers: dict[Value, list[Step | None]] = {}
+    for step in found:
+        for operand in step.inputs:
+            readers.setdefault(operand, []).append(step)
+    for value in wanted:
+        readers.setdefault(value, []).append(None)
     by_code: dict[Any, dict[Any, list[Kept]]] = {}
     for call, steps in groups.values():
-        each = Kept(call, steps, found, wanted)
+        each = Kept(call, steps, places, readers)
         returned = list(dict.fromkeys(value for value in _returned(call, serials) if value in each.made))
         each.results = list(dict.fromkeys([*returned, *each.read]))
         several = len(call.returned) > 1
@@ -147,8 +156,8 @@ def kept(
             each.targets = [value.wanted for value in each.results]
         # What returns nothing writes to what it is given; else it may be a part only.
         apart = scope.outer is None and len(each.results) + each.long > 1 and None in each.targets
-        apart = apart or (scope.outer is None and not each.inputs) or _begun_outside(call, each.inputs, scope)
-        if each.results and (returned or not call.returned) and not apart and each.in_time(found):
+        apart = apart or (scope.outer is None and not each.inputs) or _begun_outside(call, each.inputs, begun)
+        if each.results and (returned or not call.returned) and not apart and each.in_time():
             by_code.setdefault(each.call.code, {}).setdefault(each.form(), []).append(each)
     steps, called = found, set[str]()
     after: dict[Value, Value] = {}
@@ -206,17 +215,19 @@ def _returned(call: FunctionCall, serials: Mapping[int, Value]) -> list[Value]:
     return [serials[each] for each in call.returned if each in serials]
 
 
-def _begun_outside(call: FunctionCall, given: Sequence[Value], scope: Scope) -> bool:
+def _begun(scope: Scope) -> dict[Value, list[int]]:
+    """For each value the serials of the nodes that computed it from others."""
+    begun: dict[Value, list[int]] = {}
+    for node, value in scope.values.items():
+        computed = type(node) is Node and isinstance(value, Value) and node.operation not in PART_OPS
+        if computed and any(type(operand) is Node for operand in scope.text.inputs(node)):
+            begun.setdefault(value, []).append(node.serial)
+    return begun
+
+
+def _begun_outside(call: FunctionCall, given: Sequence[Value], begun: Mapping[Value, Sequence[int]]) -> bool:
     """Whether a part of what a call computed is computed outside, and given."""
-    return any(
-        type(node) is Node
-        and call.first < node.serial < call.last
-        and value in given
-        and node.operation not in PART_OPS
-        and any(type(operand) is Node for operand in scope.text.inputs(node))
-        for node, value in scope.values.items()
-        if isinstance(value, Value)
-    )
+    return any(call.first < serial < call.last for each in given for serial in begun.get(each, ()))
 
 
 def _named(call: FunctionCall, serials: Mapping[int, Value]) -> dict[Value, str]:

@@ -114,8 +114,9 @@ def _broken(text: str) -> list[str]:
     """A long array or a long list on several lines, as many rows on each as fit, or numbers of a long row."""
     if len(text) <= WIDTH:
         return [text]
-    begin = text.index("(" if text.lstrip().startswith("for ") else "[") + 1
-    indent = " " * begin
+    head = text.lstrip().startswith("for ")
+    begin = text.index("(", text.index(" in ")) + 1 if head else text.index("[") + 1
+    indent = " " * (len(text) - len(text.lstrip()) + 8 if head else begin)
     whole = re.sub(r"\[[^\[\]]{,80}\]", lambda row: row[0].replace(" ", "\0"), text)
     whole = whole[:begin].replace(" ", "\0") + whole[begin:]  # outside brackets no line may end
     lines = textwrap.wrap(whole, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)

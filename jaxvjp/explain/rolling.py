@@ -104,14 +104,25 @@ class _Lines:
         self.patterns = [_pattern(each.text) for each in lines]
         self.texts = [(pattern.template, line.sources) for pattern, line in zip(self.patterns, lines, strict=True)]
         self.known: dict[int, _Loop | None] = {}
-        # By what they have alike, so that comparing many lines is comparing a list of numbers.
         self.places: dict[Any, list[int]] = {}
+        self.marks: dict[str, list[int]] = {"template": [], "numbers": [], "sources": [], "shape": []}
+        self.same: dict[tuple[str, int], tuple[int, int]] = {}
         for place, (each, line) in enumerate(zip(self.patterns, lines, strict=True)):
-            for alike in (each.template, (each.shape, line.sources), line.sources[:1]):
-                self.places.setdefault(alike, []).append(place)
-        self.shapes = [
-            self.places[each.shape, line.sources][0] for each, line in zip(self.patterns, lines, strict=True)
-        ]
+            keys = (each.template, each, line.sources, (each.shape, line.sources))
+            for mark, key in zip(self.marks.values(), keys, strict=True):
+                self.places.setdefault(key, []).append(place)
+                mark.append(self.places[key][0])  # numbers are compared quicker
+            self.places.setdefault((line.sources[:1],), []).append(place)
+
+    def until(self, mark: str, begin: int, period: int) -> int:
+        """The first line from `begin` on that is not the same, in what `mark` says, as the one `period` before."""
+        first, end = self.same.get((mark, period), (0, -1))
+        if not first <= begin <= end:
+            own, end = self.marks[mark], begin
+            while end < len(own) and own[end] == own[end - period]:
+                end += 1
+            self.same[mark, period] = begin, end
+        return end
 
     def periods(self, place: int, alike: Any) -> list[int]:
         """How far the lines are away that are alike, and begin a second round."""
@@ -192,9 +203,7 @@ class _Lines:
 
     def _end(self, place: int, period: int) -> int:
         """Where lines end that are the same as `period` lines before, but for numbers."""
-        end = place + period
-        while end < len(self.lines) and self.patterns[end].template == self.patterns[end - period].template:
-            end += 1
+        end = self.until("template", place + period, period)
         return end - (end - place) % period
 
     def _periodic(self, place: int, period: int) -> Iterator[Rows]:
@@ -203,12 +212,11 @@ class _Lines:
         if end == place + period:
             return
         lines, patterns = self.lines, self.patterns
-        same = next((k for k in range(place + period, end) if patterns[k] != patterns[k - period]), end)
+        same = min(self.until("numbers", place + period, period), end)
         rows = [list(range(each, end, period)) for each in range(place, place + period)]
         counts = [(same - place) // period]
         if same < end and any(line.sources for line in lines[place : place + period]):
-            alike = next((k for k in range(place + period, end) if lines[k].sources != lines[k - period].sources), end)
-            count = (alike - place) // period
+            count = (min(self.until("sources", place + period, period), end) - place) // period
             counts.append(count)
             columns = [
                 [patterns[each].numbers[number] for each in row[:count]]
@@ -223,7 +231,7 @@ class _Lines:
     def _of_kinds(self, place: int) -> Rows | None:
         """Rounds of several kinds, which begin at the user's line of line `place`."""
         lines, source = self.lines, self.lines[place].sources[:1]
-        begins = self.places[source][bisect_left(self.places[source], place) :] if source else []
+        begins = self.places[source,][bisect_left(self.places[source,], place) :] if source else []
         texts = self.texts
         rounds: list[range] = []
         kinds: dict[tuple[Any, ...], None] = {}
@@ -310,11 +318,9 @@ class _Lines:
         variable (h = x), and the first round rewritten like the others. None if that does not apply."""
         lines, patterns = self.lines, self.patterns
         for period in self.periods(place, (patterns[place].shape, lines[place].sources)):
-            ends, second = (place, place + period - 1), place + period
-            if self.shapes[ends[1]] != self.shapes[ends[1] + period]:
+            if self.until("shape", place + period, period) < place + 2 * period:
                 continue
-            if self.shapes[place:second] != self.shapes[second : second + period]:
-                continue
+            ends = (place, place + period - 1)
             if all(patterns[each].names == patterns[each + period].names for each in ends):
                 continue  # such a variable is read in the first line of a round, or assigned in the last
             names: dict[str, str] = {}

@@ -13,8 +13,8 @@ from jaxvjp.explain.block import Line
 from jaxvjp.explain.names import loop_variable, numbered, safe
 
 LISTED, LONG = 3, 100
-"""At most LISTED numbers of a round are listed, or depend on a condition; of a list each LONG characters count as a
-line."""
+"""At most LISTED numbers of a round are listed, or depend on a condition, and one more for each LONG lines that are in a
+loop; of a list each LONG characters count as a line."""
 SHORT = 60
 """A condition on the round's number is not longer."""
 
@@ -81,14 +81,17 @@ def headed_by(
         conditions += [text] if text is not None and " if " in text else []
         if text is None:
             full = _complete(column)
-            if full not in listed:
+            apart = [_apart(full, each) for each in listed]
+            at = next((at for at, each in enumerate(apart) if each is not None), len(listed))
+            if at == len(listed):
                 listed.append(full)
+                apart.append(0)
                 dear += 1.25 * (len({*map(repr, full)}) < len(full))  # more than `i % 3`
                 items.append(called(full, "number"))
-            text = items[listed.index(full)]
+            text = _linear(items[at], 1, apart[at] or 0) if apart[at] else items[at]
+        if max(len(listed), len({*conditions})) > LISTED + rounds * len(lines) // LONG:
+            return None
         texts.setdefault(slot, {})[number] = text
-    if len(listed) > LISTED or len({*conditions}) > LISTED:
-        return None
     bounds = f"{values.stop}" if (first, step) == (0, 1) else f"{first}, {values.stop}" + f", {step}" * (step != 1)
     head = f"for {index} in range({bounds})"
     if listed:
@@ -110,6 +113,16 @@ def _complete(column: Sequence[Any]) -> list[Any]:
     for each in column:
         full.append(each if each is not None or not full else full[-1])
     return [next(other for other in column if other is not None) if each is None else each for each in full]
+
+
+def _apart(column: list[Any], other: list[Any]) -> int | None:
+    """By how much a sequence is more than another, in each of its integers; 0 for the same numbers, None if neither."""
+    if column == other and [*map(type, column)] == [*map(type, other)]:
+        return 0
+    if any(type(each) is not int for each in (*column, *other)):
+        return None
+    found = {one - two for one, two in zip(column, other, strict=True)}
+    return found.pop() if len(found) == 1 else None
 
 
 def _straight(column: Sequence[Any], values: Sequence[int]) -> tuple[int, int] | None:

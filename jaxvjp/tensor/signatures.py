@@ -88,6 +88,7 @@ class Signature:
             or (self.own == 1 and self.positional == 2 and last.kind is not None and last.kind.convert is size)
             or (self.own == 1 and len(self.parameters) == 2 and last.kind is not None and last.kind.convert is dims)
         )
+        self.takes_one = last is not None and last.kind is not None and last.kind.convert is dims  # not `(1,)` for `1`
         self.numbers_first = row.roles[:1] == (EITHER,)
         self.plans: dict[tuple[Any, ...], list[tuple[Parameter, int | str | None]]] = {}
         """Bindings of valid calls, by the number of positional arguments and the names of the others."""
@@ -100,7 +101,7 @@ class Signature:
         """
         if self.plain and not named and len(arguments) == self.positional and {*map(type, arguments)} <= ORDINARY:
             return arguments, ()
-        if self.spreads and len(arguments) >= self.positional:
+        if self.spreads and len(arguments) >= self.positional + self.takes_one:
             first = arguments[self.positional - 1]
             if isinstance(first, Tensor) or (hasattr(first, "__index__") and not isinstance(first, bool)):
                 arguments = (*arguments[: self.positional - 1], arguments[self.positional - 1 :])
