@@ -230,7 +230,7 @@ class _Lines:
 
     def _of_kinds(self, place: int) -> Rows | None:
         """Rounds of several kinds, which begin at the user's line of line `place`."""
-        lines, source = self.lines, self.lines[place].sources[:1]
+        source = self.lines[place].sources[:1]
         begins = self.places[source,][bisect_left(self.places[source,], place) :] if source else []
         texts = self.texts
         rounds: list[range] = []

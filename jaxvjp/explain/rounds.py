@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from jaxvjp.explain.block import Line
 from jaxvjp.explain.names import loop_variable, numbered, safe
 
-LISTED, LONG = 3, 100
-"""At most LISTED numbers of a round are listed, or depend on a condition, and one more for each LONG lines that are in a
-loop; of a list each LONG characters count as a line."""
+LISTED, MANY, LONG = 3, 20, 100
+"""At most LISTED numbers of a round are listed, or depend on a condition, and one more for each MANY lines in the loop;
+of a list each LONG characters count as a line."""
 SHORT = 60
 """A condition on the round's number is not longer."""
 
@@ -89,7 +89,7 @@ def headed_by(
                 dear += 1.25 * (len({*map(repr, full)}) < len(full))  # more than `i % 3`
                 items.append(called(full, "number"))
             text = _linear(items[at], 1, apart[at] or 0) if apart[at] else items[at]
-        if max(len(listed), len({*conditions})) > LISTED + rounds * len(lines) // LONG:
+        if max(len(listed), len({*conditions})) > LISTED + rounds * len(lines) // MANY:
             return None
         texts.setdefault(slot, {})[number] = text
     bounds = f"{values.stop}" if (first, step) == (0, 1) else f"{first}, {values.stop}" + f", {step}" * (step != 1)

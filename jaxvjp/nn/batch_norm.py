@@ -20,10 +20,11 @@ UNDERNEATH = "ops of `jaxvjp.ops.neural.normalization`, and `jax.vjp` of them"
 
 def _apart(running: Tensor | None, name: str, input: Tensor | None = None) -> Tensor | None:
     """A running statistic without its tangent; RuntimeError, in torch's words, where it requires a gradient, or where
-    it has a tangent beside that of `input`: torch has no derivative by it."""
+    it has a tangent beside that of `input`: torch has no derivative by it, and only a function of JAX's arrays has.
+    """
     if running is None:
         return None
-    if running.requires_grad and grad_mode().enabled:
+    if running.requires_grad and grad_mode().enabled and not transforming().pure:
         raise RuntimeError(
             f"The function 'native_batch_norm' is not differentiable with respect to argument '{name}'. This input "
             f"cannot have requires_grad True.\nA normalization takes it as it is: `{name}.detach()`."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from jaxvjp.core.record.modes import transforming
 from jaxvjp.ops.neural import loss as losses  # noqa: F401 - of the rows
 from jaxvjp.ops.neural.distance import pairwise_distance
 from jaxvjp.ops.op import REGISTRY
@@ -54,7 +55,7 @@ def triplet_margin_with_distance_loss(
 
 def _constant(target: Tensor) -> Tensor:
     """The target of `soft_margin_loss`; RuntimeError, in torch's words, if it requires a gradient."""
-    if target.requires_grad:
+    if target.requires_grad and not transforming().pure:
         raise RuntimeError(
             "The function 'soft_margin_loss' is not differentiable with respect to argument 'target'. This input "
             "cannot have requires_grad True."

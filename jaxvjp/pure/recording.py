@@ -131,7 +131,8 @@ def functional(function: Callable[..., Any]) -> Callable[..., Any]:
         TypeError: it returns something else than tensors, arrays and numbers; or it computes in double precision while
             JAX's 64-bit types are off.
 
-    Underneath: a replay of what was recorded. `detach` and `no_grad` are `jax.lax.stop_gradient`.
+    Underneath: a replay of what was recorded. `detach` and `no_grad` are `jax.lax.stop_gradient`. Hooks are no part of
+    it: JAX's derivative calls none; that of `torch.func.grad` inside of the function does.
     """
 
     @functools.wraps(function)

@@ -500,6 +500,7 @@ def grad_fn_names(torch):
     results = [x + 1, x - 1, 1 - x, x * 2, x / 2, 1 / x, -x, x**2, x**2.5, 2**x, x**x, x @ x, m @ x, m @ m]
     results += [x.sum(), x.sum(0), x.mean(), x.norm(), x.log(), x.exp(), x[0], x[:1], x[None], x[...], x.clone()]
     results += [m.t(), m.permute(1, 0), m.transpose(0, 1), m.squeeze(), x.double(), next(iter(x))]
+    results += [m[:1].squeeze(0), m[:1].squeeze((0,)), m[:1].squeeze(dim=0), m.squeeze(0, -1), m.sum(0, True)]
     return [repr(each).partition("grad_fn=")[2] for each in results]
 
 

@@ -57,6 +57,24 @@ LOOPS = {
         "for step in range(8):\n    i = step % 2\n    loss = ((X[i] * w).sum() - 1) ** 2" + STEP,
         "for step in range(8):\n    loss, w_grad = jax.value_and_grad(f)(w, X[step % 2])",
     ),
+    "many numbers in many lines": (
+        """
+starts = [(3 * k * k + 5 * k) % 11 for k in range(24)]
+data = torch.arange(24.0) / 10
+for start, rate in zip(starts, [0.1 / (k + 1) for k in range(24)]):
+    x = torch.stack([data[start:start + 4], data[start * 2 % 7:start * 2 % 7 + 4], data[start * 3 % 5:start * 3 % 5 + 4]])
+    h = torch.tanh(x[:, :2] * w)
+    h = torch.cos(h) + torch.sin(x[:, 2:]) * h
+    loss = h.pow(2).mean()
+    loss.backward()
+    with torch.no_grad():
+        w -= rate * w.grad
+        w *= 1 - rate / 10
+    w.grad = None
+""",
+        "for number, number_2, number_3, number_4, number_5 in ((",
+        "data[number:number + 4]",
+    ),
     "a slice": (
         "for k in range(4):\n    loss = ((X[k : k + 1] * w).sum() - 1) ** 2" + STEP,
         "def f(w, x):\n    return (jnp.sum(x * w) - 1) ** 2",

@@ -21,6 +21,13 @@ with explain.recording() as story:
     y.backward(torch.tensor([1.0, 0.0]), retain_graph=True)
     y.backward(torch.tensor([1.0, 10.0]))
 """
+PASSES = """
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+with explain.recording() as story:
+    for k in range(9):
+        (x * k).sum().backward()
+    (x * x).sum().backward()
+"""
 PROGRAMS = {
     "views and writes": """
 x = torch.tensor([[1.0, 2.0], [0.5, -1.0]], requires_grad=True)
@@ -86,6 +93,11 @@ def test_the_page_needs_no_network(saved):
     text = saved[0].read_text(encoding="utf-8")
     assert not set(re.findall(r"https?://[\w./]+", text)) - {"http://www.w3.org/2000/svg"}
     assert "<link" not in text
+
+
+def test_of_many_passes_of_a_line_the_first_three_and_the_last_are_shown():
+    page = page_of(run_lines(PASSES)["story"])
+    assert re.findall(r'"label": "(\d+): line', page) == ["1", "2", "3", "9", "10"]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

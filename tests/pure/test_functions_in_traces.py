@@ -91,6 +91,16 @@ def test_a_model_is_trained_by_jax():
     assert loss(params, x, y) < before / 10
 
 
+def test_running_statistics_are_arguments_like_others():
+    norm = jaxvjp.nn.BatchNorm1d(4).eval()
+    arrays = {name: each.detach().jax() for name, each in norm.state_dict().items()}
+    function = jaxvjp.functional(lambda arrays, x: jaxvjp.func.functional_call(norm, arrays, (x,)))
+    x = jnp.arange(8.0).reshape(2, 4)
+    close(jax.jit(function)(arrays, x), x / jnp.sqrt(1 + norm.eps))
+    slopes = jax.grad(lambda mean: function({**arrays, "running_mean": mean}, x).sum())(arrays["running_mean"])
+    close(slopes, jnp.full(4, -2 / jnp.sqrt(1 + norm.eps)))
+
+
 def test_without_a_trace_its_program_is_remembered():
     twice = jaxvjp.functional(lambda x: (x * 2).sin().cos().exp())
     twice(A), twice(A)

@@ -221,7 +221,6 @@ def normalized_batch(input, mean, variance, weight=None, bias=None, *, eps: Real
     """`batch_norm` by given statistics, one per channel."""
     shape = _per_channel(input, running_mean=mean, running_var=variance, weight=weight, bias=bias)
     _check_types("batch_norm", input, mean, variance, weight, bias)
-    mean, variance = jax.lax.stop_gradient((mean, variance))  # torch has no derivative by them
     scale = jax.lax.rsqrt(_wide(variance) + eps).reshape(shape)
     result = (_wide(input) - mean.reshape(shape)) * scale
     return _affine(result, weight, bias, shape, input.dtype)
