@@ -62,7 +62,8 @@ LOOPS = {
 starts = [(3 * k * k + 5 * k) % 11 for k in range(24)]
 data = torch.arange(24.0) / 10
 for start, rate in zip(starts, [0.1 / (k + 1) for k in range(24)]):
-    x = torch.stack([data[start:start + 4], data[start * 2 % 7:start * 2 % 7 + 4], data[start * 3 % 5:start * 3 % 5 + 4]])
+    second, third = start * 2 % 7, start * 3 % 5
+    x = torch.stack([data[start:start + 4], data[second:second + 4], data[third:third + 4]])
     h = torch.tanh(x[:, :2] * w)
     h = torch.cos(h) + torch.sin(x[:, 2:]) * h
     loss = h.pow(2).mean()
