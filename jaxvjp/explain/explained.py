@@ -11,6 +11,8 @@ import numpy as np
 
 from jaxvjp.autograd.backward import grad
 from jaxvjp.autograd.function_step import shown_tensor
+from jaxvjp.core.derive.pullback import pullback
+from jaxvjp.core.derive.transforms import jvp, vmap
 from jaxvjp.core.record.graph import Node, reachable
 from jaxvjp.core.record.observers import Hooked, Walked
 from jaxvjp.core.record.record import constant
@@ -23,7 +25,7 @@ from jaxvjp.explain.names import numbered
 from jaxvjp.explain.notebook import coloured
 from jaxvjp.explain.picture import Picture, picture_of
 from jaxvjp.explain.refusal import Refusal, Unshowable
-from jaxvjp.explain.source import Program, executed, write
+from jaxvjp.explain.source import Program, all_nodes, executed, write
 from jaxvjp.explain.story import Story, hooks_before
 from jaxvjp.explain.tape import UnknownError
 from jaxvjp.explain.text import Text
@@ -144,6 +146,12 @@ class Explained:
     def walks(self) -> list[Walked]:
         """The backward passes, in order; for one result the one that `backward` would do."""
         return [event.what for event in self.story.events if isinstance(event.what, Walked)]
+
+    @property
+    def transforms(self) -> bool:
+        """Whether there is a backward pass, or a transform such as `torch.func.grad` or `vmap`."""
+        with self.story.told() as story:
+            return bool(self.walks) or any(node.operation in (pullback, jvp, vmap) for node in all_nodes(story))
 
     failure = ""
     """Where and with what error the script ended."""

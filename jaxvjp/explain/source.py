@@ -101,7 +101,7 @@ def configured(program: Program) -> Iterator[None]:
 
 class Writer:
     def __init__(self, story: Story, style: str, wide_types: bool = False, exact: bool = True) -> None:
-        self.nodes = _all_nodes(story)
+        self.nodes = all_nodes(story)
         self.histories = histories_of(story, self.nodes)
         only = {node for node, (base, place) in self.histories.items() if story.names[node] == f"{base}_{place}"}
         tensors = {node.tensor for node in only}
@@ -567,7 +567,8 @@ def has_aux(made: Lifted) -> dict[str, Expression]:
     return {"has_aux": ast.Constant(True)} if made.returned else {}
 
 
-def _all_nodes(story: Story) -> list[Node]:
+def all_nodes(story: Story) -> list[Node]:
+    """The nodes that a story's program is made of."""
     roots: list[Node] = [*story.shown]
     for event in story.events:
         if isinstance(event.what, Walked):

@@ -56,14 +56,18 @@ def main(arguments: Sequence[str]) -> int:
     explanation, status = recorded(
         given.script, given.arguments, given.style, given.html is not None, given.exact, asking=True
     )
+    transforms = explanation is not None and explanation.transforms
     if explanation is None or not explanation.walks:
-        for each in filter(None, (given.html, given.picture)):
+        for each in filter(None, (None if transforms else given.html, given.picture)):
             print(f"{each} is not written: there is no backward pass to show", file=sys.stderr)
+        given.picture = None
     if explanation is None:
         return status
-    if not explanation.walks:
+    if not transforms:
         print(
-            f"{given.script} calls no backward and no autograd.grad: there is no gradient to explain", file=sys.stderr
+            f"{given.script} calls no backward, no autograd.grad and no transform of torch.func: there is no gradient "
+            "to explain",
+            file=sys.stderr,
         )
         return 1
     return max(status, show(explanation, given))

@@ -103,7 +103,7 @@ def test_a_part_that_cannot_be_made_takes_no_other_with_it(script, tmp_path, cap
 @pytest.mark.parametrize(
     ("text", "status", "told"),
     [
-        ("import jaxvjp as torch\ntorch.ones(2)\n", 1, "calls no backward and no autograd.grad"),
+        ("import jaxvjp as torch\ntorch.ones(2)\n", 1, "calls no backward, no autograd.grad and no transform"),
         ("import jaxvjp as torch\ntorch.ones(2) + torch.ones(3)\n", 1, "RuntimeError: The size of tensor a (2)"),
         ("raise SystemExit(3)\n", 1, "left with status 3"),
         ("def broken(:\n", 1, "SyntaxError"),
@@ -116,6 +116,19 @@ def test_scripts_that_have_nothing_to_show(tmp_path, capsys, text, status, told)
     error = capsys.readouterr().err
     assert told in error
     assert "jaxvjp/explain" not in error
+
+
+def test_transforms_alone_are_explained(tmp_path, capsys):
+    path, page = tmp_path / "script.py", tmp_path / "page.html"
+    path.write_text(
+        "import jaxvjp as torch\nx = torch.tensor([1.0, 2.0])\n"
+        "g = torch.func.vmap(torch.func.grad(lambda x: x.sin()))(x)\n"
+    )
+    assert main(["explain", str(path), "--html", str(page), "--picture", str(tmp_path / "graph.svg")]) == 0
+    out, error = capsys.readouterr()
+    assert "g = jax.vmap(jax.grad(lambda x: jnp.sin(x)))(x)" in out
+    assert error.endswith("graph.svg is not written: there is no backward pass to show\n")
+    assert "jax.vmap(jax.grad" in page.read_text(encoding="utf-8")
 
 
 def test_a_script_that_is_not_there(capsys):
