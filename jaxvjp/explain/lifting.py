@@ -123,7 +123,9 @@ class Lifted:
                     each.results[place].wanted = each.calls[0].outputs[place].wanted = known
         for each in group:
             each.same = self
-            each.names = in_dicts([*zip(*[other.arguments for other in group], strict=True)], self.names)
+            each.names = in_dicts(
+                [*zip(*[other.arguments for other in group], strict=True)], self.names, self.parameters
+            )
             for own, known in zip(each.arguments, each.names, strict=True):
                 each.inner.reached[own].member = None if known.isidentifier() else own.member
             for step in each.calls:

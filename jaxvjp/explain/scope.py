@@ -444,9 +444,9 @@ def function(
     return scope.text.define(wanted, f"def NAME({parameters}):", lines, key)
 
 
-def in_dicts(columns: Sequence[Sequence[Value]], names: Sequence[str]) -> list[str]:
+def in_dicts(columns: Sequence[Sequence[Value]], names: Sequence[str], before: Sequence[str] = ()) -> list[str]:
     """The names of parameters, of which each call gives a row of `columns`: `net["weight"]` for those that all calls
-    have in one dict."""
+    have in one dict, which is not one of those `before`."""
     named, groups = list(names), dict[Any, list[int]]()
     for place, column in enumerate(columns):
         members = [each.member for each in column if each.member is not None]
@@ -455,6 +455,7 @@ def in_dicts(columns: Sequence[Sequence[Value]], names: Sequence[str]) -> list[s
     for places in groups.values():
         if len(places) > 1:
             others = {each.partition("[")[0] for place, each in enumerate(named) if place not in places}
+            others |= {each.partition("[")[0] for each in before}
             root = numbered(columns[places[0]][0].member[1], others)  # type: ignore[index]
             for place in places:
                 named[place] = f'{root}["{columns[place][0].member[2]}"]'  # type: ignore[index]

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxvjp.core.record.graph import Node, hold
-from jaxvjp.core.record.record import detached, node_of_value
+from jaxvjp.core.record.record import detached, node_of_value, separate, variable_of
 from jaxvjp.library.creation import tensor as tensor_of
 from jaxvjp.library.factories import laid
 from jaxvjp.ops.layouts import Layout, like
@@ -300,7 +300,7 @@ def _deeply_copied(self: Tensor, memo: dict[int, Any]) -> Tensor:
             "This one was computed from a tensor that requires a gradient; `x.detach()` has a value and no graph."
         )
     if id(self) not in memo:
-        made = wrap_unlinked(node_of_value(self.__value__, self.__node__.aval, self.requires_grad))
+        made = wrap_unlinked((variable_of if self.requires_grad else separate)(self.__node__))
         hold(made.__node__, made)
         if self.__storage__ is not None:
             memo.setdefault(id(self.__storage__), new_storage(detached(self.__contents__)))

@@ -138,7 +138,18 @@ for step in range(4):
     gauss(X).backward()
     moments.step()
 """
+TARGET = """
+target = copy.deepcopy(net).requires_grad_(False)
+sgd = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(8):
+    if step % 4 == 0:
+        target = copy.deepcopy(net).requires_grad_(False)
+    sgd.zero_grad()
+    (net(X) - 0.9 * target(X + 1) - Y).square().mean().backward()
+    sgd.step()
+"""
 SCRIPTS = {
+    "a target that is copied again and again": (TARGET, ['(state["net"], state["net"])']),
     "parameters with the names of moments": (NAMED_AS_MOMENTS, ['"mu"', "optax.adam"]),
     "what a function has that trains": (IN_MAIN, ['"model_kept"', '"average_0_weight"']),
     "the best weights": (
