@@ -140,6 +140,11 @@ class _Script:
         self.story, self.steps, self.wide = story, steps, wide
         dropped = steps.dropped.items()
         self.dropped = [f"{told_at(each.where)}{story.tensors[tensor]}: {why}" for each, tensor in dropped]
+        for tensor, leaf in steps.by_python(reads).items():
+            called = steps.text.name_of(steps.text.first[tensor]) or "a parameter"
+            self.dropped.append(
+                f"{told_at(leaf.where)}{called}: Python has computed its numbers, which are as recorded"
+            )
         lines = sorted({found.line for each in steps.unwritten(reads) if (found := statement(each.where))})
         left_out = f"Left out is what only Python reads, of line {', '.join(map(str, lines))}"
         self.left_out = [f"{left_out}; what it decided is as in this run."] if lines else []

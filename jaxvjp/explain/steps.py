@@ -29,6 +29,7 @@ from jaxvjp.explain.story import Event, Story
 from jaxvjp.explain.text import Text
 from jaxvjp.ops.identity import detach, variable
 from jaxvjp.ops.indexing import index
+from jaxvjp.ops.pointwise import copy
 
 FEW, MANY = 3, 12
 """At most this many kinds of steps are ported, each a function of the script: FEW, or up to MANY if there are twice as
@@ -178,6 +179,24 @@ class Steps:
         ends = {*[each.end for each in self.entries], *[loss for step in self.steps for loss in step.losses]}
         trained = [each for each in nodes if each.serial > self.steps[0].first and not self.independent(each)]
         return [each for each in trained if self.origin(each) not in ends]
+
+    def by_python(self, reads: Sequence[Node]) -> dict[Any, Node]:
+        """The parameters that end with numbers of no operation, which Python had from what it has read of the training,
+        and the leaf of each."""
+
+        def source(node: Any) -> Sequence[Any]:  # what was there before does not count
+            return self.inputs(node)[node.operation is copy :] if type(node) is Node else ()
+
+        found = {}
+        for node, tensor in self.held.items():
+            sources = reachable([node], source) if tensor in self.text.first else ()
+            for each in sources if self.gradients.keys().isdisjoint(sources) else ():
+                if type(each) is Node and not self.inputs(each) and self.drawn(each) is None:
+                    size = math.prod(each.aval.shape)
+                    same = [read for read in reads if math.prod(read.aval.shape) == size and read.serial < each.serial]
+                    if not all(map(self.independent, same)):
+                        found[tensor] = each
+        return found
 
     def _matched(self) -> None:
         self.steps = [*self.begun]
@@ -465,7 +484,7 @@ class Steps:
         """Whether the last of the steps with these backward passes has computed a node that others compute as well."""
         later = [each for each in self.begun if each.first > step.first]
         last = bool(step.lines) and all(each.lines != step.lines for each in later)
-        return last and len(self.sites[_site(node)]) > 1
+        return last and len(self.sites.get(_site(node), ())) > 1  # an alias is read anew at the end
 
     def _carried(self, step: TrainingStep, node: Node) -> bool:
         """Whether its line computes from what it computed in the step before: `mean = 0.9 * mean + 0.1 * w`."""

@@ -191,7 +191,7 @@ def _copied(story: Story, nodes: Sequence[Node]) -> dict[Node, Node]:
     copies: dict[Any, list[Node]] = {}
     for node in nodes:
         plain = type(node.aval) is not tuple and node.value is not None and node.aval.dtype.differentiable
-        if plain and node.operation is None and not node.requires_grad and node.serial > begun:
+        if plain and node.operation is None and node.serial > begun:
             copies.setdefault(node.aval, []).append(node)
     known: dict[Any, Node] = {}
     for node in sorted(nodes, key=lambda node: node.serial) if copies else ():

@@ -40,7 +40,7 @@ NARROW = [
     (jaxvjp, "FloatTensor"),
 ]
 """The types of less precision than float64, and the methods that convert to them."""
-ASKED = ("__bool__", "__float__", "__format__", "__int__", "__repr__", "item", "tolist")
+ASKED = ("__array__", "__bool__", "__float__", "__format__", "__int__", "__repr__", "item", "numpy", "tolist")
 """The methods by which Python gets a tensor's value."""
 
 
@@ -134,8 +134,8 @@ def decisions() -> Iterator[dict[Any, list[tuple[Node, Any]]]]:
     found: dict[Any, list[tuple[Node, Any]]] = {}
 
     def noting(method: Any) -> Any:
-        def noted(self: Tensor, *given: Any) -> Any:
-            answer = method(self, *given)
+        def noted(self: Tensor, *given: Any, **named: Any) -> Any:
+            answer = method(self, *given, **named)
             frame = sys._getframe(1)
             where = user_line(frame)
             if where is not None and where[0] is frame.f_code:  # the user's line itself, no optimizer that it calls
@@ -187,7 +187,7 @@ def check_in_double(port: Ported, output: Path, given: Any, exact: bool) -> Proo
             explanation, _ = recorded(given.script, given.arguments, "grad", tell=note)
         if explanation is None:
             return Proof(unrepeated=f"{failed} ({''.join(errors or said.getvalue().splitlines()[-1:])})")
-        double = ported(explanation.story, updates.found, draws, "", "", (), exact)
+        double = ported(explanation.story, updates.found, draws, "", "", (), exact)._replace(dropped=port.dropped)
     except Refusal as error:
         return Proof(unrepeated=f"in double precision the script cannot be ported ({str(error).splitlines()[0]})")
     with tempfile.TemporaryDirectory() as folder:

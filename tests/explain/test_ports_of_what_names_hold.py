@@ -148,8 +148,33 @@ for step in range(8):
     (net(X) - 0.9 * target(X + 1) - Y).square().mean().backward()
     sgd.step()
 """
+COPIES = """
+for step in range(6):
+    update()
+second, alias = torch.tensor(net[0].weight.tolist(), requires_grad=True), copy.copy(net[0].weight)
+turned = copy.deepcopy([net[0].weight.data.t(), net[0].weight.grad])
+sgd = torch.optim.SGD([second], lr=0.1)
+for step in range(6):
+    sgd.zero_grad()
+    (X @ second.T).square().mean().backward()
+    sgd.step()
+"""
+AVERAGE = """
+for step in range(4):
+    update()
+    own = net[0].weight.detach().numpy()
+    mean = own.copy() if step == 0 else 0.9 * mean + 0.1 * own
+with torch.no_grad():
+    net[0].weight.copy_(torch.from_numpy(mean))
+"""
+SAVED = "copy.deepcopy(net.state_dict())"
 SCRIPTS = {
     "a target that is copied again and again": (TARGET, ['(state["net"], state["net"])']),
+    "copies of several kinds": (COPIES, ['"alias": ', '"second": ', '"turned_0": ']),
+    "the best weights of a net with dropout": (
+        BEST.replace("SAVED", SAVED).replace("best =", "net.insert(2, nn.Dropout(0.2))\nbest =", 1),
+        ['"saved_0_bias": state["net"]'],
+    ),
     "parameters with the names of moments": (NAMED_AS_MOMENTS, ['"mu"', "optax.adam"]),
     "what a function has that trains": (IN_MAIN, ['"model_kept"', '"average_0_weight"']),
     "the best weights": (
@@ -212,6 +237,16 @@ def test_what_is_not_in_the_port_is_named_and_raises_there(tmp_path, capsys, mon
     assert "NOT ALL IS IN IT" in said
     assert "agree;" not in said
     assert output.read_text(encoding="utf-8").endswith("raise NotImplementedError('line 20: guess: a reason')\n")
+
+
+def test_what_numpy_made_of_parameters_is_not_called_equal(tmp_path, capsys):
+    status, output = port(tmp_path, AVERAGE)
+    said = capsys.readouterr().err
+    named = "line 23: net_0_weight: Python has computed its numbers, which are as recorded"
+    assert status == 1
+    assert f"not in it: {named}" in said
+    assert "NOT ALL IS IN IT" in said
+    assert f"Not in it, {named}" in output.read_text(encoding="utf-8")
 
 
 def test_what_a_value_decided_and_what_is_only_read_is_noted_at_its_line(tmp_path, capsys):
