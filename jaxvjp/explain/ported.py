@@ -437,7 +437,8 @@ class _Script:
         if not self.wide and re.search(r"jnp\.(u?int64|float64|complex128)\b", source.replace("dtype=jnp.int64", "")):
             raise NeedsWide
         evaluate([*ends.values(), *[each for step in steps.steps for each in step.losses]])
-        losses = [[np.asarray(loss.value) for loss in step.losses] for step in steps.steps]
+        told = [step for step in steps.steps if step is not steps.end or step.losses]
+        losses = [[np.asarray(loss.value) for loss in step.losses] for step in told]
         end = {name: np.asarray(each.value) for name, each in ends.items()}
         return Ported(source, self.data, losses, end, self.dropped, self.left_out, text.simplified)
 
@@ -504,9 +505,10 @@ class _Script:
                 lines += [f"        {each}" for each in self.round(kind)[:-1]]
             lines.append("    losses.append(loss)")
         if steps.end is not None:
-            lines += self.round(steps.end.kind, "0")
-        if any(step.losses for step in steps.steps):
-            some = "" if all(step.losses for step in steps.steps) else ' if loss else f"step {number}"'
+            lines += self.round(steps.end.kind, "0")[: None if steps.end.losses else -1]
+        told = [step for step in steps.steps if step is not steps.end or step.losses]
+        if any(step.losses for step in told):
+            some = "" if all(step.losses for step in told) else ' if loss else f"step {number}"'
             lines += ["", "for number, loss in enumerate(losses):"]
             named = [self.told(step) for step in steps.steps if step.losses]
             same = len({*map(str, named)}) == 1 and len({name for name, _ in named[0]}) == len(named[0])

@@ -128,7 +128,7 @@ SCRIPTS = {
     "leaves without a name": (NAMELESS, 3),
     "a second network of the same name": (AGAIN.replace("WIDTH", "1").replace("OPTIMIZER", "SGD"), 6),
     "one of another shape": (AGAIN.replace("WIDTH", "k").replace("OPTIMIZER", "Adam"), 6),
-    "two from one seed, looked at between": (EVALUATED.replace("OPTIMIZER", "Adam"), 9),
+    "two from one seed, looked at between": (EVALUATED.replace("OPTIMIZER", "Adam"), 8),
     "two that begin alike": (EVALUATED.replace("OPTIMIZER", "SGD").replace("i % 2", "False"), 8),
     "a copy of what was trained": (COPIED.replace("TIMES", "3").replace("OPTIMIZER", "Adam"), 6),
     "a copy, with another optimizer": (COPIED.replace("TIMES", "4").replace("OPTIMIZER", "SGD"), 8),

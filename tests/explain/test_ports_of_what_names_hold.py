@@ -249,6 +249,12 @@ def test_what_numpy_made_of_parameters_is_not_called_equal(tmp_path, capsys):
     assert f"Not in it, {named}" in output.read_text(encoding="utf-8")
 
 
+def test_what_is_computed_after_the_last_step_is_no_step(tmp_path, capsys):
+    _, output = port(tmp_path, AFTER)
+    assert ": 4 steps, " in capsys.readouterr().err
+    assert "if loss" not in output.read_text(encoding="utf-8")
+
+
 def test_what_a_value_decided_and_what_is_only_read_is_noted_at_its_line(tmp_path, capsys):
     text = BEST.replace("SAVED", "{k: v.clone() for k, v in net.state_dict().items()}")
     port(tmp_path, text.replace("if error <", "if net[0].bias[0].item() < 9 and error <"))
