@@ -22,7 +22,7 @@ from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.user_lines import user_line
 from jaxvjp.explain.draws import Draws
 from jaxvjp.explain.layout import WIDE_TYPES
-from jaxvjp.explain.names import statement, told_at
+from jaxvjp.explain.names import Statement, statement, told_at
 from jaxvjp.explain.optimizers import Updates
 from jaxvjp.explain.ported import Ported, ported
 from jaxvjp.explain.refusal import Refusal
@@ -161,14 +161,28 @@ def said(decided: Mapping[Any, list[tuple[Node, Any]]]) -> list[str]:
     for where, asked in decided.items():
         found = statement(where)
         if found is not None:
-            places.setdefault((found.filename, found.line), (found, []))[1].extend(answer for _, answer in asked)
+            own = [_as_condition(found, answer) for _, answer in asked]
+            places.setdefault((found.filename, found.line), (found, []))[1].extend(own)
     for found, answers in places.values():
         true, false = (sum(each is answer for each in answers) for answer in (True, False))
         often = f"true {true} times, false {false} times" if true + false else f"read {len(answers)} times"
         function = "while_loop" if isinstance(found.tree, ast.While) else "cond"
-        if true + false or isinstance(found.tree, ast.While | ast.If):
+        if any(each is not None for each in answers) or isinstance(found.tree, ast.While | ast.If):
             lines.append(f"line {found.line}: {found.text} {often}; see jax.lax.{function}")
     return lines
+
+
+def _as_condition(found: Statement, answer: Any) -> Any:
+    """Whether the condition of a line held, if a tensor was asked for that or for its contrary; of another truth value
+    "a part", of other numbers None."""
+    if not isinstance(answer, bool):
+        return None
+    whole: Any = found.expression if isinstance(found.expression, ast.IfExp) else found.tree
+    test, turned = getattr(whole, "test", None), False
+    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test, turned = test.operand, not turned
+    several = test is None or isinstance(test, ast.BoolOp | ast.IfExp) or len(getattr(test, "ops", "")) > 1
+    return "a part" if several or found.expression not in (whole, test) else answer is not turned
 
 
 def check_in_double(port: Ported, output: Path, given: Any, exact: bool) -> Proof:

@@ -255,6 +255,24 @@ def test_what_is_computed_after_the_last_step_is_no_step(tmp_path, capsys):
     assert "if loss" not in output.read_text(encoding="utf-8")
 
 
+def test_how_often_a_condition_held(tmp_path, capsys):
+    text = """
+ready = torch.tensor(False)
+for step in range(4):
+    if not ready:
+        ready.fill_(True)
+    if (ready or step) and step == 0:
+        pass
+    missing = not ready
+    update()
+"""
+    port(tmp_path, text)
+    said = capsys.readouterr().err
+    assert "line 20: if not ready: true 1 times, false 3 times; see jax.lax.cond" in said
+    assert "line 22: if (ready or step) and step == 0: read 4 times; see" in said
+    assert "line 24: missing = not ready read 4 times; see" in said
+
+
 def test_what_a_value_decided_and_what_is_only_read_is_noted_at_its_line(tmp_path, capsys):
     text = BEST.replace("SAVED", "{k: v.clone() for k, v in net.state_dict().items()}")
     port(tmp_path, text.replace("if error <", "if net[0].bias[0].item() < 9 and error <"))
