@@ -430,6 +430,8 @@ class Writer:
             start = self.zeros(target) if before is None else self.top.value(before)
             step = Step([start, value], _sum, [f"{base}_grad"], order, event.where, stays=True)
             value = self.top.add(step).outputs[0]
+        elif value.step is not None:
+            value.step.stays = True  # what `pullback` gave has its name, and may be before a hook, or a conjugate
         self.top.values[after] = value
         if gradient is not after and before is None:
             self.top.values[gradient] = value

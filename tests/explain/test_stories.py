@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from oracle import agree
 from programs import STORY, stories
 from test_source import run_lines
 
@@ -215,3 +217,28 @@ def test_a_hook_of_a_functions_step_is_part_of_its_backward():
     story.check()
     assert x.grad.tolist() == [40.0, -80.0]
     assert "* 5" in story.source
+
+
+def gradients_that_a_none_ends(torch):
+    """Of each backward the gradients: of a complex leaf, and of one with a hook."""
+    found = []
+    z = torch.tensor([1 + 2j, 3 - 1j], requires_grad=True)
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    x.register_hook(lambda grad: grad * 3)
+    for power in (2, 3):
+        (z**power * x).sum().backward(torch.tensor(1 + 1j))
+        found += [z.grad.tolist(), x.grad.tolist()]
+        z.grad = x.grad = None
+    return found
+
+
+def test_a_gradient_is_as_it_was_though_nobody_can_read_it_at_the_end():
+    agree(gradients_that_a_none_ends)
+    with explain.recording() as story:
+        expected = gradients_that_a_none_ends(jaxvjp)
+    space, seen = {}, []
+    for statement in ast.parse(story.source).body:
+        exec(compile(ast.Module([statement], []), "<program>", "exec"), space)
+        seen += [space[name] for name in ("z_grad", "x_grad") if name in space]
+    for each in expected:
+        assert any(np.allclose(value, each, 1e-4) for value in seen)
