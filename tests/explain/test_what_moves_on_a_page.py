@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from browsing import WIDTHS, all_of, close, move, opened, steps, text_of, violations
+from oracle import agree
 from test_source import run_lines
 
 import jaxvjp
@@ -182,6 +184,27 @@ def test_what_is_cut_off_moves_with_x_and_sends_no_gradient(browser, tmp_path):
     assert [each.text for each in all_of(browser, '[data-product="x"]')] == ["10", "15"]
     assert "y = [20 45]" in text_of(browser, "#moved")
     assert "moves by that part too, and vᵀJ leaves it out" in text_of(browser, "#moved")
+
+
+def a_root_in_the_other_branch(torch, x):
+    x = torch.tensor(x, requires_grad=True)
+    y = torch.where(x > 0, x.sqrt(), torch.zeros(3)).sum()
+    y.backward()
+    return x.grad
+
+
+def test_zero_times_infinity_is_not_a_number(browser, tmp_path):
+    for x in ([0.0, -1.0, 4.0], [-3.0, 1.0, 9.0]):
+        agree(partial(a_root_in_the_other_branch, x=x))
+    found = run_lines("""
+        x = torch.tensor([0.0, -1.0, 4.0], requires_grad=True)
+        e = explain(torch.where(x > 0, x.sqrt(), torch.zeros(3)).sum())
+    """)
+    opened(browser, found["e"], tmp_path / "page.html")
+    assert text_of(browser, "#moved").endswith("vᵀJ says 0.01 · NaN = NaN.")
+    for x in ([0.0, -1.0, 4.0], [-3.0, 1.0, 9.0]):
+        move_x(browser, x)
+        close(" ".join(each.text for each in all_of(browser, "[data-product]")), a_root_in_the_other_branch(jaxvjp, x))
 
 
 def test_a_function_of_a_gradient_of_the_backward_before_moves_with_x(browser, tmp_path):
