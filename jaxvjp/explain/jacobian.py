@@ -200,8 +200,18 @@ def recorded_jacobian(story: Story, walked: Walked, names: dict[Node, str]) -> J
         error = refused(names[root], root.aval.shape, names[node], node.aval.shape)
         if error is not None:
             raise error
-    events = [event for event in story.events if event.what is walked or isinstance(event.what, Stepped)]
-    found = executed(write(story._replace(events=events, shown=[], owners={}, hypothetical=True), "jacrev"))
+    found: dict[str, Any] = {}
+    within = [node for node in walked.gradients if not node.is_leaf]  # retained, or asked for: each has a function
+    for own in [[node for node in walked.gradients if node.is_leaf], *[[node] for node in within]]:
+        only = walked._replace(gradients={node: walked.gradients[node] for node in own})
+        events = [
+            event._replace(what=only) if event.what is walked else event
+            for event in story.events
+            if event.what is walked or isinstance(event.what, Stepped)
+        ]
+        if own:
+            told = story._replace(events=events, shown=[], owners={}, hypothetical=True)
+            found |= executed(write(told, "jacrev"))
     matrices = []
     for node in walked.gradients:
         if node is root:  # `x.backward(v)` of a leaf

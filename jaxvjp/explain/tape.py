@@ -281,6 +281,9 @@ def tape_of(
             if link.operation == HOOK:
                 steps.append([0, 0, [*known[link.node].flat], [[*known[link.node].flat]]])
                 continue
+            if link.node in leaves and not link.targets:  # the pass ends here: it moves as a leaf does
+                steps.append([0, 0, [*known[link.node].flat], []])
+                continue
             begin, seen = len(tape), set[int]()
             result = tape.recorded(link.node, known, inputs)
             own = []

@@ -320,6 +320,47 @@ def test_the_hook_of_a_leaf_changes_what_it_accumulates(browser, tmp_path):
     close(text_of(browser, "#jacobian tr.got").removeprefix(".grad got"), [30.0, 25.0])
 
 
+@pytest.mark.parametrize("hook", ["", "h.register_hook(lambda grad: grad.clamp(max=1.0))"])
+def test_what_is_retained_follows_x_and_is_not_moved(browser, tmp_path, hook):
+    def story(x):
+        return run_lines(f"""
+            x = torch.tensor({x}, requires_grad=True)
+            with explain.recording() as story:
+                h = x.exp()
+                h.retain_grad()
+                {hook}
+                y = h * x
+                y.backward(torch.tensor([1.0, 3.0]))
+        """)
+
+    opened(browser, story([1.0, 2.0])["story"], tmp_path / "page.html")
+    names = [each.get_attribute("aria-label") for each in all_of(browser, "#inputs input[type=range]")]
+    assert names == ["the value of x[0]", "the value of x[1]"]
+    for x in ([1.0, 2.0], [0.5, -1.0]):
+        move_x(browser, x)
+        again = story(x)
+        for name in ("x", "h"):
+            product = np.array([1.0, 3.0]) @ again["story"].jacobian()[name]
+            close(" ".join(each.text for each in all_of(browser, f'[data-product="{name}"]')), product)
+        assert again["story"].jacobian().matrices[0].name == "x"
+        close(" ".join(steps(browser)[1]), [*again["x"].grad.tolist(), *again["h"].grad.tolist()])
+    assert text_of(browser, "#moved").endswith(
+        "Move x[1] by 0.01, and v·y moves by 0.000055551; vᵀJ says 0.01 · 0 = 0."
+    )
+
+
+def test_a_gradient_of_what_is_no_leaf_has_that_moved(browser, tmp_path):
+    found = run_lines("""
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        with explain.recording() as story:
+            h = x * 3
+            torch.autograd.grad(h ** 2, h, torch.tensor([1.0, 0.5]))
+    """)
+    opened(browser, found["story"], tmp_path / "page.html")
+    move_x(browser, [2.0, -1.0])
+    assert [each.text for each in all_of(browser, '[data-product="h"]')] == ["4", "-1"]
+
+
 def test_what_a_function_sends_back_is_on_an_arrow(browser, tmp_path):
     class Square(jaxvjp.autograd.Function):
         @staticmethod
