@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,15 +14,16 @@ from jaxvjp.autograd.backward import grad
 from jaxvjp.autograd.function_step import shown_tensor
 from jaxvjp.core.derive.pullback import pullback
 from jaxvjp.core.derive.transforms import jvp, vmap
-from jaxvjp.core.record.graph import Node, reachable
-from jaxvjp.core.record.observers import Hooked, Walked
+from jaxvjp.core.record.graph import Node, gradient_edges, reachable
+from jaxvjp.core.record.observers import Hooked, Read, Stepped, Walked
 from jaxvjp.core.record.record import constant
+from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain.apart import run_apart, staged
 from jaxvjp.explain.chain import HOOK, Cotangents, Link, cotangents_of
 from jaxvjp.explain.jacobian import Jacobian, begun, jacobian_of, recorded_jacobian
 from jaxvjp.explain.literals import shortened
-from jaxvjp.explain.names import numbered
+from jaxvjp.explain.names import Statement, numbered, statement
 from jaxvjp.explain.notebook import coloured
 from jaxvjp.explain.picture import Picture, picture_of
 from jaxvjp.explain.refusal import Refusal, Unshowable
@@ -167,7 +169,7 @@ class Explained:
         """
         walked = self._walk(number)
         names = self.names(walked)
-        if not walked.roots[0].freed and self.story.hypothetical:
+        if self.story.hypothetical and not any(node.freed for node in reachable(walked.roots, gradient_edges)):
             return jacobian_of(walked, names)
         with self.story.told() as story:
             return recorded_jacobian(story, walked, names)
@@ -278,11 +280,33 @@ class Explained:
             f"backward of {', '.join(map(text.label_of, pulled[node]))}" if node in pulled else text.label_of(node)
         )
 
-    def _text(self, walked: Walked) -> Text:
-        """The names of all nodes of a backward pass."""
+    def _text(self, walked: Walked, *others: Node) -> Text:
+        """The names of all nodes of a backward pass, and of what `others` are computed from."""
         text = Text(self.story, False)
-        text.look_over(reachable(walked.roots, lambda node: node.inputs))
+        text.look_over(reachable([*walked.roots, *others], lambda node: node.inputs))
         return text
+
+    def read(self, walked: Walked) -> list[Statement]:
+        """The user's statements that read a value on which what a backward pass computed may depend: one that was
+        computed from its targets, before its roots were, or in a hook or a Function from the cotangents."""
+        events = self.story.events
+        place = next(place for place, each in enumerate(events) if each.what is walked)
+        given = [each.before for each in self._hooks(walked)]
+        until = max(each.serial for each in walked.roots)
+        ran = [each.what for each in events[:place] if isinstance(each.what, Stepped) and each.order > until]
+        given += [v for each in ran for v in each.cotangents if v is not None]
+        since = min([each.serial for each in given], default=math.inf)
+        lines: dict[UserLine, list[Node]] = {}
+        for event in events if self.story.hypothetical else events[:place]:
+            if isinstance(event.what, Read) and not since > event.order > until:
+                lines.setdefault(event.where, []).append(event.what.node)
+        with self.story.told():
+            text = self._text(walked, *[each for own in lines.values() for each in own])
+            moving = {*walked.gradients, *given}
+            found = [
+                statement(where) for where, own in lines.items() if not moving.isdisjoint(reachable(own, text.inputs))
+            ]
+        return [each for each in found if each is not None and not each.prints]
 
     def _expected(self, program: Program) -> list[tuple[str, Any]]:
         """What a program computes, as expressions, and the values that these should have."""

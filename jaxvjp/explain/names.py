@@ -54,6 +54,12 @@ class Statement(NamedTuple):
         return _piece(self.filename, self.tree)
 
     @property
+    def prints(self) -> bool:
+        """Whether it only calls `print`."""
+        call = self.tree.value if isinstance(self.tree, ast.Expr) else None
+        return isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "print"
+
+    @property
     def expression_text(self) -> str:
         """The expression on one line, as it was written; empty if it is not known which one it was."""
         return "" if self.expression is None or self.expression is self.tree else _piece(self.filename, self.expression)

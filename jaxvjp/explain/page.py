@@ -39,6 +39,8 @@ NUMBERS = 100_000
 """At most this many numbers of cotangents are in a page, shared equally among its backward passes."""
 FOLD = 24
 """In a graph of more nodes than this the operations of a loop or a function are one box, and one step."""
+SAID = 3
+"""So many lines that read values are told."""
 AROUND = 3
 """How many lines are shown above and below those of the story."""
 
@@ -158,6 +160,7 @@ def _walk(
             told["tape"] = tape_of(found.steps, walked.roots, list(walked.gradients), inputs, by_user)
         if found.fixed:
             told["note"] = "A hook or a Function of yours is computed anew for each v and x: .grad need not be vᵀJ."
+        told["read"] = _read(explanation, walked)
     except UnknownError as error:
         told["still"] = f"x cannot be moved here: {error}."
     if given is not None:  # the user's tensor that is v
@@ -213,6 +216,17 @@ def _walk(
         if rows.size <= LARGEST
     ]
     return told
+
+
+def _read(explanation: Explained, walked: Walked) -> str:
+    """A sentence on what does not move with x, as the user's lines read values; "" if they read none."""
+    lines = list(dict.fromkeys((each.line, each.text) for each in explanation.read(walked)))
+    stays = "rounds, branches, indices and numbers that came of {} stay those that ran."
+    if lines:
+        told = ", ".join(f"line {line}: `{text}`" for line, text in lines[:SAID])
+        return f"Your lines read values ({told}{', …' * (len(lines) > SAID)}): {stays.format('them')}"
+    unknown = explanation.story.hypothetical and not explanation.story.kept  # nothing was recorded
+    return f"Where your lines read a value, {stays.format('it')}" if unknown else ""
 
 
 def _made(leaf: Node) -> int | None:

@@ -8,12 +8,13 @@ from types import FrameType
 import numpy as np
 
 from jaxvjp.autograd.roots import ones_for
+from jaxvjp.core.record.graph import gradient_edges, reachable
 from jaxvjp.core.record.observers import Walked
 from jaxvjp.explain import terminal
 from jaxvjp.explain.explanation import Explanation
 from jaxvjp.explain.jacobian import Array, Jacobian
 from jaxvjp.explain.refusal import Unshowable
-from jaxvjp.explain.story import story_of
+from jaxvjp.explain.story import Story, story_of
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.user_code import own_name
 
@@ -27,11 +28,14 @@ class Question(Explanation):
     Attributes:
         result: y.
         given: the v that it got, None without one.
+        freed: whether a backward before freed the graph.
     """
 
-    def __init__(self, unclear: tuple[Tensor, Tensor | None], frame: FrameType) -> None:
+    def __init__(self, unclear: tuple[Tensor, Tensor | None], frame: FrameType, recorded: Story | None) -> None:
         self.result, self.given = unclear
-        super().__init__(story_of(self.result, None, frame))
+        story = story_of(self.result, None, frame, recorded)
+        self.freed = any(node.freed for node in reachable([self.result.__node__], gradient_edges))
+        super().__init__(story, exact=self.freed)  # of a freed graph no gradient can be computed to compare with
         self._library = own_name(frame)
 
     @property
@@ -70,6 +74,8 @@ class Question(Explanation):
             said += f"The v has shape {list(self.given.shape)}, and needs {shape}.\n"
         elif self.given is not None:
             said += f"The v has numbers of type {self.given.dtype}, and {name} of type {self.result.dtype}.\n"
+        if self.freed:
+            said += f"A backward before freed the graph of {name}: give that one `retain_graph=True`.\n"
         said += f"{name} has {count} number{'s' * (count != 1)}: which weights? v has one for each.\n"
         said += "The gradient is vᵀJ: the rows of J, each times its weight, added up."
         try:
@@ -90,8 +96,8 @@ class Question(Explanation):
         return "\n\n".join([said, *laid_out, table])
 
 
-def question_of(error: BaseException, script: str) -> Question | None:
+def question_of(error: BaseException, script: str, recorded: Story | None = None) -> Question | None:
     """What a `backward` left open that raised this, called by a line of the script; None for another error."""
     frames = [frame for frame, _ in walk_tb(error.__traceback__) if frame.f_code.co_filename == script]
     unclear = vars(error).get("unclear")
-    return None if unclear is None or not frames else Question(unclear, frames[-1])
+    return None if unclear is None or not frames else Question(unclear, frames[-1], recorded)

@@ -14,7 +14,18 @@ from typing import Any, NamedTuple
 from jaxvjp.core.derive.saved import freed_error
 from jaxvjp.core.record.graph import Node, gradient_edges, reachable
 from jaxvjp.core.record.modes import transforming
-from jaxvjp.core.record.observers import GradSet, Hooked, Pulled, Released, Stepped, Unpacked, Walked, observers
+from jaxvjp.core.record.observers import (
+    GradSet,
+    Hooked,
+    Pulled,
+    Read,
+    Released,
+    Stepped,
+    Unclear,
+    Unpacked,
+    Walked,
+    observers,
+)
 from jaxvjp.core.record.user_lines import UserLine, user_line
 from jaxvjp.core.record.versions import next_serial
 from jaxvjp.explain.calls import Calls, FunctionCall
@@ -56,6 +67,7 @@ class Story(NamedTuple):
         watch: what the user's lines did one by one; None if they were not watched.
         calls: the calls of the user's functions that ended, in the order in which they began.
         every: all names of the nodes that the user's variables show at the end, as of one in a list, too.
+        unclear: the first backward pass that was refused for its v, and the frame that called it; None without one.
     """
 
     events: list[Event]
@@ -71,6 +83,7 @@ class Story(NamedTuple):
     watch: Watch | None = None
     calls: Sequence[FunctionCall] = ()
     every: Mapping[Node, Sequence[str]] = {}
+    unclear: tuple[Unclear, Any] | None = None
 
     def stepped(self) -> dict[Any, Stepped]:
         """By Python backward step, such as that of a custom Function, the first time that it ran."""
@@ -111,6 +124,7 @@ class Recorder:
         self.pulled: dict[Node, Sequence[Node]] = {}
         self.unpacked: dict[Node, Mapping[Node, Node]] = {}
         self.first = next_serial()
+        self.unclear: tuple[Unclear, Any] | None = None
         self.story: Story | None = None
         self.watch: Watch | None = None
         self.calls = Calls()
@@ -131,6 +145,9 @@ class Recorder:
             return
         if isinstance(what, Unpacked):
             self.unpacked.setdefault(what.node, what.nodes)
+            return
+        if isinstance(what, Unclear):
+            self.unclear = self.unclear or (what, user_frame(sys._getframe(1)))
             return
         order = next_serial()
         self.events.append(Event(order, user_line(sys._getframe(1)), what))
@@ -165,12 +182,16 @@ class Recorder:
                 starts += [cotangent for cotangent in event.what.cotangents if cotangent is not None]
         starts += [tensor._grad.__node__ for tensor in self.owners.values() if tensor._grad is not None]
         starts += [each for replaced in self.unpacked.values() for each in replaced.values()]
-        nodes = reachable(starts, lambda node: (*node.inputs, *(node.edges or ())))
-        kept = [Kept(node, node.inputs, node.edges) for node in nodes if node.inputs]
+        kept = _kept(starts)
         told = (self.owners, self.gradients, self.pulled, self.unpacked)
         calls = sorted(self.calls.ended, key=lambda each: each.first)
         every = {tensor.__node__: own for tensor, own in all_names_in(variables).items()}
-        return Story(self.events, names, tensors, shown, *told, kept, False, self.watch, calls, every)
+        return Story(self.events, names, tensors, shown, *told, kept, False, self.watch, calls, every, self.unclear)
+
+
+def _kept(starts: Sequence[Node]) -> list[Kept]:
+    nodes = reachable(starts, lambda node: (*node.inputs, *(node.edges or ())))
+    return [Kept(node, node.inputs, node.edges) for node in nodes if node.inputs]
 
 
 def _named(variables: Mapping[str, Any]) -> tuple[dict[Tensor, str], dict[Node, str]]:
@@ -182,10 +203,11 @@ def _named(variables: Mapping[str, Any]) -> tuple[dict[Tensor, str], dict[Node, 
     return tensors, names
 
 
-def story_of(result: Tensor, gradient: Tensor | None, frame: Any) -> Story:
+def story_of(result: Tensor, gradient: Tensor | None, frame: Any, recorded: Story | None = None) -> Story:
     """The story of one result: how it was computed, and what a backward from it would do.
 
-    RuntimeError for a tensor without a graph, a leaf, and a graph that was freed.
+    What was `recorded` knows a graph that was freed, and which values were read.
+    RuntimeError for a tensor without a graph, a leaf, and a graph that was freed otherwise.
     """
     node = result.__node__
     if not node.requires_grad:
@@ -207,7 +229,7 @@ def story_of(result: Tensor, gradient: Tensor | None, frame: Any) -> Story:
         )
     nodes = reachable([node], gradient_edges)
     for each in nodes:
-        if each.freed:
+        if each.freed and recorded is None:
             error = freed_error(each)
             raise type(error)(
                 f"{error}\nTo explain a backward pass that frees its graph, record both: "
@@ -223,7 +245,9 @@ def story_of(result: Tensor, gradient: Tensor | None, frame: Any) -> Story:
         for each in nodes
         if each.packed is not None and each.python is None
     }
-    return Story([Event(next_serial(), None, walked)], names, tensors, [], {}, {}, {}, unpacked, [], True)
+    reads = [] if recorded is None else [each for each in recorded.events if isinstance(each.what, Read)]
+    kept = [] if recorded is None else _kept([node])
+    return Story([Event(next_serial(), None, walked), *reads], names, tensors, [], {}, {}, {}, unpacked, kept, True)
 
 
 def hooks_before(events: Sequence[Event], place: int) -> list[Hooked]:

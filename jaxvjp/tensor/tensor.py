@@ -16,6 +16,7 @@ import numpy as np
 
 from jaxvjp.core.record.graph import Node, hold, leaf_identity_of
 from jaxvjp.core.record.modes import count_change, grad_mode, staging, transforming
+from jaxvjp.core.record.observers import Read, observers, tell
 from jaxvjp.core.record.record import detached, node_of_value, record
 from jaxvjp.core.record.steps import hook_of_level
 from jaxvjp.core.record.versions import OwnVersions, latest, next_serial
@@ -435,6 +436,8 @@ class Tensor(Methods):
             evaluate((node,))
         elif staging().journal is not None:
             staging().journal.refuse("reads the value of a tensor")
+        if observers.listening:
+            tell(Read(node))
         return node
 
     @property

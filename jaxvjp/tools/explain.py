@@ -65,8 +65,8 @@ def main(arguments: Sequence[str]) -> int:
         return status
     if not transforms:
         print(
-            f"{given.script} calls no backward, no autograd.grad and no transform of torch.func: there is no gradient "
-            "to explain",
+            f"{given.script} calls no backward and no autograd.grad that comes to its end, and no transform of "
+            "torch.func: there is no gradient to explain",
             file=sys.stderr,
         )
         return 1
@@ -135,7 +135,8 @@ def recorded(
     tell: Callable[..., None] = traceback.print_exception,
 ) -> tuple[Explanation | None, int]:
     """The recording of a script, run as by `python script.py arguments`, and 0; None and the exit status if it raised,
-    which `tell` prints. If `asking`, a `Question` where a `backward` lacked its v, and else what ran before the error.
+    which `tell` prints. If `asking`, a `Question` where a `backward` lacked its v (if the
+    script went on, and none other took place), and else what ran before the error.
 
     What the script prints goes to standard error, as standard output is the program that it was. Its lines are
     `watched` as they run for a page."""
@@ -161,7 +162,9 @@ def recorded(
         tell(type(error), error, shown)
         if not asking:
             return None, 1
-        return question_of(error, str(script)) or (story if story.walks else None), 1
+        return question_of(error, str(script), story.story) or (story if story.walks else None), 1
+    if asking and not story.walks and story.story.unclear is not None:  # the script went on after the error
+        return Question(*story.story.unclear, story.story), 0
     return story, 0
 
 

@@ -69,6 +69,30 @@ def test_a_page_and_no_words_where_one_line_is_asked_for(tmp_path, capsys):
     assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
+@pytest.mark.parametrize("call", ["y.backward()", "y.backward(t.ones(3))"])
+def test_of_a_graph_that_was_freed_it_is_asked_and_said(call, tmp_path, capsys):
+    page = tmp_path / "page.html"
+    lines = ["y = (3 * x**2).relu() + b", "y.sum().backward()", call]
+    status, out, error = explained(tmp_path, capsys, *lines, options=["--html", str(page)])
+    assert status == 1
+    assert "During handling" not in error
+    assert "A backward before freed the graph of y: give that one `retain_graph=True`." in out
+    assert "# y[1]     0    12" in out
+    space = {}
+    exec(out, space)
+    np.testing.assert_allclose(space["x_grad"], [6, 12])
+    assert page.exists()
+
+
+def test_it_is_asked_too_where_the_script_goes_on(tmp_path, capsys):
+    lines = ["y = 3 * x**2 + b", "try:", "    y.backward()", "except RuntimeError as error:", "    print(error)"]
+    status, out, _ = explained(tmp_path, capsys, *lines)
+    assert status == 0
+    assert "y has 2 numbers: which weights?" in out
+    status, out, _ = explained(tmp_path, capsys, *lines, "y.sum().backward()")
+    assert (status, "which weights?" in out) == (0, False)
+
+
 @pytest.mark.parametrize("call", ["t.ones(2).backward()", "raise ValueError('mine')", "(x + t.ones(3)).backward()"])
 def test_another_error_asks_nothing(call, tmp_path, capsys):
     status, out, error = explained(tmp_path, capsys, call)

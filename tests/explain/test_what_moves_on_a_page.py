@@ -186,6 +186,36 @@ def test_what_is_cut_off_moves_with_x_and_sends_no_gradient(browser, tmp_path):
     assert "moves by that part too, and vᵀJ leaves it out" in text_of(browser, "#moved")
 
 
+READS = {
+    "while h.sum() < 9:\n        h = h * x": "line 4: `while h.sum() < 9:`",
+    "h = h * x[0].item()": "line 4: `h = h * x[0].item()`",
+    "h = h[h.detach() > 1]": "line 4: `h = h[h.detach() > 1]`",
+    "h = h * x[x.argmax()]": "line 4: `h = h * x[x.argmax()]`",
+    "h.register_hook(lambda g: g * 2 if g.sum() > 1 else g)": "line 4: `h.register_hook(",
+    "print(x, h.sum().item())": "",
+    "h = h * torch.tensor(3.0).item()": "",
+    "h = torch.where(x > 1, h, x)": "",
+}
+
+
+@pytest.mark.parametrize("line", READS)
+def test_it_is_said_where_values_were_read_that_stay(browser, tmp_path, line):
+    story = run_lines(f"""
+        with explain.recording() as story:
+            x = torch.tensor([1.0, 2.0], requires_grad=True)
+            h = x ** 2
+            {line.replace(chr(10), chr(10) + " " * 8)}
+            loss = h.sum()
+            best = loss.item()
+            loss.backward()
+    """)["story"]
+    opened(browser, story, tmp_path / "page.html")
+    said = browser.execute_script("return story.walks[0].read")
+    assert said.startswith(f"Your lines read values ({READS[line]}" if READS[line] else "")
+    assert bool(said) == bool(READS[line])
+    assert text_of(browser, "#read") == said.replace("`", "")
+
+
 def a_root_in_the_other_branch(torch, x):
     x = torch.tensor(x, requires_grad=True)
     y = torch.where(x > 0, x.sqrt(), torch.zeros(3)).sum()

@@ -75,6 +75,19 @@ class GradSet(NamedTuple):
     node: Any
 
 
+class Read(NamedTuple):
+    """The value of `node` was read."""
+
+    node: Any
+
+
+class Unclear(NamedTuple):
+    """A backward pass from the tensor `root` was refused, for its v: `gradient`, or None."""
+
+    root: Any
+    gradient: Any
+
+
 class Observers(threading.local):
     """The functions of this thread that are called with each event."""
 
