@@ -78,17 +78,19 @@ def targets_of(tensors: list[Tensor], refusal: str) -> list[Node]:
 def checked_gradients(gradients: Any, roots: list[Tensor]) -> list[Tensor | None]:
     if gradients is None:
         return [None] * len(roots)
-    advice = "Make a tensor of v, with one number for each element of {}: `{}.tensor({!r})`."
+    advice = "Make a tensor of v, with one number for each element of {}: `{}`."
     try:
         given = [gradients] if isinstance(gradients, Tensor) else list(gradients)
     except TypeError as error:
-        raise TypeError(f"{error}\n{advice.format(users_name(roots[0], 'y'), own_name(), gradients)}") from None
+        y, own, shape = users_name(roots[0], "y"), own_name(), list(roots[0].shape)
+        written = f"{own}.full({shape}, {gradients!r})" if roots[0].numel() != 1 else f"{own}.tensor({gradients!r})"
+        raise TypeError(f"{error}\n{advice.format(y, written)}") from None
     for position, each in enumerate(given):
         if each is not None and not isinstance(each, Tensor):
             root, whole = roots[min(position, len(roots) - 1)], gradients if len(roots) == 1 else each
             raise TypeError(
                 f"gradients can be either Tensors or None, but got {type(each).__name__}\n"
-                + advice.format(users_name(root, "y"), own_name(), whole)
+                + advice.format(users_name(root, "y"), f"{own_name()}.tensor({whole!r})")
             )
     if len(given) < len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(given)} gradients")
