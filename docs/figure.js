@@ -21,7 +21,10 @@ function compiled(source, x) {
   const applied = (from, name, of) => name === "sum" || name === "mean" ? record(from, name, [of], () => {
     const total = of.places.reduce((one, other) => add("add", one, other));
     return [name === "sum" ? total : add("div", total, add("constant", of.places.length))];
-  }) : name === "relu" ? each(from, "max", of, number(0)) : FUNCTIONS[name] ? each(from, FUNCTIONS[name], of) : unknown(name);
+  }) : name === "relu" ? record(from, name, [of], () => {
+    const [zero] = number(0).places;  // a choice, and no max, whose slope at 0 is a half
+    return of.places.map(place => add("select_n", add("gt", place, zero), zero, place));
+  }) : FUNCTIONS[name] ? each(from, FUNCTIONS[name], of) : unknown(name);
   const unknown = name => fail(`“${name}” is not known here: x, x[0], numbers, + - * / **, [a, b], ${Object.keys(FUNCTIONS).join(", ")}, relu, sum and mean are`);
   function atom() {
     const from = at, token = tokens[at]?.[0] ?? fail("something is missing at the end");
@@ -38,7 +41,7 @@ function compiled(source, x) {
     const from = at;
     for (let one = atom();;) {
       const inner = one;
-      if (next("[")) { const k = tokens[at++]?.[0]; need("]"); one = record(from, "select", [inner], () => [inner.places[k] ?? fail(`${inner.name} has no [${k}]`)]); }
+      if (next("[")) { const minus = next("-") || "", k = tokens[at++]?.[0]; need("]"); one = record(from, "select", [inner], () => [inner.places[minus ? inner.places.length - k : k] ?? fail(`${inner.name} has no [${minus}${k}]`)]); }
       else if (next(".")) { const name = tokens[at++]?.[0]; need("("); need(")"); one = applied(from, name, inner); }
       else return one;
     }

@@ -536,6 +536,22 @@ def test_on_paper_nothing_is_cut(browser, tmp_path, width):
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
+def test_on_paper_what_is_folded_is_whole(browser, tmp_path):
+    story = run_lines("""
+        with explain.recording() as story:
+            x = torch.tensor([[0.5, 0.25, 0.75]] * 10 + [[1.0, 2.0, 3.0]], requires_grad=True)
+            ((x ** 2).sum() + torch.tensor([i / 2 for i in range(16)]).sum()).backward()
+    """)["story"]
+    opened(browser, story, tmp_path / "page.html")
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        shown = " ".join(text_of(browser, "#program").split())
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert "7.0, 7.5]" in shown
+    assert "[1.0, 2.0, 3.0]])" in shown
+
+
 @pytest.fixture(scope="module")
 def figure(tmp_path_factory):
     pytest.importorskip("sphinx")
@@ -564,6 +580,7 @@ def type_y(browser, source, x):
         "torch.sin(x[0] * x) + [x.sum(), 2, -x[1]**2]",
         "x.mean() - (1 - x[2] / x).exp() * 2e-1",
         "torch.relu(x - 1) + sigmoid(x) ** -x",
+        "torch.relu(x - 1.5) * x[-1]",
         "x",
         "-x[0] / 2 - 3 - x[1]",
         "[x[0], x, 7]",
@@ -596,6 +613,7 @@ def test_the_figure_of_the_first_page_differentiates_what_is_typed(browser, figu
         ("(x", "“)” is missing at the end"),
         ("3", "x is not in it"),
         ("x[7]", "x has no [7]"),
+        ("x[-3]", "x has no [-3]"),
         ("x + [x, 1]", "the other has more"),
         ("x x", "“x” cannot stand there"),
     ],
