@@ -94,6 +94,11 @@ def params_alone(params, velocity, gradients, rate, momentum):
     return momentum_step(params, velocity, gradients, rate, momentum)[0]
 
 
+def pairs(params, velocity, gradients, rate, momentum):
+    after = momentum_step(params, velocity, gradients, rate, momentum)
+    return jax.tree.map(lambda p, v: (p, v), *after)
+
+
 def velocity_as_it_was(params, velocity, gradients, rate, momentum):
     return momentum_step(params, velocity, gradients, rate, momentum)[0], velocity
 
@@ -118,7 +123,7 @@ def trial(momentum_step):
     return {
         "the params that were passed, afterwards": params,
         "the velocity that was passed, afterwards": velocity,
-        "the new params and the new velocity": tuple(after),
+        "the new params and the new velocity": after if isinstance(after, dict) else tuple(after),
     }
 
 
@@ -132,6 +137,7 @@ EXERCISE = Exercise(
     trial=trial,
     hint="Call `jax.tree.map` twice: over velocity and gradients, and then over params and the new velocity.",
     mistakes={
+        "You returned one tree with a pair at each leaf. Return a pair of trees: the params, and the velocity.": pairs,
         "The parameters moved by the old velocity. Compute the new one first.": old_velocity,
         "You returned the parameters alone. The velocity is state: who calls has to get it back for the next "
         "step.": params_alone,
