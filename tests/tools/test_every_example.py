@@ -33,7 +33,7 @@ UNABLE = {
     **{(name, "port"): NO_STEPS for name in ("forward_mode", "per_sample_gradients", "saved_tensor_hooks")},
     ("polynomial_by_hand", "port"): NO_STEPS,
     ("lstm_with_lbfgs", "port"): "this line did another thing in step",
-    ("polynomial_by_hand", "explain"): "calls no backward, no autograd.grad and no transform of torch.func",
+    ("polynomial_by_hand", "explain"): "calls no backward and no autograd.grad that comes to its end, and no transform",
 }
 """By script and command, what the command says where it cannot do what is asked. A stale entry fails."""
 
