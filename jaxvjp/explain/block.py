@@ -49,8 +49,8 @@ class Step:
         note: a comment for its line.
         shorter: how it is written where nothing reads its first output and the user did not name that: without it, as
             `jax.grad` for `jax.value_and_grad`. A single output that is left, and is unnamed, may be nested then.
-        late: whether it stands right before what reads it first, and not where it was recorded: `for row in x:` records
-            all rows at its beginning, and `row = x[i]` is to stand in round i.
+        late: whether it stands right before what reads it first, and not where it was recorded: `for row in x:` and
+            `for rows in x.split(2):` record all parts at their beginning, and `row = x[i]` is to stand in round i.
         part: whether it is a part of its input at a place that is written out, `x[2]`.
     """
 
@@ -233,9 +233,13 @@ def in_order(steps: Iterable[Step]) -> list[Step]:
     """The steps in the order of time, but each after its inputs: a forward step may read what a saved-tensor hook
     returned later, in a backward pass."""
     ordered = sorted(steps, key=lambda step: step.order)
+    first: dict[Value, float] = {}  # when it is read first
+    for step in ordered:
+        for value in step.inputs:
+            first.setdefault(value, step.order)
     for step in ordered:
         if step.late:
-            readers = [each.order for each in ordered if any(value in step.outputs for value in each.inputs)]
+            readers = [first[value] for value in step.outputs if value in first]
             step.order = max(step.order, min(readers, default=step.order) - 1e-6)
     ordered.sort(key=lambda step: step.order)
     while True:

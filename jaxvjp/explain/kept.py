@@ -56,11 +56,11 @@ class Kept:
     ) -> None:
         self.call = call
         inside = {*steps}
-        operands = {operand for step in steps for operand in step.inputs}
+        sources = {operand: operand.step for step in steps for operand in step.inputs if operand.step is not None}
         inside |= {
-            each.step
-            for each in operands
-            if each.step in places and _loose(each.step) and inside.issuperset(readers[each])
+            step
+            for operand, step in sources.items()
+            if step in places and _loose(step) and inside.issuperset(readers[operand])
         }
         self.steps = sorted(inside, key=places.__getitem__)
         self.numbers = [each for each in self.steps if each.note == "number"]

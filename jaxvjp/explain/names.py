@@ -77,6 +77,12 @@ def statement(where: UserLine) -> Statement | None:
     return None if tree is None else tree.get(span) or _enclosing(code.co_filename, tree, span)
 
 
+def heads_a_loop(where: UserLine) -> bool:
+    """Whether it is the head of a `for` statement that recorded something."""
+    found = statement(where)
+    return found is not None and isinstance(found.tree, ast.For)
+
+
 WORDS = {
     "mv": "matrix @ vector",
     "mm": "matrix @ matrix",

@@ -114,6 +114,11 @@ class _Lines:
                 mark.append(self.places[key][0])  # numbers are compared quicker
             self.places.setdefault((line.sources[:1],), []).append(place)
 
+        self.distinct = [0] * (len(lines) + 1)  # how many kinds of lines there are from each place on
+        for place in range(len(lines) - 1, -1, -1):
+            last = self.places[self.patterns[place].template][-1] == place
+            self.distinct[place] = self.distinct[place + 1] + last
+
     def until(self, mark: str, begin: int, period: int) -> int:
         """The first line from `begin` on that is not the same, in what `mark` says, as the one `period` before."""
         first, end = self.same.get((mark, period), (0, -1))
@@ -129,20 +134,22 @@ class _Lines:
         places = self.places[alike]
         return [each - place for each in places[bisect(places, place) : bisect(places, (place + len(self.lines)) // 2)]]
 
-    def best(self, place: int) -> _Loop | None:
-        """The loop from line `place` on that saves most lines."""
+    def best(self, place: int, least: float = 0) -> _Loop | None:
+        """The loop from line `place` on that saves most lines; any or None if none saves `least`."""
         if place not in self.known:
-            best = self._best(place)
+            best = self._best(place, least)
             begun = self._begun(place)
             if begun is not None:
                 begins, first = begun
                 other = _Lines([*first, *self.lines[place + len(first) :]], self.taken)
-                found = other._best(0)
+                found = other._best(0, least)
                 if found is not None and found.saved - 0.25 * len(begins) > (0 if best is None else best.saved):
                     start = [
                         first[0]._replace(text=f"{new} = {old}", sources=(), note="") for new, old in begins.items()
                     ]
                     best = found._replace(saved=found.saved - 0.25 * len(start), end=place + found.end, begins=start)
+            if least and (best is None or best.saved < least):
+                return best
             self.known[place] = best
         return self.known[place]
 
@@ -150,7 +157,9 @@ class _Lines:
         """Whether a loop that begins at a later line of the first round saves more, or as much and begins with the
         user's first line of a round."""
         for k in range(place + 1, min(place + _longest(best.repeat), best.end)):
-            other = self.best(k)
+            if len(self.lines) - k - self.distinct[k] <= best.saved:
+                return False  # each of the lines after it is printed at least once
+            other = self.best(k, best.saved)
             if other is not None and (
                 other.saved > best.saved
                 or (other.saved == best.saved and other.end > best.end and self._line(k) < self._line(place))
@@ -161,7 +170,7 @@ class _Lines:
     def _line(self, place: int) -> int:
         return min([line for _, line, _ in self.lines[place].sources], default=0)
 
-    def _best(self, place: int) -> _Loop | None:
+    def _best(self, place: int, least: float) -> _Loop | None:
         best: _Loop | None = None
         tried: list[int] = []  # periods of lines that come again
         whole: list[tuple[int, int]] = []  # those of loops that need no more than a range, and where they end
@@ -175,15 +184,17 @@ class _Lines:
             tried.append(period)
             distinct = len({self.patterns[each].template for each in range(place, place + period)})
             for rows in self._periodic(place, period):
-                if best is not None and period * len(rows[0]) - 1 - distinct <= best.saved:
-                    continue  # each of these lines is printed at least once
+                most = period * len(rows[0]) - 1 - distinct  # each of these lines is printed at least once
+                if most < least or (best is not None and most <= best.saved):
+                    continue
                 found, simple = self._loop(place, rows)
                 if found is not None and simple:
                     whole.append((period, found.end))
                 if found is not None and (best is None or found.worth > best.worth):
                     best = found
         several = self._of_kinds(place)
-        found = None if several is None else self._loop(place, several)[0]
+        fewer = several is None or sum(each is not None for row in several for each in row) - len(several) <= least
+        found = None if several is None or fewer else self._loop(place, several)[0]
         return best if found is None or (best is not None and found.worth <= best.worth) else found
 
     def _goes_on(self, place: int, period: int, count: int) -> bool:
@@ -286,7 +297,7 @@ class _Lines:
         if not columns and not several:
             headed: Headed | None = Headed(f"for _ in range({rounds})", {}, {}, frozenset(), 0)
         else:
-            depth = _depth(rolled(plain, self.taken)) if len(plain) > 3 and not several else 0
+            depth = _depth(rolled(plain, self.taken)[:1]) if len(plain) > 3 and not several else 0
             headed = headed_by(plain, rounds, columns, {each for each in kinds if not all(each)}, depth, self.taken)
         if headed is None:
             return None, False

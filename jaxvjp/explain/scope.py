@@ -20,12 +20,12 @@ from jaxvjp.core.run.values import array_of
 from jaxvjp.explain.block import Block, Expression, Line, Step, Value, spelled
 from jaxvjp.explain.cuts import PART_OPS, chain_of, writes_back
 from jaxvjp.explain.literals import Unwritable, array, call, encoded, literal, name, parsed, shortest
-from jaxvjp.explain.names import numbered, safe, statement
+from jaxvjp.explain.names import heads_a_loop, numbered, safe, statement
 from jaxvjp.explain.text import Text
 from jaxvjp.explain.writing import Given, Written, definition, written
 from jaxvjp.ops.creation import full
 from jaxvjp.ops.identity import detach, function_result, shaped, tuple_item, variable
-from jaxvjp.ops.view import put, reshape_alias, reshaped_copy, slice_, unbind_one, view
+from jaxvjp.ops.view import put, reshape_alias, reshaped_copy, slice_, split_one, unbind_one, view
 from jaxvjp.pure.wrapping import Call
 
 POSITIONED = frozenset([*PART_OPS, put])
@@ -343,7 +343,8 @@ class Scope:
                 return call("jax.lax.stop_gradient", inner(expressions))
 
         step = self.add(Step(inputs, write, names, node.serial, node.where, unpacked=several))
-        step.late, step.part = node.operation is unbind_one, node.operation in PART_OPS
+        step.part = node.operation in PART_OPS
+        step.late = node.operation is unbind_one or (node.operation is split_one and heads_a_loop(node.where))
         return step.outputs if several else step.outputs[0]
 
     def _alias(self, node: Node, value: Value) -> Value:

@@ -57,6 +57,20 @@ LOOPS = {
         "for step in range(8):\n    i = step % 2\n    loss = ((X[i] * w).sum() - 1) ** 2" + STEP,
         "for step in range(8):\n    loss, w_grad = jax.value_and_grad(f)(w, X[step % 2])",
     ),
+    "parts of a permutation": (
+        """
+for epoch in range(3):
+    order = torch.randperm(4)
+    for part in order.split(2):
+        loss = ((X[part] @ w) ** 2).mean()
+        loss.backward()
+        with torch.no_grad():
+            w -= 0.1 * w.grad
+        w.grad = None
+""",
+        "for epoch in range(3):\n    order = orders[epoch]  ",
+        "    for i in range(0, 4, 2):\n        part = order[i:i + 2]  ",
+    ),
     "many numbers in many lines": (
         """
 starts = [(3 * k * k + 5 * k) % 11 for k in range(24)]
