@@ -124,8 +124,8 @@ EDGES = (
     "elements, and the slope of `special.i1` at NaN is NaN; torch's are not.",
     "`nan_to_num` of complex numbers has a derivative, which torch refuses.",
     "`float16` and `bfloat16`: of a formula of several steps only the result is rounded; torch rounds some steps too "
-    "(`xlogy`, `addr`, `addmv`, `trapezoid`), but not the product in `addmm`, `linear` and convolutions before the bias "
-    "is added, which is here. And "
+    "(`xlogy`, `addr`, `addmv`, `trapezoid`), but not the product in `addmm`, `linear` and convolutions before the "
+    "bias is added, which is here. And "
     "`torch.mul(0.1, x)` is `0.1 * x`, where torch first rounds the number.",
     "Integers divided by a tensor that holds 0 raise torch's error; inside `vmap`, where nobody looks at values, they"
     " give some integer.",
