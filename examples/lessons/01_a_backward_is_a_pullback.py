@@ -74,10 +74,12 @@ def trial(weighted_rows):
     def f(x):
         return jnp.stack([x[0] * x[1], x[1] ** 2])
 
-    return {
-        "f(x) = [x₀x₁, x₁²] at x = [1, 2], with v = [1, 10]": weighted_rows(f, jnp.array(X), jnp.array(V)),
-        "f(x) = x³ at the number x = 2, with v = 5": weighted_rows(lambda x: x**3, jnp.array(2.0), jnp.array(5.0)),
-    }
+    return {"f(x) = [x₀x₁, x₁²] at x = [1, 2], with v = [1, 10]": weighted_rows(f, jnp.array(X), jnp.array(V))}
+
+
+def trial_with_numbers(weighted_rows):
+    result = weighted_rows(lambda x: x**3, jnp.array(2.0), jnp.array(5.0))
+    return {"f(x) = x³ at the number x = 2, with v = 5": result}
 
 
 def trial_with_matrices(weighted_rows):
@@ -96,7 +98,7 @@ EXERCISE = Exercise(
         "You returned a tuple. A pullback gives one, with a cotangent for each argument of f; take the first of "
         "it.": in_a_tuple,
     },
-    further=[trial_with_matrices],
+    further=[trial_with_numbers, trial_with_matrices],
 )
 
 

@@ -89,7 +89,7 @@ BROKEN = {
         "`in_a_tuple` does in the trial as what is told 'v has no effect:"
     ],
     ("(result,) = pullback(v)", "(result,) = pullback(v, v)"): ["mine.py, line ", "TypeError"],
-    ("PREDICTION = ", "PREDICTIONS = "): ["has no attribute 'PREDICTION'"],
+    ("PREDICTION = ", "PREDICTIONS = "): ["a lesson has `PREDICTION = Prediction(...)`"],
     ('return {"x": x.grad}', "return x.grad"): ["`imperative` and `functional` each return a dict"],
     ("y = 3 * x**2", "y = 3 * * x"): ["mine.py, line 20: SyntaxError"],
 }

@@ -71,6 +71,9 @@ def test_answers_are_read_however_they_are_written():
     for text in ("[3, 4.5]", "3 4.5", "(3,4.5)", "3 and 4.5", "+3 4.50"):
         assert read(text) == [3.0, 4.5]
     assert read("-1e-3") == [-0.001]
+    two = LESSONS["memory_for_time"].prediction
+    for text in ("100,000 and 1,000", "100_000, 1e3", "100000,1000"):
+        assert two.judge(text) == "Right: [100000 1000]."
     assert read(" Yes ") == read("true") == [True]
     assert read("n") == [False]
     assert read("[]") == []
@@ -265,6 +268,7 @@ def test_a_call_that_lacks_something_says_what(call, said, capsys):
 def test_the_first_exercise_is_right_for_numbers_too_and_asks_for_an_array():
     exercise = LESSONS["a_backward_is_a_pullback"].exercise
     assert "f(x) = x³" in verdict(exercise, lambda f, x, v: v @ jax.jacfwd(f)(x) if x.ndim else v)
+    assert "That was for x = 2, v = 5." in verdict(exercise, lambda f, x, v: v @ jax.jacfwd(f)(x))
     told = verdict(exercise, lambda f, x, v: jax.vjp(f, x)[1](v)[0].tolist())
     assert "your function returned a list; an array is asked for." in told
 

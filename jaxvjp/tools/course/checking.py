@@ -6,7 +6,9 @@ An answer is a file of somebody else's: it runs in a process of its own, which i
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
+import inspect
 import re
 import runpy
 import subprocess
@@ -20,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.explain import terminal
-from jaxvjp.tools.course.lesson import Exercise, Lesson, find, same, summary
+from jaxvjp.tools.course.lesson import Exercise, Lesson, find, plain, same, summary
 from jaxvjp.tools.scripts.program import started_as
 
 RIGHT = "right"
@@ -57,7 +59,13 @@ def verdict(exercise: Exercise, function: Callable[..., Any], file: str = "") ->
             return sentence
     (given, error), (right, _) = gave[wrong[0]], asked_for[wrong[0]]
     if error is not None:
-        told = located(error, file)
+        called = []
+        for name, value in zip(
+            inspect.signature(exercise.solution).parameters, vars(error).get("arguments", ()), strict=False
+        ):
+            with contextlib.suppress(TypeError):  # a key, or what JAX traces, is no number
+                called += [] if callable(value) else [f"{name} = {shown(plain(value))}"]
+        told = located(error, file) + f"\nThat was for {', '.join(called)}." * bool(called)
     else:
         asked = next(each for each in right if not same(given[each], right[each]))
         one, other = given[asked], right[asked]

@@ -17,6 +17,7 @@ from jaxvjp.explain import terminal
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.tools.examples import ExampleFile, folder
 
+THOUSANDS = r"(?<=\d)[,_](?=\d{3}(?!\d))"
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|[-+]?\binf\b|\bnan\b"
 
 
@@ -60,6 +61,8 @@ class Prediction:
     def judge(self, said: str) -> str | None:
         """What to say to an answer; None if it is none of the kind that was asked for."""
         right, given = read(self.answer), read(said)
+        if len(given) != len(right):
+            given = read(re.sub(THOUSANDS, "", said))
         if not given or type(given[0]) is not type(right[0]):
             return None
         if len(given) != len(right) and self.kind != "a shape":
@@ -118,9 +121,13 @@ class Exercise:
         text, and the error."""
 
         def called(*arguments: Any) -> Any:
-            result = function(*arguments)
-            if result is None:
-                raise TypeError(f"`{self.name}` returned None. Does it end with a `return`?")
+            try:
+                result = function(*arguments)
+                if result is None:
+                    raise TypeError(f"`{self.name}` returned None. Does it end with a `return`?")
+            except Exception as error:
+                vars(error)["arguments"] = arguments
+                raise
             return result
 
         def outcome(trial: Callable[[Callable[..., Any]], dict[str, Any]]) -> tuple[dict[str, Any], Any]:
@@ -167,11 +174,16 @@ class Lesson(ExampleFile):
 
     @property
     def prediction(self) -> Prediction:
-        return self.module.PREDICTION  # type: ignore[no-any-return]
+        return self._named("PREDICTION")  # type: ignore[no-any-return]
 
     @property
     def exercise(self) -> Exercise:
-        return self.module.EXERCISE  # type: ignore[no-any-return]
+        return self._named("EXERCISE")  # type: ignore[no-any-return]
+
+    def _named(self, name: str) -> Any:
+        if not hasattr(self.module, name):
+            raise TypeError(f"a lesson has `{name} = {name.title()}(...)`: `python -m jaxvjp lesson new` begins one")
+        return getattr(self.module, name)
 
     def results(self) -> list[tuple[str, str, str, bool]]:
         """By name what the imperative form gives, what the functional one gives, and whether they agree."""

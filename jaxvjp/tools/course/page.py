@@ -12,7 +12,7 @@ from typing import Any
 
 from jaxvjp.explain import recording
 from jaxvjp.explain.page import embedded, page_of
-from jaxvjp.tools.course.lesson import NUMBER, Lesson, Prediction, read
+from jaxvjp.tools.course.lesson import NUMBER, THOUSANDS, Lesson, Prediction, read
 from jaxvjp.tools.examples import ExampleFile
 
 FORMS = ("you wrote, in torch", "imperative"), ("this is, in JAX", "functional")
@@ -25,7 +25,13 @@ def field(prediction: Prediction) -> str:
     known += [(read(given), prediction.judge(given)) for given in prediction.mistakes]
     wrong = "Not yet. Think again, or open the answer below."
     other = f"That is not {prediction.kind}. Try again."
-    data = {"number": NUMBER, "right": right, "shape": prediction.kind == "a shape", "known": known}
+    data = {
+        "number": NUMBER,
+        "thousands": THOUSANDS,
+        "right": right,
+        "shape": prediction.kind == "a shape",
+        "known": known,
+    }
     parts = {"KIND": prediction.kind, "ANSWERS": embedded({**data, "wrong": wrong, "other": other})}
     template = Path(__file__).with_name("answer.html").read_text(encoding="utf-8")
     return re.sub("KIND|ANSWERS", lambda found: parts[found[0]], template).rstrip()
