@@ -230,8 +230,8 @@ def begun(walked: Walked) -> tuple[list[Node], list[Array]]:
     """The tensors at which a backward pass began, with the v of each; ValueError for a batch of v's."""
     if walked.batched:
         raise Unshowable(
-            "this backward took several v at once, as `autograd.functional.jacobian` and `is_grads_batched` have it: what "
-            "it gave is vᵀJ for each of them"
+            "this backward took several v at once, as `autograd.functional.jacobian` and `is_grads_batched` have it: "
+            "what it gave is vᵀJ for each of them"
         )
     evaluate([v for v in walked.cotangents if v is not None])
     return list(walked.roots), [
