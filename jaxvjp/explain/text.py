@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.core.derive.pullback import pullback
-from jaxvjp.core.record.graph import Node, Number, reachable
+from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.core.record.observers import Walked
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.program import Program
@@ -102,8 +102,7 @@ class Text:
         self.rounds.update(states.names)
         self.twins.update(states.twins)
         self.copies = states.copies
-        within = reachable([each for own in self.story.pulled.values() for each in own], lambda node: node.inputs)
-        known = {*self.twins, *self.starts, *self.twins.values(), *within}  # an inner function has its own
+        known = {*self.twins, *self.starts, *self.twins.values()}
         for table, own, rows in tabulated([node for node in nodes if node not in known], self.name_of):
             name = numbered(f"{own}s" if own else "data", self.taken)
             self.taken.add(name)

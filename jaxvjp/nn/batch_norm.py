@@ -30,6 +30,8 @@ def _apart(running: Tensor | None, name: str, input: Tensor | None = None) -> Te
             f"cannot have requires_grad True.\nA normalization takes it as it is: `{name}.detach()`."
         )
     level = transforming().level
+    if level is None and transforming().forward and not transforming().pure:
+        return running.detach()
     if level is None or not level.carries(running.__node__):
         return running
     if input is not None and level.carries(input.__node__):

@@ -201,3 +201,16 @@ def test_the_work_grows_with_the_length_of_a_program(kind):
 
     calls(20)  # what is remembered of ops is not counted
     assert calls(160) < 4 * calls(80)
+
+
+def test_noise_in_a_gradient_penalty_is_rows_of_one_array():
+    lines = """
+for step in range(5):
+    noise = torch.rand(4, 2)
+    mix = (noise * X).requires_grad_()
+    (slope,) = torch.autograd.grad(((mix * w).sum(1) ** 2).sum(), mix, create_graph=True)
+    loss = ((slope.norm(dim=1) - 1) ** 2).mean()
+"""
+    story = told(lines + STEP)
+    assert "for step in range(4):\n    noise = noises[step]  " in story.source
+    story.check()
