@@ -30,6 +30,7 @@ from jaxvjp.explain.names import statement
 from jaxvjp.explain.objects import run_of
 from jaxvjp.explain.picture import whole
 from jaxvjp.explain.refusal import Refusal
+from jaxvjp.explain.story import Event
 from jaxvjp.explain.tape import UnknownError, tape_of
 
 TEMPLATE = Path(__file__).with_name("page.html")
@@ -50,7 +51,8 @@ def page_of(explanation: Explained, title: str | None = None) -> str:
     program = explanation.program
     file = _main_file(source for sources in program.lines for source in sources)
     title = title or (f"{Path(file).name}: as a functional program" if file else "As a functional program")
-    labels = [_label(explanation, number) for number in range(len(explanation.walks))]
+    passes = [event for event in explanation.story.events if isinstance(event.what, Walked)]
+    labels = [_label(number, event) for number, event in enumerate(passes, 1)]
     shown = _shown([line for _, line, _ in labels])
     run = run_of(explanation)
     active = {line for sources in program.lines for name, line, _ in sources if name == file}
@@ -252,10 +254,9 @@ def _rows(values: Array, shown: int = SHOWN) -> dict[str, Any]:
     }
 
 
-def _label(explanation: Explained, number: int) -> tuple[str, int | None, float]:
+def _label(number: int, event: Event) -> tuple[str, int | None, float]:
     """The label of a backward pass, its line, and when it ended."""
-    event = [each for each in explanation.story.events if isinstance(each.what, Walked)][number]
     found = statement(event.where)
     if found is None:
-        return f"{number + 1}", None, event.order
-    return f"{number + 1}: line {found.line}, {found.text}", found.line, event.order
+        return f"{number}", None, event.order
+    return f"{number}: line {found.line}, {found.text}", found.line, event.order

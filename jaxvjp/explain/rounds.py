@@ -88,7 +88,8 @@ def headed_by(
                 apart.append(0)
                 dear += 1.25 * (len({*map(repr, full)}) < len(full))  # more than `i % 3`
                 items.append(called(full, "number"))
-            text = _linear(items[at], 1, apart[at] or 0) if apart[at] else items[at]
+            more = apart[at]
+            text = _linear(items[at], 1, more) if more else items[at]
         if max(len(listed), len({*conditions})) > LISTED + rounds * len(lines) // MANY:
             return None
         texts.setdefault(slot, {})[number] = text

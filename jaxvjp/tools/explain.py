@@ -135,8 +135,8 @@ def recorded(
     tell: Callable[..., None] = traceback.print_exception,
 ) -> tuple[Explanation | None, int]:
     """The recording of a script, run as by `python script.py arguments`, and 0; None and the exit status if it raised,
-    which `tell` prints. If `asking`, a `Question` where a `backward` lacked its v (if the
-    script went on, and none other took place), and else what ran before the error.
+    which `tell` prints. If `asking`, a `Question` where a `backward` lacked its v (if the script went on, where no
+    other took place), and else what ran before the error.
 
     What the script prints goes to standard error, as standard output is the program that it was. Its lines are
     `watched` as they run for a page."""
