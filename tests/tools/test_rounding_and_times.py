@@ -67,6 +67,25 @@ def compared(tmp_path, capsys, moved, end="", options=()):
     return status, capsys.readouterr().out.replace(str(script), "fit.py")
 
 
+SCALED = """import torch
+model = torch.nn.Linear(3, 2)
+optimizer, scaler = torch.optim.SGD(model.parameters(), lr=0.1), torch.amp.GradScaler("cpu")
+loss = model(torch.ones(5, 3).float()).pow(2).mean()
+scaler.scale(loss).backward()
+scaler.step(optimizer)
+scaler.update()
+print(loss.dtype, torch.float32, scaler.get_scale())
+"""
+
+
+@needs_torch
+def test_only_user_code_gets_double_precision_for_single(tmp_path, capsys):
+    script = tmp_path / "fit.py"
+    script.write_text(SCALED, encoding="utf-8")
+    assert main(["compare", "--double", str(script)]) == 0
+    assert "= torch.float64 torch.float64 65536.0" in " ".join(capsys.readouterr().out.split())
+
+
 @needs_torch
 @pytest.mark.parametrize(
     ("moved", "end", "options", "answer"),

@@ -263,6 +263,11 @@ def widened() -> Iterator[None]:
         io.open_code = opened
 
 
+def _double_for_users(name: str) -> property:
+    """A dtype of a library that is float64 for user code; the library itself, as its `GradScaler`, has what it is."""
+    return property(lambda module: vars(module)["float64" if not _library(sys._getframe(1)) else name])
+
+
 def main(records: str, module: str, folder: str, script: str, *arguments: str) -> None:
     """Runs a script on a module and writes its records."""
     lock = threading.Lock()
@@ -284,8 +289,12 @@ def main(records: str, module: str, folder: str, script: str, *arguments: str) -
         recorder = stack.enter_context(Recorder(library, write))
         if os.environ.get(DOUBLE):
             library.set_default_dtype(library.float64)
-            for owner, name in ((library, "float32"), (library, "float"), (library.Tensor, "float")):
-                setattr(owner, name, library.float64 if owner is library else library.Tensor.double)
+            floats = {name: _double_for_users(name) for name in ("float32", "float")}
+            library.__class__ = type("Widened", (type(library),), floats)
+            narrow = library.Tensor.float
+            library.Tensor.float = lambda x, *rest, **named: (
+                narrow if _library(sys._getframe(1)) else library.Tensor.double
+            )(x, *rest, **named)
             library.FloatTensor = library.DoubleTensor
             stack.enter_context(widened())
         sys.argv = [script, *arguments]
