@@ -49,6 +49,13 @@ def test_integers_are_printed_as_they_are_divided():
     result.explain(drawn(jaxvjp, result, 1)).check()
 
 
+def test_windows_that_are_put_back_are_printed():
+    x = jaxvjp.arange(32.0).reshape(2, 1, 4, 4).requires_grad_()
+    columns = jaxvjp.nn.functional.unfold(x, (2, 3), padding=(1, 0), stride=(2, 1))
+    image = jaxvjp.nn.functional.fold(columns * columns, (4, 4), (2, 3), padding=(1, 0), stride=(2, 1))
+    image.explain(drawn(jaxvjp, image, 1)).check()
+
+
 PARTS = 20
 """The database goes in so many parts, with JAX's programs forgotten between them: a process can map but so many."""
 

@@ -1,6 +1,8 @@
 """Padding, and rearrangements of pixels, channels and windows."""
 
 import math
+import operator
+from functools import reduce
 from itertools import product
 
 import jax
@@ -232,7 +234,15 @@ def fold(
             f"dimension 2 to match the calculated number of sliding blocks {counts[0]} * {counts[1]} = "
             f"{math.prod(counts)}, but got input.size(2)={input.shape[-1]}."
         )
-    channels = input.shape[-2] // places
-    image = jax.ShapeDtypeStruct((*input.shape[:-2], channels, *output_size), input.dtype)
-    unfolded = lambda image: unfold.function(image, kernel_size, dilation, padding, stride)  # noqa: E731
-    return jax.linear_transpose(unfolded, image)(input)[0]
+    windows = input.reshape(*input.shape[:-2], input.shape[-2] // places, places, *counts)
+    lead, zero = [(0, 0, 0)] * (input.ndim - 1), jnp.asarray(0, input.dtype)
+    moved = []
+    for place, offsets in enumerate(product(*map(range, kernel_size))):
+        starts = [each * gap - edge for each, gap, edge in zip(offsets, dilation, padding, strict=True)]
+        ends = [
+            size - start - (count - 1) * step - 1
+            for size, start, count, step in zip(output_size, starts, counts, stride, strict=True)
+        ]
+        edges = [*lead, *zip(starts, ends, [step - 1 for step in stride], strict=True)]
+        moved.append(jax.lax.pad(windows[..., place, :, :], zero, edges))
+    return reduce(operator.add, moved)
