@@ -18,6 +18,7 @@ from jaxvjp.ops.op import Aval
 from jaxvjp.tensor.batched_randomness import per_example
 from jaxvjp.tensor.out_argument import COUNTED, write_out
 from jaxvjp.tensor.published import public
+from jaxvjp.tensor.refusals import advice_on
 from jaxvjp.tensor.signatures import fits_at
 from jaxvjp.tensor.tensor import NUMBERS, Tensor, wrap
 from jaxvjp.types.devices import META, Device, place, put
@@ -74,7 +75,7 @@ def sizes(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
         if not fits_at(position - 1, each):
             raise TypeError(
                 f"{name}(): argument 'size' (position {position}) must be tuple of ints, not {typename(each)}\n"
-                f"Such as `{name}(2, 3)`."
+                + (advice_on(each) if isinstance(each, jax.Array) else f"Such as `{name}(2, 3)`.")
                 if position == 1
                 else f"{name}(): argument 'size' failed to unpack the object at pos {position} with error "
                 f'"type must be tuple of ints,but got {typename(each)}"'

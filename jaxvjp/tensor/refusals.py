@@ -27,15 +27,21 @@ CONTROL_FLOW = (
 )
 
 
+def advice_on_tracers() -> str:
+    """What to write where JAX traces a function that is written in torch's words."""
+    own = own_name()
+    return (
+        f"JAX traces here, and passed a tracer, which has no value. Write `@{own}.functional` over the function "
+        "that JAX is given: it gets tensors then, and JAX can transform it. In it JAX's functions are called as "
+        f"`{own}.wrap(jnp.sin)(x)`."
+    )
+
+
 def advice_on(value: Any) -> str:
     """What to write in place of a value that is no tensor where one belongs."""
-    own = own_name()
     if isinstance(value, jax.core.Tracer):
-        return (
-            f"JAX traces here, and passed a tracer, which has no value. Write `@{own}.functional` over the function "
-            "that JAX is given: it gets tensors then, and JAX can transform it. In it JAX's functions are called as "
-            f"`{own}.wrap(jnp.sin)(x)`."
-        )
+        return advice_on_tracers()
+    own = own_name()
     made = "from_jax(x)" if isinstance(value, jax.Array) else "from_numpy(x)" if isinstance(value, np.ndarray) else ""
     return f"Make one of it first: `{own}.{made or f'tensor({value!r})'}`."
 

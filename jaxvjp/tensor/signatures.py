@@ -13,6 +13,7 @@ from functools import reduce
 from types import GenericAlias, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
+import jax
 import numpy as np
 
 from jaxvjp.core.record.record import constant
@@ -199,7 +200,7 @@ class Signature:
                             f'"type must be {word},but got {typename(each)}"'
                         )
                     return f"{start}but found element of type {typename(each)} at pos {number}"
-        advice = f"\n{advice_on(value)}" if word == "Tensor" else ""
+        advice = f"\n{advice_on(value)}" if word == "Tensor" or isinstance(value, jax.core.Tracer) else ""
         if parameter.name == "size":
             advice = f"\nSuch as `{self.name}(2, 3)`."
         return f"{start}not {typename(value)}{advice}"

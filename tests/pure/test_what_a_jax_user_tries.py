@@ -27,6 +27,9 @@ def model_and_loss():
         lambda x: torch.cat([x, x]),
         lambda x: torch.nn.Linear(2, 1)(x),
         lambda x: torch.from_jax(x),
+        lambda x: torch.Tensor(x),
+        lambda x: torch.tensor([x.sum(), 2.0]),
+        lambda x: torch.full([2], x.sum()),
     ],
 )
 @pytest.mark.parametrize("transform", [jax.jit, jax.vmap, jax.grad, lambda f: lambda x: jax.lax.map(f, x)])
