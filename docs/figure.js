@@ -77,3 +77,4 @@ for (const each of ["v-head", "jacobian-head"]) get(each).parentElement.hidden =
 get("walk-head").textContent = "The chain rule, step by step";
 formula.oninput = start.oninput = typed;
 typed();
+if (window.frameElement) new ResizeObserver(() => { window.frameElement.style.height = `${document.body.scrollHeight + 8}px`; }).observe(document.body);

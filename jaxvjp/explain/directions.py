@@ -51,7 +51,7 @@ class Directed(NamedTuple):
 
 
 def directed(explanation: Explained, number: int, room: int) -> Directed:
-    """Backward pass `number` for every v, with `room` numbers to show; ValueError if it has several v at once."""
+    """Backward pass `number` for every v, with `room` numbers to show."""
     walked = explanation.walks[number]
     roots, given = begun(walked)
     with explanation.story.told():

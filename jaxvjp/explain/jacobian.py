@@ -203,7 +203,7 @@ def recorded_jacobian(story: Story, walked: Walked, names: dict[Node, str]) -> J
     found: dict[str, Any] = {}
     within = [node for node in walked.gradients if not node.is_leaf]  # retained, or asked for: each has a function
     for own in [[node for node in walked.gradients if node.is_leaf], *[[node] for node in within]]:
-        only = walked._replace(gradients={node: walked.gradients[node] for node in own})
+        only = walked._replace(gradients={node: walked.gradients[node] for node in own}, batched=0)
         events = [
             event._replace(what=only) if event.what is walked else event
             for event in story.events
@@ -227,15 +227,11 @@ def recorded_jacobian(story: Story, walked: Walked, names: dict[Node, str]) -> J
 
 
 def begun(walked: Walked) -> tuple[list[Node], list[Array]]:
-    """The tensors at which a backward pass began, with the v of each; ValueError for a batch of v's."""
-    if walked.batched:
-        raise Unshowable(
-            "this backward took several v at once, as `autograd.functional.jacobian` and `is_grads_batched` have it: "
-            "what it gave is vᵀJ for each of them"
-        )
+    """The tensors at which a backward pass began, with the v of each: of several at once, the first."""
     evaluate([v for v in walked.cotangents if v is not None])
+    first = (0,) * walked.batched
     return list(walked.roots), [
-        np.ones(root.aval.shape, root.aval.dtype.numpy) if v is None else np.asarray(v.value)
+        np.ones(root.aval.shape, root.aval.dtype.numpy) if v is None else np.asarray(v.value)[first]
         for root, v in zip(walked.roots, walked.cotangents, strict=True)
     ]
 

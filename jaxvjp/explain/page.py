@@ -151,7 +151,10 @@ def _walk(
     told["complex"] = any(
         np.iscomplexobj(each) for link in found.steps for each in (link.arrives, *dict(link.leaves).values())
     )
-    given = None if several else walked.cotangents[0]
+    if walked.batched:
+        many = next(v for v in walked.cotangents if v is not None).aval.shape[0]
+        told["note"] = f"This backward took {many} v at once, and gave vᵀJ for each: the sliders begin at the first."
+    given = None if several or walked.batched else walked.cotangents[0]
     ran = np.concatenate([v.ravel() for v in begun(walked)[1]])
     told["ran"] = _rows(ran[None], LARGEST)["rows"][0]
     try:

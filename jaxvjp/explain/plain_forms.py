@@ -7,6 +7,7 @@ it gives what was recorded (`Explanation.program`), and without them otherwise, 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import jax
@@ -16,6 +17,7 @@ from jaxvjp.explain.recorded_functions import PLAIN
 from jaxvjp.ops import pointwise, reduction
 from jaxvjp.ops.arguments import axes, wrap
 from jaxvjp.ops.arithmetic import lerp, number_lerp, sign
+from jaxvjp.ops.creation import one_hot
 from jaxvjp.ops.indexing import gather
 from jaxvjp.ops.neural import activation
 from jaxvjp.ops.neural.classification import cross_entropy, nll_loss
@@ -119,6 +121,15 @@ def _softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:  #
     return jax.nn.softplus(input) if beta == 1 else NotImplemented
 
 
+def _one_hot(one: Any, *, batch: tuple[int, ...], size: tuple[int, ...], offset: int) -> Any:  # `one` is 1
+    if batch != size or offset:
+        return NotImplemented
+    if not size:
+        return jnp.ones((), dtype=one.dtype)
+    rows = jnp.eye(math.prod(size), dtype=one.dtype)
+    return rows if len(size) == 1 else rows.reshape(*batch, *size)
+
+
 PLAIN.update(
     {
         relu: jax.nn.relu,  # at NaN the derivative is 0
@@ -144,6 +155,7 @@ PLAIN.update(
         standardized_batch: _standardized_batch,
         layer_norm: _layer_norm,
         moved_towards: lambda x, other, momentum, correction: x + momentum * (other * correction - x),
+        one_hot: _one_hot,
         activation.softplus: _softplus,
         activation.gelu: lambda x, *, approximate="none": jax.nn.gelu(x, approximate=approximate == "tanh"),
         activation.silu: lambda x: jax.nn.silu(x),

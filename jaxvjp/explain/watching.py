@@ -122,6 +122,7 @@ class Watch:
         self.running: dict[Any, tuple[int, int]] = {}
         self.entered: tuple[Any, int] = (None, 0)
         self.lines = self.calls = 0
+        self.importing: Any = None  # the frame of an import that runs
         self.known: dict[int, np.ndarray[Any, Any]] = {}
 
     @property
@@ -159,12 +160,20 @@ class Watch:
         self.ended = self.ended or why
 
     def _called(self, frame: Any, event: str, _: Any) -> Any:
-        self.calls += 1
+        self.calls += self.importing is None  # an import may make a million
         code: CodeType = frame.f_code
+        if self.importing is None and code.co_name == "_find_and_load" and code.co_filename[:17] == "<frozen importlib":
+            self.importing = frame
+            return self._imported
         if self.calls > CALLS:
             self._end(f"Only the first {self.lines:,} lines were watched.")
         watched = code.co_filename == self.file and (code.co_name[0] != "<" or code.co_name == "<module>")
         return self._ran if watched and not self.ended else None
+
+    def _imported(self, frame: Any, event: str, _: Any) -> Any:
+        if event == "return":
+            self.importing = None
+        return self._imported
 
     def _ran(self, frame: Any, event: str, _: Any) -> Any:
         if event not in ("line", "return") or self.ended:

@@ -324,6 +324,20 @@ def test_what_is_not_watched_is_said(monkeypatch):
     assert "Something else follows" in run_of(story)["note"]
 
 
+def test_calls_that_an_import_makes_are_not_counted(monkeypatch, tmp_path):
+    monkeypatch.setattr(watching, "CALLS", 200)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "a_module_of_many_calls.py").write_text("f = lambda: 0\nfor _ in range(300):\n    f()\n")
+    story = run_lines("""
+        x = torch.ones(2, requires_grad=True)
+        with explain.recording(lines=True) as story:
+            import a_module_of_many_calls
+            y = x * 2
+    """)["story"]
+    assert run_of(story)["note"] == ""
+    assert [each["text"] for each in run_of(story)["steps"]][-1] == "y = x * 2"
+
+
 def test_an_object_that_cannot_be_looked_into_does_not_break_the_run():
     story = run_lines("""
         class Broken:

@@ -241,6 +241,22 @@ def test_derivatives_that_are_not_finite_are_said(browser, tmp_path):
     assert [each.text for each in all_of(browser, "[data-product]")] == ["Infinity", "1"]
 
 
+def test_a_jacobian_that_the_lines_ask_for_is_that_of_x(browser, tmp_path):
+    found = run_lines("""
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        with explain.recording(lines=True) as story:
+            J = torch.autograd.functional.jacobian(lambda x: torch.stack([x[0] ** 2 * x[1], 5 * x[0] + x[1] ** 2]), x)
+    """)
+    opened(browser, found["story"], tmp_path / "page.html")
+    assert "took 2 v at once" in text_of(browser, "#note")
+    table = text_of(browser, "#jacobian table").splitlines()
+    assert table[0].endswith("/ ∂x")
+    assert table[1:] == ["v J x[0] x[1]", "1 stack[0] 4 1", "0 stack[1] 5 4", "vᵀJ 4 1"]
+    move(browser, [1.0, 0.5])
+    close(" ".join(each.text for each in all_of(browser, "[data-product]")), [6.5, 3.0])
+    assert "jax.vmap(pullback)(jnp.eye(2" in text_of(browser, "#program")
+
+
 def test_several_roots_are_rows_of_one_jacobian(browser, tmp_path):
     found = run_lines("""
         x = torch.tensor([0.5, 1.0], requires_grad=True)
