@@ -138,8 +138,8 @@ class Text:
         if node.operation is None or node.operation is variable:
             name = own or (None if node.tensor is None else self.story.tensors.get(node.tensor))
             cut = node.inputs[0] if name is None and node.operation is variable and node.inputs else None
-            if type(cut) is Node and cut.operation is detach and cut.where == node.where and cut.inputs:
-                return self.name_of(cut.inputs[0])  # `functional.jacobian(f, x)` has made both
+            if type(cut) is Node and cut.operation is detach and cut.where == node.where:  # `jacobian(f, x)` made both
+                return next((self.name_of(each) for each in cut.inputs if type(each) is Node), None)
             return name or assigned(node.where)
         if node.holder is None or node in self.inner:
             return own
