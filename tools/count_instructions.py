@@ -31,22 +31,30 @@ STEPS, LONG_STEPS = 40, 2
 WARM = 40
 WAITING = re.compile(r"Eigen::|tsl::thread")
 
+WORKLOADS = Path(__file__).resolve().parents[1] / "jaxvjp/tools/bench/workloads.py"
+"""Of this checkout: both run the same lines."""
 STEPPING = f"""
-import gc, importlib, importlib.util, os, subprocess, sys
-bench = importlib.import_module("jaxvjp.tools.bench" if importlib.util.find_spec("jaxvjp.tools") else "jaxvjp.bench")
+import gc, importlib, importlib.util, os, runpy, subprocess, sys
+import jax, jaxvjp
 if importlib.util.find_spec("jaxvjp.core.run"):
     importlib.import_module("jaxvjp.core.run.tiers").set_compiling("always")
-workloads = importlib.import_module(bench.__name__ + ".workloads").workloads
-[workload] = [each for each in (workloads() if callable(workloads) else workloads) if sys.argv[1] in each.name]
-step = bench.contenders(workload, None)[bench.OURS]
+workloads = runpy.run_path({str(WORKLOADS)!r}, run_name="workloads")["workloads"]
+[workload] = [each for each in workloads() if sys.argv[1] in each.name]
+stepped, given = workload.imperative(jaxvjp, *workload.data), workload.given and workload.given()
+def step():
+    result = stepped(next(given)) if given else stepped()
+    result = result if type(result) is tuple else (result,)
+    jax.block_until_ready([each.value for each in result])
+    if workload.reads:
+        result[0].item()
 long = workload.name.startswith(("1,000 ", "10,000 "))
 for _ in range(4 if long else {WARM}):
-    bench._finish(step())
+    step()
 gc.collect()
 control = lambda switch: subprocess.run(["callgrind_control", "-i", switch, str(os.getpid())], capture_output=True)
 control("on")
 for _ in range({LONG_STEPS} if long else {STEPS}):
-    bench._finish(step())
+    step()
 control("off")
 os._exit(0)
 """

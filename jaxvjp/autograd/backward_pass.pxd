@@ -1,5 +1,5 @@
 # What C knows of a backward pass.
-from jaxvjp.core.record.modes cimport GradMode, Staging, ThreadModes, Transforming, grad_mode, thread_modes, transforming
+from jaxvjp.core.record.modes cimport GradMode, Staging, ThreadModes, Transforming, grad_mode, listening, thread_modes, transforming
 from jaxvjp.core.derive.remembered_walks cimport ComputedWalk, RecordedWalk, known_walk
 from jaxvjp.core.derive.saved cimport release
 from jaxvjp.core.record.graph cimport Node, Number, hooks_of

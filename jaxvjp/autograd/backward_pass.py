@@ -25,8 +25,8 @@ from jaxvjp.core.derive.remembered_walks import ComputedWalk, RecordedWalk, know
 from jaxvjp.core.derive.saved import release
 from jaxvjp.core.record.blocks import restored
 from jaxvjp.core.record.graph import Node, hooks_of, recording_order
-from jaxvjp.core.record.modes import ThreadModes, grad_mode, thread_modes, tracking, transforming
-from jaxvjp.core.record.observers import Walked, observers, tell
+from jaxvjp.core.record.modes import ThreadModes, grad_mode, listening, thread_modes, tracking, transforming
+from jaxvjp.core.record.observers import Walked, tell
 from jaxvjp.core.record.record import record, separate
 from jaxvjp.core.record.steps import Cotangents, StepHooks
 from jaxvjp.core.record.versions import next_serial
@@ -202,7 +202,7 @@ class Backward:
             results = {**sums, **waiting}
             self._compute({node: results[node] for node in order if node in results})
             received = {node: (receiver_of[node], gradients[node]) for node in sums}
-            if observers.listening:
+            if listening():
                 shown_leaves = sorted(sums, key=recording_order)  # of one whose tensor is gone nobody reads the `grad`
                 self._tell(*[{node: of[node] for node in shown_leaves} for of in (gradients, sums)])
             _receive_all([(receiver_of[node], sum_) for node, sum_ in sums.items()], self.create_graph)
@@ -250,7 +250,7 @@ class Backward:
         with accumulation_lock, tracking(self.create_graph):
             retained = {} if self.batch else _summed(walk.retained)
             self._compute(walk.gradients, retained.values())
-            if observers.listening:
+            if listening():
                 self._tell({**walk.gradients, **walk.retained}, retained)
             _receive_all([(node.tensor, sum_) for node, sum_ in retained.items()], self.create_graph)
         return walk.gradients
@@ -264,7 +264,7 @@ class Backward:
     def _is_looked_at(self) -> bool:
         """Whether a walk whose gradients are left lazy is not remembered, as something looks at each of its steps."""
         mode = self.modes.grad_mode
-        looked_at = mode.saving is not None or mode.inference or bool(observers.listening)
+        looked_at = mode.saving is not None or mode.inference or bool(listening())
         return not self.create_graph or bool(self.batch) or self.modes.staging.journal is not None or looked_at
 
     def _receive_in_turn(

@@ -12,8 +12,8 @@ from typing import Any
 from jaxvjp.autograd.graph import GradientEdge
 from jaxvjp.core.record.blocks import restored
 from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.modes import tracking
-from jaxvjp.core.record.observers import Unclear, observers, tell
+from jaxvjp.core.record.modes import listening, tracking
+from jaxvjp.core.record.observers import Unclear, tell
 from jaxvjp.core.record.promotion import converted
 from jaxvjp.core.record.record import constant, record
 from jaxvjp.ops.op import Aval
@@ -216,7 +216,7 @@ def _unclear(root: Tensor, gradient: Tensor | None, text: str) -> RuntimeError:
     """An error about v, which holds what `explain` needs to say more."""
     error = RuntimeError(text)
     unclear = vars(error)["unclear"] = Unclear(root, gradient)
-    if observers.listening:
+    if listening():
         tell(unclear)
     return error
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from traceback import walk_tb
 from typing import Any
 
-from jaxvjp.core.record.observers import observers
+from jaxvjp.core.record.modes import listening
 from jaxvjp.explain.explained import Explained
 from jaxvjp.explain.names import variables_of
 from jaxvjp.explain.notebook import Page
@@ -76,7 +76,7 @@ class recording(Explanation):  # noqa: N801 - reads as a word: `with recording()
 
     def finish(self, variables: Mapping[str, Any]) -> None:
         """Ends the recording; `variables` are the user's, from which tensors get their names."""
-        if self._recorder.note in observers.listening:  # it has not ended
+        if self._recorder.note in listening():  # it has not ended
             self._story = self._recorder.stop(variables)
 
     @contextmanager

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from jaxvjp.core.derive.saved import freed_error
 from jaxvjp.core.record.graph import Node, gradient_edges, reachable
-from jaxvjp.core.record.modes import transforming
+from jaxvjp.core.record.modes import listening, transforming
 from jaxvjp.core.record.observers import (
     GradSet,
     Hooked,
@@ -24,7 +24,6 @@ from jaxvjp.core.record.observers import (
     Unclear,
     Unpacked,
     Walked,
-    observers,
 )
 from jaxvjp.core.record.user_lines import UserLine, user_line
 from jaxvjp.core.record.versions import next_serial
@@ -131,7 +130,7 @@ class Recorder:
 
     def start(self, file: str | None = None, frame: Any = None) -> None:
         """Begins, and watches the lines of `file`: those that `frame` has yet to run, and those of functions."""
-        observers.listening.append(self.note)
+        listening().append(self.note)
         transforming().forward += 1  # inside a level of forward mode, nodes keep their inputs
         if file is not None:
             self.watch = Watch(file)
@@ -159,7 +158,7 @@ class Recorder:
 
     def stop(self, variables: Mapping[str, Any]) -> Story:
         self.calls.stop()
-        observers.listening.remove(self.note)
+        listening().remove(self.note)
         try:
             self.story = self._told({**self.calls.left, **variables})
         finally:

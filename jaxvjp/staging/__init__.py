@@ -26,8 +26,7 @@ from types import MethodType
 from typing import Any
 from weakref import WeakSet
 
-from jaxvjp.core.record.modes import grad_mode, staging, transforming
-from jaxvjp.core.record.observers import observers
+from jaxvjp.core.record.modes import grad_mode, listening, staging, transforming
 from jaxvjp.core.run.choosing import HOT
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.tiers import threads
@@ -106,7 +105,7 @@ class Staged:
                 if result is not Miss:
                     self._hot = warm_path
                     return result
-        if transforming().depth or transforming().forward or staging().journal is not None or observers.listening:
+        if transforming().depth or transforming().forward or staging().journal is not None or listening():
             return self._function(*given, **named)
         arguments: list[Any] = [*given, *named.values()]
         structure = Form(len(given), tuple(named), None)

@@ -15,8 +15,7 @@ from weakref import ref
 import numpy as np
 
 from jaxvjp.core.record.graph import Node, Number, reachable
-from jaxvjp.core.record.modes import grad_mode, staging, transforming
-from jaxvjp.core.record.observers import observers
+from jaxvjp.core.record.modes import grad_mode, listening, staging, transforming
 from jaxvjp.core.record.record import Signature, items, node_of_value, record_with
 from jaxvjp.core.record.user_lines import user_line
 from jaxvjp.core.run.program import Program, called, freeze, results_of
@@ -140,7 +139,7 @@ def update_at_once(optimizer: Any) -> bool:
 def computes() -> bool:
     """Whether what this thread does now is computed: not told to `explain`, nor in a staged step or a transform."""
     transforms = transforming()
-    return not (observers.listening or staging().journal is not None or transforms.depth or transforms.forward)
+    return not (listening() or staging().journal is not None or transforms.depth or transforms.forward)
 
 
 def number_of_steps(step: Tensor) -> float | None:

@@ -22,8 +22,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxvjp.core.record.modes import changes, count_change, grad_mode, thread_modes
-from jaxvjp.core.record.observers import observers
+from jaxvjp.core.record.modes import changes, count_change, grad_mode, listening, thread_modes
 from jaxvjp.core.record.record import node_of_value
 from jaxvjp.core.run.choosing import HOT, Apart
 from jaxvjp.core.run.compilation import counters
@@ -133,7 +132,7 @@ def modes_unchanged(enabled: bool, default: Any, precision: str) -> bool:
         transforms.depth
         or transforms.forward
         or now.staging.journal is not None
-        or observers.listening
+        or listening()
         or mode.enabled is not enabled
         or mode.inference
         or mode.autocast

@@ -1,5 +1,5 @@
 # What C knows of tensors: see graph.pxd.
-from jaxvjp.core.record.modes cimport GradMode, Staging, Transforming, count_change, grad_mode, staging, transforming
+from jaxvjp.core.record.modes cimport GradMode, Staging, Transforming, count_change, grad_mode, listening, staging, transforming
 from jaxvjp.core.record.graph cimport Holder, Node, hold
 from jaxvjp.core.record.collector cimport let_collector_visit
 from jaxvjp.core.record.record cimport node_of_value, record

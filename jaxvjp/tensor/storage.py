@@ -19,8 +19,8 @@ from typing import Any
 from jaxvjp.core.record.collector import let_collector_visit
 from jaxvjp.core.record.graph import Holder, LeafIdentity, Node, hold, leaf_identity_of
 from jaxvjp.core.record.lifetime import original_of
-from jaxvjp.core.record.modes import count_change, grad_mode, staging, tangents_stop, tracking, transforming
-from jaxvjp.core.record.observers import GradSet, observers, tell
+from jaxvjp.core.record.modes import count_change, grad_mode, listening, staging, tangents_stop, tracking, transforming
+from jaxvjp.core.record.observers import GradSet, tell
 from jaxvjp.core.record.record import constant, detached, node_of_value, record, separate, variable_of
 from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.core.record.versions import OwnVersions, Versions
@@ -338,7 +338,7 @@ class Stored(Holder):
             staging().journal.note_new_grad(self)
         self._grad = value
         count_change()
-        if observers.listening:
+        if listening():
             tell(GradSet(self, None if value is None else value.__node__))
 
     @property

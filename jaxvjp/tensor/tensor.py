@@ -15,8 +15,8 @@ import jax
 import numpy as np
 
 from jaxvjp.core.record.graph import Node, hold, leaf_identity_of
-from jaxvjp.core.record.modes import count_change, grad_mode, staging, transforming
-from jaxvjp.core.record.observers import Read, observers, tell
+from jaxvjp.core.record.modes import count_change, grad_mode, listening, staging, transforming
+from jaxvjp.core.record.observers import Read, tell
 from jaxvjp.core.record.record import detached, node_of_value, record
 from jaxvjp.core.record.steps import hook_of_level
 from jaxvjp.core.record.versions import OwnVersions, latest, next_serial
@@ -436,7 +436,7 @@ class Tensor(Methods):
             evaluate((node,))
         elif staging().journal is not None:
             staging().journal.refuse("reads the value of a tensor")
-        if observers.listening:
+        if listening():
             tell(Read(node))
         return node
 

@@ -11,7 +11,7 @@ from test_source import run_lines
 import jaxvjp
 from jaxvjp import explain
 from jaxvjp.__main__ import main
-from jaxvjp.core.record.observers import observers
+from jaxvjp.core.record.modes import listening
 
 
 def test_a_leaf_a_constant_and_a_number():
@@ -101,13 +101,13 @@ def test_a_recording_that_goes_on_and_one_without_a_backward():
         with pytest.raises(ValueError, match="no backward took place"):
             each()
     assert y.shape == (2,)
-    assert not observers.listening
+    assert not listening()
 
 
 def test_a_recording_that_raises_leaves_nothing_behind():
     with pytest.raises(ZeroDivisionError), explain.recording():
         1 / 0  # noqa: B018
-    assert not observers.listening
+    assert not listening()
     x = jaxvjp.tensor([1.0], requires_grad=True)
     y = x * x
     y.backward()

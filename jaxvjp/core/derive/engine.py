@@ -29,8 +29,8 @@ from jaxvjp.core.record.graph import (
     recording_order,
 )
 from jaxvjp.core.record.lifetime import NodesMet
-from jaxvjp.core.record.modes import thread_modes, tracking
-from jaxvjp.core.record.observers import Hooked, Pulled, Stepped, Unpacked, observers, tell
+from jaxvjp.core.record.modes import listening, thread_modes, tracking
+from jaxvjp.core.record.observers import Hooked, Pulled, Stepped, Unpacked, tell
 from jaxvjp.core.record.record import constant, record
 from jaxvjp.core.record.steps import PythonBackward
 from jaxvjp.core.record.versions import next_serial
@@ -128,7 +128,7 @@ def hooked(node: Node, cotangent: Node, walk: Walk | FinishedWalk) -> tuple[Node
             written, cotangent = hook(cotangent)
             if before is arrived:
                 arrived = written
-            if observers.listening:
+            if listening():
                 tell(Hooked(node, before, cotangent))
     finally:
         modes.walk = outer
@@ -334,7 +334,7 @@ class Walk:
         create_graph = self.create_graph and not self.ends_graph(segment[0])  # rare: a reentrant checkpoint ends it
         # For each output a node with its value, and for each of `wrt` one with its cotangent.
         output_nodes, pulled = record_pullback(program, operands, wrt, cotangents, create_graph, self.batch)
-        if observers.listening and create_graph:  # rare: `explain` listens
+        if listening() and create_graph:  # rare: `explain` listens
             tell(Pulled(outputs, pulled))
         for position, result in zip(wrt, pulled, strict=True):
             self.arrive(arguments[position], result)
@@ -413,7 +413,7 @@ def _take_step(walk: Walk, segment: list[Node]) -> None:
     if hooks is not None:
         for hook in list(hooks.after.values()):
             results = hooks.call(node, hook, results, given)
-    if step is not None and observers.listening:
+    if step is not None and listening():
         tell(Stepped(step, arrived, results))
     if anomaly.enabled and anomaly.check_nan:
         look_for_nan(node, results)
@@ -442,7 +442,7 @@ def _pull_alone(
     node = segment[0]
     settled, walk.arrived = walk.arrived, {}
     unpacked = node.packed(walk.create_graph) if node.packed is not None else {}
-    if unpacked and observers.listening:
+    if unpacked and listening():
         tell(Unpacked(node, {node.inputs[position]: each for position, each in unpacked.items()}))
     pairs = [(each, v) for each, v in zip(outputs, cotangents, strict=True) if each is not None and v is not None]
     if pairs:  # there are none, if a hook has returned None

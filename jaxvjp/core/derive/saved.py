@@ -14,12 +14,13 @@ from jaxvjp.core.derive.anomaly import blame
 from jaxvjp.core.derive.residuals import overwritten_residual
 from jaxvjp.core.record.graph import Node, Number, recording_order
 from jaxvjp.core.record.lifetime import NodesMet, TensorsBehind, copy_without_inputs, drop_inputs_if_done
-from jaxvjp.core.record.modes import grad_mode, transforming
-from jaxvjp.core.record.observers import Released, observers, tell
+from jaxvjp.core.record.modes import grad_mode, listening, transforming
+from jaxvjp.core.record.observers import Released, tell
 from jaxvjp.core.record.record import leave_recorded_uncollected
 from jaxvjp.core.record.saves import changed_in_place, saved_positions, saves_something, shows_overwritten
 from jaxvjp.core.record.user_lines import UserLine, located, loop_around, user_line
 from jaxvjp.core.record.versions import latest
+from jaxvjp.ops.identity import variable
 from jaxvjp.ops.pointwise import cast
 
 FREED = (
@@ -94,7 +95,7 @@ def release(operations: Iterable[Node], met: NodesMet) -> None:
     inputs copies of the nodes behind it, which keep no values (`copy_without_inputs`).
     """
     to_strip: list[Node] = []
-    if observers.listening:
+    if listening():
         tell(Released(list(operations)))
     passed: TensorsBehind | None = None
     node: Node
@@ -117,9 +118,10 @@ def release(operations: Iterable[Node], met: NodesMet) -> None:
 def _strip(to_strip: list[Node], passed: TensorsBehind | None) -> None:
     """Gives these nodes, as inputs, copies of the nodes behind them that have no values and, if they are freed, no
     inputs; the copies of others get such inputs in turn."""
-    inputs_of = {node: node.inputs for node in to_strip}
+    inputs_of = {node: node.inputs for node in to_strip}  # they are replaced below
     stripped: dict[Node, Node] = {}
     pending = [(node, node) for node in to_strip]
+    hooked = False
     while pending:
         node: Node
         target: Node
@@ -128,15 +130,21 @@ def _strip(to_strip: list[Node], passed: TensorsBehind | None) -> None:
         for each in inputs_of.get(node, node.inputs):
             if type(each) is Node:
                 behind: Node = each
-                if behind.requires_grad and not (behind.is_leaf or (behind.special and behind.python)):
-                    if behind not in stripped:
-                        stripped[behind] = copy_without_inputs(behind, passed)
+                leaf = behind.operation is None or behind.operation is variable  # as in `Node.is_leaf`, for C
+                if behind.requires_grad and not leaf and behind._python is None:
+                    copy = stripped.get(behind)
+                    if copy is None:
+                        copy = stripped[behind] = copy_without_inputs(behind, passed)
+                        hooked = hooked or behind._hooks is not None
                         if not behind.freed:
-                            pending.append((behind, stripped[behind]))
-                    each = stripped[behind]
+                            pending.append((behind, copy))
+                    each = copy
             inputs.append(each)
         target.inputs = tuple(inputs)
-    for node in sorted([*stripped.values(), *to_strip], key=recording_order):  # a node after its inputs
+    new = [*stripped.values(), *to_strip]
+    if hooked:
+        new.sort(key=recording_order)  # a node after its inputs
+    for node in new:
         leave_recorded_uncollected(node)
 
 

@@ -19,6 +19,7 @@ cdef class Node:
     cdef public bint requires_grad, special, freed, in_place, inference, detached_in_place, stale, outdated, _retains
     cdef public int retaken, version
     cpdef bint held(self)
+    cpdef tuple avals_read(self)
 
 cdef class Holder:
     cdef object __weakref__

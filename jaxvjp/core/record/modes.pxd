@@ -31,6 +31,7 @@ cdef class ThreadModes:
     cdef public Transforming transforming
     cdef public Staging staging
     cdef public object walk
+    cdef public list listening
 
 cdef class tracking:
     cdef public bint enabled, before
@@ -46,3 +47,4 @@ cpdef ThreadModes thread_modes()
 cpdef GradMode grad_mode()
 cpdef Transforming transforming()
 cpdef Staging staging()
+cpdef list listening()

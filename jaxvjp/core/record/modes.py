@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from jaxvjp.types import dtypes
@@ -115,12 +116,14 @@ class ThreadModes:
     """All modes of one thread.
 
     Attributes, besides one for each kind:
+        listening: the functions that `observers.tell` calls with each event.
         walk: the backward pass that is calling a hook (`engine.Walk`), or None. `register_multi_grad_hook` asks it
             which nodes are `on_the_way`: so many of them get a gradient.
     """
 
     def __init__(self) -> None:
         self.walk: Any = None
+        self.listening: list[Callable[[Any], None]] = []
         self.grad_mode = GradMode()
         self.transforming = Transforming()
         self.staging = Staging()
@@ -175,6 +178,11 @@ def grad_mode() -> GradMode:
 def transforming() -> Transforming:
     """The transforms that are under way in this thread."""
     return thread_modes().transforming
+
+
+def listening() -> list[Callable[[Any], None]]:
+    """The functions of this thread that are called with each event. None listens if it is empty: then make no event."""
+    return thread_modes().listening
 
 
 def tangents_stop(first: int = 0) -> bool:

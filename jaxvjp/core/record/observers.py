@@ -1,14 +1,15 @@
 """Events, of backward passes and of each `grad` that is set, for functions that listen to them.
 
 `explain.story` notes them, to write a program. While nobody listens, an event costs a look at an empty list
-(`if observers.listening: tell(...)`).
+(`if listening(): tell(...)`).
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
+
+from jaxvjp.core.record.modes import listening
 
 
 class Walked(NamedTuple):
@@ -88,17 +89,7 @@ class Unclear(NamedTuple):
     gradient: Any
 
 
-class Observers(threading.local):
-    """The functions of this thread that are called with each event."""
-
-    def __init__(self) -> None:
-        self.listening: list[Callable[[Any], None]] = []
-
-
-observers = Observers()
-
-
 def tell(event: Any) -> None:
-    """Calls everyone who listens. Ask `if observers.listening` first, so that no event is made for nobody."""
-    for each in list(observers.listening):
+    """Calls everyone who listens. Ask `if listening()` first, so that no event is made for nobody."""
+    for each in list(listening()):
         each(event)
