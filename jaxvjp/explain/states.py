@@ -159,9 +159,9 @@ def tabulated(nodes: Sequence[Node], named: Any) -> Iterator[tuple[Node, str | N
         if node.operation is None and node.value is not None and node.where is not None and not written:
             sites.setdefault((node.where, str(node.aval)), []).append(node)
     for own in sites.values():
-        names = {named(each) for each in own}
+        names = {named(each) for each in own} - {None}  # the last may be one that a variable still shows
         differ = len({np.asarray(each.value).tobytes() for each in own}) > 1
-        if len(own) >= ROUNDS and len(names) == 1 and own[0].aval.shape and differ:
+        if len(own) >= ROUNDS and len(names) < 2 and own[0].aval.shape and differ:
             values = np.stack([np.asarray(each.value) for each in own])
             aval = own[0].aval
             table = Node(None, (), (), Aval(values.shape, aval.dtype, False, aval.device), where=own[0].where)
@@ -171,7 +171,7 @@ def tabulated(nodes: Sequence[Node], named: Any) -> Iterator[tuple[Node, str | N
             ]
             for node, row in zip(own, rows, strict=True):
                 row.serial = node.serial
-            yield table, names.pop(), list(zip(own, rows, strict=True))
+            yield table, next(iter(names), None), list(zip(own, rows, strict=True))
 
 
 def histories_of(story: Story, nodes: Sequence[Node]) -> dict[Node, tuple[str, int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sys
 import warnings
@@ -14,22 +15,25 @@ import jax
 PACKAGE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..")) + os.sep
 USERS = tuple(PACKAGE + each for each in ("examples" + os.sep, os.path.join("tools", "bench", "workloads")))
 """Parts of this package that count as the user's code."""
-BETWEEN = (os.path.dirname(jax.__file__) + os.sep, contextlib.__file__)
-"""Code that may stand between the user's line and ours: JAX calls an op back to trace it."""
+CALLERS = (contextlib.__file__, functools.__file__)
+"""Files of Python's whose functions call ours for the user: `with` a function's context, a `cached_property`."""
+JAX = os.path.dirname(jax.__file__) + os.sep
+"""What may stand between the user's line and ours, too: JAX calls an op back to trace it."""
 inside_package: dict[str, bool] = {}
 """What `in_package` has found, for each name of a file."""
 
 
 def in_package(filename: str) -> bool:
-    """Whether a file is part of this package, and not of `USERS`."""
-    inside = inside_package[filename] = filename.startswith(PACKAGE) and not filename.startswith(USERS)
+    """Whether a file is part of this package and not of `USERS`, or one of `CALLERS`."""
+    inside = (filename.startswith(PACKAGE) and not filename.startswith(USERS)) or filename in CALLERS
+    inside_package[filename] = inside
     return inside
 
 
 def user_frame() -> FrameType | None:
     """The innermost frame that runs the user's code. Compiled modules have no frames, so they cannot be counted."""
     frame: FrameType | None = sys._getframe()
-    while frame is not None and (in_package(frame.f_code.co_filename) or frame.f_code.co_filename.startswith(BETWEEN)):
+    while frame is not None and (in_package(frame.f_code.co_filename) or frame.f_code.co_filename.startswith(JAX)):
         frame = frame.f_back
     return frame
 

@@ -369,6 +369,33 @@ def test_rounds_that_differ_in_numbers_are_a_loop_as_a_person_would_write_it(lin
     assert body(lines) == wanted
 
 
+def test_batches_of_a_loader_are_rows_of_one_array():
+    printed = shown("""
+        torch.manual_seed(0)
+        data = [(torch.full((3,), float(k)), k) for k in range(12)]
+        loader = torch.utils.data.DataLoader(data, batch_size=4, shuffle=True)
+        w = torch.ones(3, requires_grad=True)
+        with explain.recording() as e:
+            for i, (x, k) in enumerate(loader):
+                (x @ w * k).sum().backward()
+                with torch.no_grad():
+                    w -= 0.1 * w.grad
+                w.grad = None
+    """)
+    assert "for i in range(3):\n    x = xs[i]" in printed
+    assert "    k = ks[i]" in printed
+
+
+def test_what_a_cached_property_computes_is_of_the_users_line():
+    printed = shown("""
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        odds = torch.distributions.Categorical(logits=x)
+        y = odds.probs * x
+        e = explain(y)
+    """)
+    assert "functools" not in printed
+
+
 def test_gradients_that_a_loop_adds_up_begin_at_zeros():
     printed = shown("""
         x = torch.tensor(1.0, requires_grad=True)
