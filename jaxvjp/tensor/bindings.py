@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, get_args
 
+import jax
+
 from jaxvjp.core.record.graph import Node
 from jaxvjp.ops.arguments import SCALAR
 from jaxvjp.ops.op import COMPARE, REGISTRY, REQUIRED, Op
@@ -22,6 +24,7 @@ from jaxvjp.tensor.docstrings import of_rows
 from jaxvjp.tensor.out_argument import EXACT, OUT, writing_out, written_into
 from jaxvjp.tensor.overriding import TOLD_AS, asking, handle_torch_function, saying
 from jaxvjp.tensor.published import PUBLISHED, WRITING_OUT, names
+from jaxvjp.tensor.refusals import advice_on
 from jaxvjp.tensor.remembered_calls import remembering, remembering_in_place, remembering_operator
 from jaxvjp.tensor.signatures import NUMERIC, Signature, chosen, invalid
 from jaxvjp.tensor.tensor import Tensor
@@ -213,6 +216,9 @@ def operators_of(row: Op) -> dict[str, Callable[..., Any]]:
     remembered = remembering_operator(forward, by_value)
 
     def in_place(self: Tensor, other: Tensor | complex) -> Tensor:
+        if isinstance(other, jax.Array):  # which would make an array, and leave the tensor as it is
+            told = f"unsupported operand type(s) for {row.operator}=: 'Tensor' and '{type(other).__name__}'"
+            raise TypeError(f"{told}\n{advice_on(other)}")
         if not isinstance(other, OPERANDS):
             return NotImplemented
         check_writable(row, self, (other,))

@@ -42,6 +42,17 @@ def test_a_tracer_is_told_where_tensors_come_from(function, transform):
     assert "Tracer(" not in advice
 
 
+@pytest.mark.parametrize("operator", ["-=", "+=", "*=", "/=", "**=", "//=", "%="])
+def test_an_array_is_not_written_in_place(operator):
+    names = {"torch": torch, "x": torch.full((2,), 3.0), "array": jnp.full(2, 2.0)}
+    kept = names["x"]
+    with pytest.raises(TypeError, match=r"for .*=: 'Tensor' and 'ArrayImpl'\n.*`torch.from_jax\(x\)`"):
+        exec(f"x {operator} array", names)
+    exec(f"x {operator} torch.from_jax(array)", names)
+    assert names["x"] is kept
+    assert kept[0] != 3
+
+
 @pytest.mark.parametrize("transform", [jax.jit, jax.vmap])
 def test_what_is_told_works(transform):
     function = torch.functional(lambda x: torch.exp(x).sum())
