@@ -12,8 +12,6 @@ import numpy as np
 
 from jaxvjp.autograd.backward import grad
 from jaxvjp.autograd.function_step import shown_tensor
-from jaxvjp.core.derive.pullback import pullback
-from jaxvjp.core.derive.transforms import jvp, vmap
 from jaxvjp.core.record.graph import Node, gradient_edges, reachable
 from jaxvjp.core.record.observers import Hooked, Read, Stepped, Walked
 from jaxvjp.core.record.record import constant
@@ -28,7 +26,7 @@ from jaxvjp.explain.notebook import coloured
 from jaxvjp.explain.picture import Picture, picture_of
 from jaxvjp.explain.refusal import Refusal, Unshowable
 from jaxvjp.explain.source import Program, all_nodes, executed, write
-from jaxvjp.explain.story import Story, hooks_before
+from jaxvjp.explain.story import Story, hooks_before, of_transform
 from jaxvjp.explain.tape import UnknownError
 from jaxvjp.explain.text import Text
 from jaxvjp.testing import assert_close
@@ -153,7 +151,7 @@ class Explained:
     def transforms(self) -> bool:
         """Whether there is a backward pass, or a transform such as `torch.func.grad` or `vmap`."""
         with self.story.told() as story:
-            return bool(self.walks) or any(node.operation in (pullback, jvp, vmap) for node in all_nodes(story))
+            return bool(self.walks) or any(map(of_transform, all_nodes(story)))
 
     failure = ""
     """Where and with what error the script ended."""

@@ -383,6 +383,8 @@ class Writer:
             return f"{self.top.values[node].wanted or 'x'}_grad"
         if not walked.after and not self.story.hypothetical:
             given = assigned(event.where, list(walked.gradients).index(node))
+            if given is None and walked.batched and len(walked.gradients) == 1:  # `h = hessian(f, x)`
+                given = assigned(event.where)
             if given is not None:
                 return given
         base = self.top.values[node].wanted or "x"

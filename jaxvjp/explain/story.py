@@ -11,7 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from jaxvjp.core.derive.pullback import pullback
 from jaxvjp.core.derive.saved import freed_error
+from jaxvjp.core.derive.transforms import jvp, vmap
 from jaxvjp.core.record.graph import Node, gradient_edges, reachable
 from jaxvjp.core.record.modes import listening, transforming
 from jaxvjp.core.record.observers import (
@@ -28,9 +30,13 @@ from jaxvjp.core.record.observers import (
 from jaxvjp.core.record.user_lines import UserLine, user_line
 from jaxvjp.core.record.versions import next_serial
 from jaxvjp.explain.calls import Calls, FunctionCall
-from jaxvjp.explain.names import all_names_in, names_in, variables_of
+from jaxvjp.explain.names import all_names_in, names_in, numbered, statement, variables_of
 from jaxvjp.explain.watching import Watch
+from jaxvjp.ops.identity import UNCHANGED, tuple_item
 from jaxvjp.tensor.tensor import Tensor
+
+PASSING = UNCHANGED | {tuple_item}
+"""What passes on a result of a transform."""
 
 
 class Event(NamedTuple):
@@ -174,6 +180,18 @@ class Recorder:
         shown = [node for node in names if self.first < node.serial < last]
         for tensor in list(dict.fromkeys(self.owners.values())):
             self.owners.setdefault(tensor.__node__, tensor)
+        walks = [event.what for event in self.events if isinstance(event.what, Walked)]
+        known = {
+            *names,
+            *(each for walked in walks for found in (walked.gradients, walked.after) for each in found.values()),
+        }
+        for event in self.events:  # what a transform gave may have been printed at once
+            if isinstance(event.what, Read) and (node := event.what.node) not in known and of_transform(node):
+                source = statement(event.where)
+                if source is not None and source.prints:
+                    names[node] = numbered("printed", {*names.values()})
+                    known.add(node)
+                    shown.append(node)
         starts = [*shown, *self.owners]
         for event in self.events:
             if isinstance(event.what, Walked):
@@ -186,6 +204,15 @@ class Recorder:
         calls = sorted(self.calls.ended, key=lambda each: each.first)
         every = {tensor.__node__: own for tensor, own in all_names_in(variables).items()}
         return Story(self.events, names, tensors, shown, *told, kept, False, self.watch, calls, every, self.unclear)
+
+
+def of_transform(node: Node) -> bool:
+    """Whether a node is what a transform gave, such as `torch.func.grad` or `vmap`."""
+    while node.operation is not None and node.inputs and type(node.inputs[0]) is Node:
+        if node.operation not in PASSING and node.operation.write is None:  # nor a view
+            break
+        node = node.inputs[0]
+    return node.operation in (pullback, jvp, vmap)
 
 
 def _kept(starts: Sequence[Node]) -> list[Kept]:
