@@ -10,7 +10,7 @@ import functions
 import jax
 import numpy as np
 import pytest
-from oracle import agreement_of, programs_of
+from oracle import agree, agreement_of, programs_of
 
 import jaxvjp
 from jaxvjp.autograd import backward_pass
@@ -24,6 +24,46 @@ from jaxvjp.tensor.apply import apply
 from jaxvjp.types import dtypes
 
 leaf = partial(functions.leaf, jaxvjp)
+
+
+# A state that a loop carries on.
+
+
+def carries_a_sum(torch, x, state):
+    inner = (x + state).tanh()
+    return inner * 2, inner + 0
+
+
+def carries_one_of_several(torch, x, state):
+    largest, places = (x + state).tanh().max(0, keepdim=True)
+    return largest, places + state
+
+
+def carries_two_layers(torch, x, state):
+    below = (x + state[0]).tanh()
+    above = (below + state[1]).tanh()
+    return above, torch.stack([below, above])
+
+
+def carried(torch, step, rounds, requires_grad):
+    w = torch.tensor([0.5, -0.25], requires_grad=requires_grad)
+    x, state, seen = torch.ones(2), torch.zeros(2, 2), []
+    for _ in range(rounds):
+        out, state = step(torch, x * w, state)
+        seen.append(out.sum().item())
+        x = torch.full((2,), seen[-1])
+    return seen, state
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+@pytest.mark.parametrize("step", [carries_a_sum, carries_one_of_several, carries_two_layers])
+def test_a_state_that_is_carried_on_is_not_computed_anew_in_each_round(step, requires_grad):
+    agree(partial(carried, step=step, rounds=8, requires_grad=requires_grad), rtol=1e-5)
+    evaluation.plans.known.clear()
+    carried(jaxvjp, step, 6, requires_grad)
+    longest = max(map(len, evaluation.plans.known))
+    carried(jaxvjp, step, 30, requires_grad)
+    assert max(map(len, evaluation.plans.known)) == longest
 
 
 # Remembered walks.

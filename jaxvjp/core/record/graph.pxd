@@ -16,7 +16,7 @@ cdef class Node:
     cdef public object operation, static, inputs, aval, value, where, serial
     cdef public object holder, passed, input_avals, versions, leaf, original
     cdef public object _edges, _python, _hooks, _packed, _step_hooks, _mutation
-    cdef public bint requires_grad, special, freed, in_place, inference, detached_in_place, stale, outdated, _retains
+    cdef public bint requires_grad, special, freed, in_place, inference, detached_in_place, stale, outdated, _retains, passed_by
     cdef public int retaken, version
     cpdef bint held(self)
     cpdef tuple avals_read(self)

@@ -172,6 +172,10 @@ class Node:
     mutation: Any = rare("_mutation")
     _mutation: Any
 
+    # Between two reads: `run.survey`.
+    #   passed_by: whether its value was computed, on the way to one that was read, and not kept.
+    passed_by: bool
+
     # After it has dropped its inputs: `lifetime`, `derive.saved`.
     #   input_avals: the avals of the inputs.
     #   passed: of a freed node, which tensors it may have been computed from, a `lifetime.TensorsBehind`.
@@ -352,7 +356,18 @@ def hooks_of(node: Node) -> dict[int, Hook] | None:
 
 UNLESS_SET = {
     **dict.fromkeys(
-        ("special", "freed", "in_place", "inference", "detached_in_place", "stale", "outdated", "_retains"), False
+        (
+            "special",
+            "freed",
+            "in_place",
+            "inference",
+            "detached_in_place",
+            "stale",
+            "outdated",
+            "_retains",
+            "passed_by",
+        ),
+        False,
     ),
     **dict.fromkeys(("_edges", "_python", "_hooks", "_packed", "_step_hooks", "_mutation")),
     **dict.fromkeys(("holder", "passed", "input_avals", "versions", "leaf", "original")),

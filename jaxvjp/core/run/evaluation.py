@@ -79,7 +79,8 @@ def _evaluate(
     nodes: list[Node], short_pieces: bool | None, frozen: Sequence[Frozen], first: Survey | None
 ) -> tuple[Survey, Plan] | None:
     """Sets their values."""
-    found = survey(start=nodes, wanted=nodes)  # it begins at these nodes, and their values are wanted
+    reading = first is None
+    found = survey(start=nodes, wanted=nodes, reading=reading)  # it begins at these nodes, and their values are wanted
     further = None if first is None else first.continued(found)
     plan = None if further is not None else plans.get(found.key)
     if type(plan) is ShortPiecesPlan and plan.is_over():
@@ -99,6 +100,10 @@ def _evaluate(
         node = found.nodes[place]
         node.value = values[place]
         drop_inputs_if_done(node)
+    if reading:
+        for node in found.operations:
+            if node.value is None:
+                node.passed_by = True
     return (further, plan) if remembered and further is not None else None
 
 

@@ -9,4 +9,4 @@ cdef class Survey:
 
 cdef bint _note_leaf(Node node, object grad_node_of, list nodes, dict place_of, list key)
 cdef bint _tells_all(Node node)
-cpdef Survey survey(object start, object wanted, object key_prefix=*, object grad_node_of=*, bint walks_behind_values=*, bint create_graph=*)
+cpdef Survey survey(object start, object wanted, object key_prefix=*, object grad_node_of=*, bint walks_behind_values=*, bint create_graph=*, bint reading=*)

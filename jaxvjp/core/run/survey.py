@@ -74,6 +74,7 @@ def survey(
     grad_node_of: Callable[[Node], Node | str] | None = None,
     walks_behind_values: bool = False,
     create_graph: bool = False,
+    reading: bool = False,
 ) -> Survey:
     """Surveys the nodes that `start` is computed from, back to nodes that have values.
 
@@ -94,6 +95,9 @@ def survey(
             to, which then belongs to the graph, or a word that goes into the key.
         walks_behind_values: whether to walk on, also behind nodes that have values, as far as a gradient flows.
         create_graph: whether the key also tells which nodes the user holds: a pullback is cut there (`engine`).
+        reading: whether values are read, one after another: then the value of a node that was `passed_by` before, and
+            that something recorded since reads, is kept. Else a loop that carries a state on and reads another value in
+            each round, as generation of text does, would compute all rounds again in each.
     """
     sought = set(wanted)
     nodes: list[Any] = list(dict.fromkeys(start))
@@ -104,6 +108,7 @@ def survey(
     key_is_complete = True
     calls: list[Node] = []
     stale: set[Node] = set()
+    late: list[int] = []
     for place, found in enumerate(nodes):  # `nodes` grows while the loop runs
         if type(found) is Number:
             key.append(found.aval)
@@ -123,6 +128,12 @@ def survey(
                     read = place_of[operand] = len(nodes)
                     nodes.append(operand)
                 key.append(read)
+                if reading and not node.passed_by and type(operand) is Node:
+                    behind: Node = operand
+                    if behind.passed_by and behind.value is None:
+                        sought.add(node if type(behind.aval) is tuple else behind)  # no program returns a tuple's node
+                        if read < place:
+                            late.append(read)
             if node.special:
                 key_is_complete = key_is_complete and (operation is variable or not node.hooks) and _tells_all(node)
                 key.append(None if node.edges is None else tuple([place_of.get(edge) for edge in node.edges]))
@@ -141,6 +152,10 @@ def survey(
             if node.stale:
                 stale.add(node)
             key_is_complete = _note_leaf(node, grad_node_of, nodes, place_of, key) and key_is_complete
+    for place in late:
+        if place not in kept and type(nodes[place].aval) is not tuple:
+            key += (KEPT, place)
+            kept.append(place)
     for node in calls:
         for reference in results_of.get(node, ()):
             result = reference()
