@@ -79,6 +79,13 @@ print(loss.dtype, torch.float32, scaler.get_scale())
 
 
 @needs_torch
+def test_a_leaf_that_only_its_view_holds_is_compared_on_no_side(tmp_path, capsys):
+    script = tmp_path / "fit.py"
+    script.write_text("import torch\nt = torch.ones(3, requires_grad=True).view(-1, 1)\n(t**2).sum().backward()\n")
+    assert main(["compare", str(script)]) == 0
+
+
+@needs_torch
 def test_only_user_code_gets_double_precision_for_single(tmp_path, capsys):
     script = tmp_path / "fit.py"
     script.write_text(SCALED, encoding="utf-8")

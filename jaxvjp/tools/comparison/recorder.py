@@ -37,6 +37,8 @@ MOST_STEPS = 1_000_000
 """At most this many steps of a graph are searched for leaves."""
 DEPTH = 6
 """How many levels of lists, dicts and objects are searched for a leaf's name: `net.body.layers[0].weight` has four."""
+BASE = ".__base_tensor__"
+"""The attribute by which a view of jaxvjp's holds its base; torch's graph alone holds it."""
 DOUBLE = "JAXVJP_COMPARE_IN_DOUBLE"
 """The environment variable that has a script compute in double precision, where it says nothing or float32."""
 
@@ -88,6 +90,9 @@ class Recorder:
                 ):  # an error in the recorder must not stop the user's program
                     leaves = _leaves(original, arguments, named, self._alone)
                     names = _names(leaves, frame)
+                    if kind == "backward":  # a leaf that only a view holds, as its base, is no one's to read
+                        leaves = [leaf for leaf, name in zip(leaves, names, strict=True) if BASE not in name]
+                        names = [name for name in names if BASE not in name]
                 try:
                     result = original(*arguments, **named)
                 except Exception as error:
