@@ -492,9 +492,10 @@ class Writer:
         ]
         back = [node for node in dict.fromkeys([*owners, *self.story.shown]) if not self.intermediate(node)]
         lists: dict[str, Value] = {}
+        partly = {base for node, (base, _) in self.histories.items() if node not in back}
         for node in back:
             value = self.top.value(node)
-            if node in self.histories:
+            if node in self.histories and self.histories[node][0] not in partly:
                 base, place = self.histories[node]
                 if base not in lists:
                     empty = Step([], lambda _: parsed("[]"), [base], -0.5)

@@ -386,6 +386,22 @@ def test_batches_of_a_loader_are_rows_of_one_array():
     assert "    k = ks[i]" in printed
 
 
+def test_a_list_that_is_appended_to_inside_and_outside_of_a_gradient():
+    run_lines("""
+        w, seen = torch.ones(2, requires_grad=True), []
+        def f(x):
+            h = (x * w).relu()
+            seen.append(h.detach().mean())
+            return h
+        with explain.recording() as story:
+            for epoch in range(4):
+                for k in range(3):
+                    f(torch.ones(2)).sum().backward()
+                with torch.no_grad():
+                    f(torch.ones(2))
+    """)["story"].check()
+
+
 def test_what_a_cached_property_computes_is_of_the_users_line():
     printed = shown("""
         x = torch.tensor([1.0, 2.0], requires_grad=True)
