@@ -34,7 +34,10 @@ function compiled(source, x) {
     if (token === "(") { const inner = sum(); need(")"); return inner; }
     if (token === "[") { const items = [sum()]; while (next(",")) items.push(sum()); need("]"); return record(from, "stack", items, () => items.flatMap(one => one.places)); }
     if (["torch", "jnp", "np"].includes(token) && next(".")) return atom();
-    if (next("(")) { const of = sum(); need(")"); return applied(from, token, of); }
+    if (!/^[a-z_]/i.test(token)) fail(`a number, x or a function is missing before “${token}”`);
+    const called = FUNCTIONS[token] || ["relu", "sum", "mean"].includes(token);
+    if (called && !next("(")) fail(`${token} is written with parentheses: ${token}(x)`);
+    if (called) { const of = sum(); need(")"); return applied(from, token, of); }
     return unknown(token);
   }
   function postfix() {
@@ -68,6 +71,7 @@ function typed() {
     story.walks = [made]; place = last = 0;
     follow(); drawWalk();
   } catch (error) { wrong.textContent = error.message; }
+  document.querySelectorAll("section:not(#direction), #sliders").forEach(each => { each.style.opacity = wrong.textContent ? .4 : ""; });  // of the y before
 }
 
 const field = (size, value, label) => make("input", {size, value, "aria-label": label, "aria-describedby": "wrong", spellcheck: "false", style: "font: inherit; max-width: 100%"});

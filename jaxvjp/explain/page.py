@@ -176,6 +176,7 @@ def _walk(
     told["leaves"] = [
         {
             "name": names[leaf],
+            "shape": list(leaf.aval.shape),
             "line": _made(leaf),
             "before": _before(walked, leaf),
             "set": not failed and (explanation.story.hypothetical or leaf in walked.after),

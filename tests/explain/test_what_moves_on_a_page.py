@@ -237,6 +237,24 @@ def test_zero_times_infinity_is_not_a_number(browser, tmp_path):
         close(" ".join(each.text for each in all_of(browser, "[data-product]")), a_root_in_the_other_branch(jaxvjp, x))
 
 
+def test_what_stays_when_x_moves_is_said(browser, tmp_path):
+    found = run_lines("""
+        x = torch.tensor([[1.0, 2.0]], requires_grad=True)
+        with explain.recording(lines=True) as story:
+            (x ** 2).sum().backward()
+            y = x ** 3 * (x > 0).float()
+            y.backward(torch.tensor([[1.0, 1.0]]))
+    """)
+    opened(browser, found["story"], tmp_path / "page.html")
+    assert "before this backward" not in text_of(browser, "#moved")
+    move_x(browser, [3.0, 2.0])
+    said = text_of(browser, "#moved")
+    assert said.endswith("What .grad had before this backward is of the x that ran.")
+    assert "cut off" not in said  # it does not matter here
+    assert "all else is what ran" in text_of(browser, "#objects-note")
+    assert "x = [[3 2]]" in text_of(browser, "#lines")
+
+
 def test_a_function_of_a_gradient_of_the_backward_before_moves_with_x(browser, tmp_path):
     found = run_lines("""
         w = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -616,6 +634,9 @@ def test_the_figure_of_the_first_page_differentiates_what_is_typed(browser, figu
         ("x[-3]", "x has no [-3]"),
         ("x + [x, 1]", "the other has more"),
         ("x x", "“x” cannot stand there"),
+        ("sin x", "sin is written with parentheses: sin(x)"),
+        ("x // 2", "a number, x or a function is missing before “/”"),
+        ("dot(x, x)", "“dot” is not known"),
     ],
 )
 def test_the_figure_says_what_it_cannot_read_and_keeps_what_it_showed(browser, figure, source, said):
@@ -623,6 +644,10 @@ def test_the_figure_says_what_it_cannot_read_and_keeps_what_it_showed(browser, f
     type_y(browser, source, [1, 2])
     assert said in text_of(browser, "#wrong")
     close(" ".join(each.text for each in all_of(browser, "[data-product]")), [6.0, 120.0])
+    head = browser.find_element("id", "jacobian-head").find_element("xpath", "..")
+    assert float(head.value_of_css_property("opacity")) < 0.5  # it is of another y
+    type_y(browser, "x * 2", [1, 2])
+    assert float(head.value_of_css_property("opacity")) == 1
 
 
 @pytest.mark.parametrize("width", WIDTHS)
