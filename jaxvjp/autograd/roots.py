@@ -84,14 +84,13 @@ def checked_gradients(gradients: Any, roots: list[Tensor]) -> list[Tensor | None
     except TypeError as error:
         y, own, shape = users_name(roots[0], "y"), own_name(), list(roots[0].shape)
         written = f"{own}.full({shape}, {gradients!r})" if roots[0].numel() != 1 else f"{own}.tensor({gradients!r})"
-        raise TypeError(f"{error}\n{advice.format(y, written)}") from None
+        raise _unclear(roots[0], None, f"{error}\n{advice.format(y, written)}", TypeError) from None
     for position, each in enumerate(given):
         if each is not None and not isinstance(each, Tensor):
             root, whole = roots[min(position, len(roots) - 1)], gradients if len(roots) == 1 else each
-            raise TypeError(
-                f"gradients can be either Tensors or None, but got {type(each).__name__}\n"
-                + advice.format(users_name(root, "y"), f"{own_name()}.tensor({whole!r})")
-            )
+            told = f"gradients can be either Tensors or None, but got {type(each).__name__}\n"
+            written = advice.format(users_name(root, "y"), f"{own_name()}.tensor({whole!r})")
+            raise _unclear(root, None, told + written, TypeError)
     if len(given) < len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(given)} gradients")
     return given[: len(roots)]
@@ -212,12 +211,13 @@ def ones_for(root: Tensor, own: str) -> str:
     return f"{own}.ones({list(root.shape)}{kind})"
 
 
-def _unclear(root: Tensor, gradient: Tensor | None, text: str) -> RuntimeError:
+def _unclear(root: Tensor, gradient: Tensor | None, text: str, kind: type[Exception] = RuntimeError) -> Exception:
     """An error about v, which holds what `explain` needs to say more."""
-    error = RuntimeError(text)
-    unclear = vars(error)["unclear"] = Unclear(root, gradient)
-    if listening():
-        tell(unclear)
+    error = kind(text)
+    if root.requires_grad:
+        unclear = vars(error)["unclear"] = Unclear(root, gradient)
+        if listening():
+            tell(unclear)
     return error
 
 

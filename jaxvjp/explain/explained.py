@@ -170,7 +170,9 @@ class Explained:
         if self.story.hypothetical and not any(node.freed for node in reachable(walked.roots, gradient_edges)):
             return jacobian_of(walked, names)
         with self.story.told() as story:
-            return recorded_jacobian(story, walked, names)
+            found = recorded_jacobian(story, walked, names)
+        found.hooked = bool(self.hooked(walked))
+        return found
 
     def cotangents(self, number: int = -1, directions: Any = None) -> Cotangents:
         """The chain rule in numbers: backward pass `number` (the last by default), step by step.

@@ -52,7 +52,10 @@ class Jacobian:
             dimension: J has a row for each.
         matrices: J for each input.
         rows: a label for each row of J.
+        hooked: whether a hook changed a cotangent on the way, so that `.grad` is not vᵀJ.
     """
+
+    hooked = False
 
     def __init__(self, root: str, v: Array, matrices: list[Matrix]) -> None:
         self.root = root
@@ -96,6 +99,8 @@ class Jacobian:
             said.append("a complex number of the result has two rows, one for each part, and two numbers in v")
         if np.iscomplexobj(matrix.jacobian):
             said.append("a+bj is two derivatives: a with respect to the real part, b with respect to the imaginary one")
+        if self.hooked:
+            said.append("a hook changed a gradient on the way, which J leaves out: .grad is not vᵀJ")
         if self.picked is not None:
             said.append(f"v is one-hot: vᵀJ is the row {self.picked} of J")
         elif self.v.size == 1:

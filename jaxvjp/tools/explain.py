@@ -22,6 +22,7 @@ from jaxvjp.explain.question import Question, question_of
 from jaxvjp.explain.refusal import Refusal, line_of
 from jaxvjp.explain.source import STYLES, Program, configured, executed
 from jaxvjp.tools.scripts.program import run_as_main, started_as
+from jaxvjp.tools.scripts.run import of_script
 from jaxvjp.tools.scripts.stand_in import as_torch
 
 FAULT = 3
@@ -154,11 +155,10 @@ def recorded(
             print(f"{script} left with status {leaving.code}", file=sys.stderr)
             return None, 1
     except Exception as error:
-        shown = error.__traceback__
-        while shown is not None and shown.tb_frame.f_code.co_filename != str(script):
-            shown = shown.tb_next
+        raised = error.__traceback__
+        shown = of_script(error, script).__traceback__
         if shown is None and not isinstance(error, SyntaxError):  # it was not raised by the script
-            return None, fault(error, script)
+            return None, fault(error.with_traceback(raised), script)
         tell(type(error), error, shown)
         if not asking:
             return None, 1

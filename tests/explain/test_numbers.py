@@ -53,6 +53,18 @@ def test_the_jacobian_is_labelled_and_says_what_v_does():
         assert said in str(explained(v)[1].jacobian())
 
 
+def test_a_jacobian_says_where_a_hook_made_another_gradient():
+    story = run_lines("""
+        with explain.recording() as story:
+            x = torch.tensor([1.0, 2.0], requires_grad=True)
+            h = x * 1
+            h.register_hook(lambda g: g * 10)
+            y = h ** 2
+            y.backward(torch.tensor([1.0, 10.0]))
+    """)["story"]
+    assert "which J leaves out: .grad is not vᵀJ" in str(story.jacobian())
+
+
 def test_a_large_jacobian_is_refused_with_its_size():
     x = jaxvjp.ones(100, requires_grad=True)
     with pytest.raises(ValueError, match=r"shape \[100, 100\]: 10,000 numbers, more than the 4,096"):

@@ -33,6 +33,8 @@ def test_the_page_says_where_the_script_ended(case, browser, tmp_path, capsys):
     assert text_of(browser, "#asked-head") == "The script ended with an error"
     assert text_of(browser, "#asked").startswith(told)
     assert all_of(browser, "#asked-box")[0].is_displayed()
+    browser.execute_script("go(1000)")
+    assert text_of(browser, "#told").endswith("(it raised the error above)")
     assert "is not written" not in capsys.readouterr().err
 
 

@@ -101,11 +101,17 @@ def run(script: Path, arguments: Sequence[str] = ()) -> int:
         raise
     except BaseException as error:
         advise(error)
-        told = error.with_traceback(_from_script(error.__traceback__, script))
-        told.__notes__ = [each for each in getattr(told, "__notes__", ()) if "JAX has removed" not in each]
+        told = of_script(error, script)
         sys.excepthook(type(told), told, told.__traceback__)
         return 130 if isinstance(error, KeyboardInterrupt) else 1
     return 0
+
+
+def of_script(error: BaseException, script: Path) -> BaseException:
+    """`error` with the part of its traceback that is the script's; without a traceback, where it raised nothing."""
+    told = error.with_traceback(_from_script(error.__traceback__, script))
+    told.__notes__ = [each for each in getattr(told, "__notes__", ()) if "JAX has removed" not in each]
+    return told
 
 
 def _from_script(traceback: TracebackType | None, script: Path) -> TracebackType | None:
