@@ -112,7 +112,8 @@ class Lifted:
             for each, (own, count) in zip(group, column, strict=True):
                 if varies or clashes or not settled(own):
                     each.arguments.append(own)
-                    each.names.append(next((other.wanted for other, _ in column if other.wanted), "x"))
+                    unnamed = "given" if "x" in inside else "x"
+                    each.names.append(next((other.wanted for other, _ in column if other.wanted), unnamed))
                 else:
                     each.constants += [own] * count
         for place in range(len(self.results)):

@@ -157,19 +157,17 @@ def assigned(where: UserLine, index: int | None = None, kind: str = "") -> str |
 
 
 def loop_variable(filename: str, line: int, depth: int, values: Sequence[Any]) -> str | None:
-    """The variable of a `for` statement around a line that holds `values` in successive rounds; None if none is known
-    to. There are `depth` or more loops between the statement and the line."""
+    """The variable that holds `values` in successive rounds of the `for` statement around a line, with `depth` other
+    loops between them; None if none is known to."""
     tree = _parsed(filename, tuple(linecache.getlines(filename)))
     loops = [
         each.tree
         for each in (tree or {}).values()
         if isinstance(each.expression, ast.For) and each.line < line <= (each.tree.end_lineno or 0)
     ]
-    inner_first: Any = sorted(loops, key=lambda each: -each.lineno)[depth:]
-    for loop in inner_first:
+    inner_first: Any = sorted(loops, key=lambda each: -each.lineno)
+    for loop in inner_first[depth : depth + 1]:
         for name, known in _held(loop.target, loop.iter):
-            if len(known) == MOST and loop is not inner_first[0]:
-                continue  # to an unknown end: that these are its rounds is known of the innermost loop only
             rounds = range(len(known) - len(values) + 1)
             if name != "_" and any(known[each : each + len(values)] == list(values) for each in rounds):
                 return name

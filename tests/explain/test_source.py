@@ -355,6 +355,10 @@ def body(lines):
             "i = x * 2\ny = i\nfor j in range(3):\n    y = y * i[j]",
             "i = x * 2\ny = i\nfor j in range(3):\n    y = y * i[j]",
         ),
+        (  # and the innermost loop's
+            "y = x\nfor step in range(4):\n    for part in x:\n        y = y * part",
+            "y = x\nfor _ in range(4):\n    for i in range(4):\n        y = y * x[i]",
+        ),
         (  # what a person has written line by line stays so
             "y = x * x[0]\ny = y * x[1]\ny = y * x[2]\ny = y * x[3]",
             "y = x * x[0]\ny = y * x[1]\ny = y * x[2]\ny = y * x[3]",
