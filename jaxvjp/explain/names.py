@@ -163,7 +163,7 @@ def loop_variable(filename: str, line: int, depth: int, values: Sequence[Any]) -
     loops = [
         each.tree
         for each in (tree or {}).values()
-        if isinstance(each.expression, ast.For) and each.line < line <= (each.tree.end_lineno or 0)
+        if isinstance(each.expression, ast.For) and each.line <= line <= (each.tree.end_lineno or 0)
     ]
     inner_first: Any = sorted(loops, key=lambda each: -each.lineno)
     for loop in inner_first[depth : depth + 1]:

@@ -357,7 +357,7 @@ def body(lines):
         ),
         (  # and the innermost loop's
             "y = x\nfor step in range(4):\n    for part in x:\n        y = y * part",
-            "y = x\nfor _ in range(4):\n    for i in range(4):\n        y = y * x[i]",
+            "y = x\nfor _ in range(4):\n    for i in range(4):\n        part = x[i]\n        y = y * part",
         ),
         (  # what a person has written line by line stays so
             "y = x * x[0]\ny = y * x[1]\ny = y * x[2]\ny = y * x[3]",
