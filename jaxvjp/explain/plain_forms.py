@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxvjp.explain.recorded_functions import PLAIN
-from jaxvjp.ops import pointwise, reduction
+from jaxvjp.ops import extremes, pointwise, reduction, sorting
 from jaxvjp.ops.arguments import axes, wrap
 from jaxvjp.ops.arithmetic import lerp, number_lerp, sign
 from jaxvjp.ops.creation import one_hot
@@ -49,6 +49,18 @@ def _vector_norm(input: Any, order: Any, dim: Any, keepdims: bool = False) -> An
     if order != 2 or jnp.iscomplexobj(input) or 2 < len(reduced) < input.ndim or not reduced:
         return NotImplemented
     return jnp.linalg.norm(input, axis=_axis(reduced, input), keepdims=keepdims)
+
+
+def _shared(input: Any, extreme: Any, reduced: Any, keepdims: bool = False, of_nan: str = "") -> Any:  # beside a NaN
+    return getattr(jnp, extreme.__name__)(input, axis=_axis(reduced, input), keepdims=keepdims)
+
+
+def _extremes(extreme: Any, arg: Any, input: Any, dim: Any, keepdim: bool) -> Any:  # where several are equally large
+    if not input.ndim:
+        return NotImplemented
+    named: dict[str, Any] = {"axis": wrap(dim, input.ndim), "keepdims": keepdim}
+    places = getattr(jnp, f"arg{extreme.__name__}")(input, **named)
+    return getattr(jnp, extreme.__name__)(input, **named), places.astype("int64")
 
 
 def _variance(name: str, input: Any, dim: Any, correction: Any, keepdim: bool) -> Any:  # beside an infinite number
@@ -145,6 +157,9 @@ PLAIN.update(
         reduction.product: lambda fold, x, along, **kept: getattr(jnp, fold.__name__)(x, along, **kept),
         reduction.prod: _prod,
         reduction.vector_norm: _vector_norm,
+        reduction.shared: _shared,
+        extremes._along: _extremes,
+        sorting._share: lambda x, value: value,
         reduction._variance: _variance,
         reduction.root: jnp.sqrt,  # at 0
         gather: _gather,

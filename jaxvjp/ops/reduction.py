@@ -266,6 +266,7 @@ def _keeping_nan(fold: Callable[..., Any]) -> Callable[..., Any]:
             return plain(input)
         return jax.lax.platform_dependent(input, cpu=told, default=plain)
 
+    extreme.__name__ = fold.__name__
     return extreme
 
 

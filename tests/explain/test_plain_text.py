@@ -98,6 +98,18 @@ def test_transforms_are_written_as_such(lines, wanted):
     story.check()
 
 
+@pytest.mark.parametrize(("numbers", "plain"), [([[3.0, -1.0], [1.0, 5.0]], True), ([[3.0, 3.0], [1.0, 5.0]], False)])
+def test_extremes_are_those_of_jax_where_no_two_are_alike(numbers, plain):
+    found = run_lines(f"""
+        x = torch.tensor({numbers}, requires_grad=True)
+        y = x.amax(1).sum() * x.min() + x.max() + x.max(1)[0].sum()
+        e = explain(y)
+    """)["e"]
+    found.check()
+    assert ("custom_jvp" not in found.source) == plain
+    assert ("jnp.sum(jnp.max(x, axis=1)) * jnp.min(x) + jnp.max(x)" in found.source) == plain
+
+
 def test_an_optimizers_state_has_its_name_in_each_round():
     story = run_lines("""
         w = torch.nn.Parameter(torch.tensor([1.0, -2.0]))
