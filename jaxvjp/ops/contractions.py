@@ -8,10 +8,10 @@ from typing import Annotated, Any
 import jax.numpy as jnp
 
 from jaxvjp.ops.arguments import Index, Kind, Spread, Tensors, Text, index, integers, wrap
-from jaxvjp.ops.matrices import ctype, inexact, one_scalar_type, one_type_of_products, same_type
+from jaxvjp.ops.matrices import ctype, inexact, one_scalar_type, same_type
 from jaxvjp.ops.op import op
 from jaxvjp.ops.pointwise import broadcast
-from jaxvjp.ops.products import at_setting, numeric, precision, vdot
+from jaxvjp.ops.products import UNPROMOTED, at_setting, numeric, precision, vdot
 from jaxvjp.types.user_code import warn_user
 
 
@@ -39,6 +39,8 @@ def tensordot(a, b, dims: Contracted = 2):
         dims = tuple(range(-dims, 0)), tuple(range(dims))
     if len(dims[0]) != len(dims[1]):
         raise RuntimeError("both dimension lists should have same length")
+    if a.dtype != b.dtype:
+        raise RuntimeError(f"both inputs should have same dtype{UNPROMOTED.format('tensordot')}")
     for first, second in zip(*dims, strict=True):
         one, two = a.shape[wrap(first, a.ndim)], b.shape[wrap(second, b.ndim)]
         if one != two and 1 not in (one, two):
@@ -49,7 +51,6 @@ def tensordot(a, b, dims: Contracted = 2):
         if one != two:  # one of them is 1: its element is repeated
             a = jnp.sum(a, first, keepdims=True, dtype=a.dtype) if two == 1 else a
             b = jnp.sum(b, second, keepdims=True, dtype=b.dtype) if one == 1 else b
-    one_type_of_products(a, b)
     numeric(a, "addmm_impl_cpu_")
     return jnp.tensordot(a, b, dims, precision=precision())
 

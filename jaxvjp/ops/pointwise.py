@@ -15,7 +15,7 @@ from jaxvjp.ops.identity import rebind
 from jaxvjp.ops.layouts import CONTIGUOUS, LIKE, SAME
 from jaxvjp.ops.matrices import legacy
 from jaxvjp.ops.op import ARITHMETIC, CHECKED, FLOAT, OPMATH, SHORT, by_number, op, rounded_once
-from jaxvjp.types.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, bool_, fitted, from_numpy, of_number
+from jaxvjp.types.dtypes import BOOL, COMPLEX, CTYPES, FLOATING, INTEGRAL, bool_, fitted, from_numpy, of_number
 
 OTHER_TENSOR_OR_NUMBER = ((2, 3), (2, 3))
 """The number of arguments of torch's two signatures: for a tensor as `other`, and for a number."""
@@ -278,10 +278,9 @@ def _storable(row, operands, static):
 def masked_fill(input, mask, value: Either):
     """`input` with one number wherever `mask` is true."""
     if mask.dtype != bool:
-        long = {"int64": "long int", "int32": "int", "float32": "float", "uint8": "unsigned char"}
         raise RuntimeError(
             "masked_fill_ only supports boolean masks, but got mask with dtype "
-            f"{long.get(mask.dtype.name, mask.dtype.name)}\nSuch as `x > 0`, or `mask.bool()`."
+            f"{CTYPES[mask.dtype.name]}\nSuch as `x > 0`, or `mask.bool()`."
         )
     if value.ndim:
         raise RuntimeError(

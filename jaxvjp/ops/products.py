@@ -167,7 +167,7 @@ def mv(input, vec):
     """The product of an n×m matrix and a vector of length m."""
     if input.ndim != 2 or vec.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got 1, {input.ndim}, {vec.ndim}")
-    one_type_of_products(input, vec, UNPROMOTED.format("mv"))
+    _one_type_of_addmv(vec, input, vec)
     if input.shape[1] != vec.shape[0]:
         raise RuntimeError(
             f"size mismatch, got input ({input.shape[0]}), mat ({input.shape[0]}x{input.shape[1]}), "
@@ -175,6 +175,14 @@ def mv(input, vec):
         )
     numeric(input, "addmv_impl_cpu")
     return product(input, vec)
+
+
+def _one_type_of_addmv(input, mat, vec):
+    if not input.dtype == mat.dtype == vec.dtype:
+        raise RuntimeError(
+            f"addmv input tensors must have the same dtype, but got {legacy(input)}, {legacy(mat)}, and {legacy(vec)}"
+            + UNPROMOTED.format("mv")
+        )
 
 
 def _matmul_name(static, avals):
@@ -210,7 +218,10 @@ def matmul(input, other):
     by_dims = {(1, 1): dot, (2, 1): mv, (2, 2): mm}.get((input.ndim, other.ndim))
     if by_dims is not None:
         return by_dims.function(input, other)
-    one_type_of_products(input, other, UNPROMOTED.format("matmul"))
+    if other.ndim == 1:
+        _one_type_of_addmv(other, input, other)
+    told = one_type_of_products if other.ndim == 2 else one_scalar_type
+    told(input, other, UNPROMOTED.format("matmul"))
     batches = [jax.ShapeDtypeStruct(each.shape[:-2], each.dtype) for each in (input, other)]
     broadcast(*batches)
     rows, columns = input.shape[-1], other.shape[max(other.ndim - 2, 0)]
@@ -265,13 +276,17 @@ def _added(input, term, beta, alpha):
     return (kept + alpha * term.astype(wide)).astype(term.dtype)
 
 
+def _one_type_of_addmm(input, mat1, mat2):
+    for name, each in (("self", input), ("mat1", mat1)):
+        if each.dtype != mat2.dtype:
+            raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {legacy(each)} and {legacy(mat2)}")
+
+
 @op(inplace=True, saves="mat1 for mat2, mat2 for mat1", rewrite=at_setting, numbers=OPMATH)
 def addmm(input, mat1, mat2, *, beta: Scalar = 1, alpha: Scalar = 1):
     """`beta * input + alpha * (mat1 @ mat2)` of two matrices."""
     of_dims(2, "{name} must be a matrix, got {ndim}-D tensor", mat1=mat1, mat2=mat2)
-    for name, each in (("mat1", mat1), ("mat2", mat2)):
-        if each.dtype != input.dtype:
-            raise RuntimeError(f"self and {name} must have the same dtype, but got {legacy(input)} and {legacy(each)}")
+    _one_type_of_addmm(input, mat1, mat2)
     return _added(input, mm.function(mat1, mat2), beta, alpha)
 
 
@@ -286,6 +301,7 @@ def addmv(input, mat, vec, *, beta: Scalar = 1, alpha: Scalar = 1):
             f"size mismatch, got input ({input.size}), mat ({rows}x{columns}), vec ({vec.shape[0]})\n"
             "The matrix has as many columns as the vector has elements, and as many rows as the input."
         )
+    _one_type_of_addmv(input, mat, vec)
     return _added(input, mv.function(mat, vec), beta, alpha)
 
 
@@ -305,6 +321,9 @@ def addr(input, vec1, vec2, *, beta: Scalar = 1, alpha: Scalar = 1):
 @op(inplace=True, saves="batch1 for batch2, batch2 for batch1", rewrite=at_setting, numbers=OPMATH)
 def baddbmm(input, batch1, batch2, *, beta: Scalar = 1, alpha: Scalar = 1):
     """`beta * input + alpha * bmm(batch1, batch2)`."""
+    if input.dtype != batch1.dtype:
+        types = f"input {ctype(input)}, batch1: {ctype(batch1)}, batch2: {ctype(batch2)}"
+        raise RuntimeError(f"Input dtypes must be the same, got: {types}")
     return _added(input, bmm.function(batch1, batch2), beta, alpha)
 
 
@@ -321,4 +340,5 @@ def addbmm(input, batch1, batch2, *, beta: Scalar = 1, alpha: Scalar = 1):
             f"Incompatible matrix sizes for bmm ({batch1.shape[1]}x{batch1.shape[2]} and "
             f"{batch2.shape[1]}x{batch2.shape[2]})"
         )
+    _one_type_of_addmm(input, batch1, batch2)
     return _added(input, jnp.einsum("bij,bjk->ik", batch1, batch2, precision=precision()), beta, alpha)

@@ -104,6 +104,10 @@ def bilinear(input1, input2, weight, bias=None):
                 f"bilinear(): input{place} size does not match weight size: got {each.shape[-1]} but expected "
                 f"{weight.shape[place]}"
             )
+    given = {"input1": input1, "input2": input2, "weight": weight, **({} if bias is None else {"bias": bias})}
+    if len({each.dtype for each in given.values()}) > 1:
+        types = ", ".join(f"{name}: {ctype(each)}" for name, each in given.items())
+        raise RuntimeError(f"All tensors must have the same dtype, got {types}")
     result = jnp.einsum("...i,kij,...j->...k", input1, weight, input2, precision=precision())
     return _biased(result, bias)
 
