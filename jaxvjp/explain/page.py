@@ -159,7 +159,9 @@ def _walk(
     told["ran"] = _rows(ran[None], LARGEST)["rows"][0]
     try:
         if told["complex"] or not found.steps:
-            raise UnknownError("the numbers are complex" if told["complex"] else "there are too many steps")
+            plain = all(root.is_leaf for root in walked.roots)
+            why = "the result is a leaf, from which nothing is computed" if plain else "there are too many steps"
+            raise UnknownError("the numbers are complex" if told["complex"] else why)
         with explanation.story.told():
             by_user, inputs = explanation.ran(walked), explanation.inputs_of(walked)
             told["tape"] = tape_of(found.steps, walked.roots, list(walked.gradients), inputs, by_user)

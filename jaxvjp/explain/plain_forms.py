@@ -60,7 +60,7 @@ def _extremes(extreme: Any, arg: Any, input: Any, dim: Any, keepdim: bool) -> An
         return NotImplemented
     named: dict[str, Any] = {"axis": wrap(dim, input.ndim), "keepdims": keepdim}
     places = getattr(jnp, f"arg{extreme.__name__}")(input, **named)
-    return getattr(jnp, extreme.__name__)(input, **named), places.astype("int64")
+    return getattr(jnp, extreme.__name__)(input, **named), places
 
 
 def _variance(name: str, input: Any, dim: Any, correction: Any, keepdim: bool) -> Any:  # beside an infinite number
