@@ -144,6 +144,9 @@ class Symbol:
             return noted(self.trace, lambda array: getattr(array, attribute), (self,), {}, lambda a, k: write(a))
 
         def method(*arguments: Any, **named: Any) -> Any:
+            if attribute == "astype" and len(arguments) == 1 and np.dtype(arguments[0]) == self.dtype:
+                return self  # it is of that type, or, without 64 bits, of the one that stands for it
+
             def written(given: list[Expression], keywords: dict[str, Expression]) -> Expression:
                 return call(ast.Attribute(given[0], attribute, ast.Load()), *given[1:], **keywords)
 
