@@ -186,6 +186,12 @@ class Operand:
         return partial(operand, tensor)
 
 
+@property
+def numpy_dtype(self: Tensor) -> np.dtype[Any]:
+    """`Tensor.__numpy_dtype__`: NumPy's dtype, for which `jnp.zeros_like` and others ask NumPy 2.4 and later."""
+    return self.dtype.numpy
+
+
 def _flattened(tensor: Tensor) -> tuple[tuple[Any], None]:
     return (jax_array(tensor),), None
 

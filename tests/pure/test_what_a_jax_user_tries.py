@@ -53,6 +53,26 @@ def test_an_array_is_not_written_in_place(operator):
     assert kept[0] != 3
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        jnp.zeros_like,
+        lambda each: jnp.full_like(each, 2),
+        jnp.gradient,
+        lambda each: jnp.kron(each, each),
+        lambda each: jnp.geomspace(each, 4.0, 3),
+        lambda each: jnp.zeros((), jnp.result_type(each)),
+        jax.scipy.linalg.expm,
+        lambda each: jnp.ones(2, each.dtype),
+    ],
+)
+def test_functions_that_ask_for_a_dtype_take_a_tensor(function):
+    array = jnp.array([[1.0, 2.0], [3.0, 4.0]])
+    found, wanted = function(torch.from_jax(array)), function(array)
+    jax.tree.map(np.testing.assert_array_equal, found, wanted)
+    assert jax.tree.map(jnp.result_type, found) == jax.tree.map(jnp.result_type, wanted)
+
+
 @pytest.mark.parametrize("transform", [jax.jit, jax.vmap])
 def test_what_is_told_works(transform):
     function = torch.functional(lambda x: torch.exp(x).sum())
