@@ -46,6 +46,12 @@ WITHIN = (
     "JAX transforms a function of arrays. Of one that takes and returns tensors, `torch.functional(f)` is that: "
     "`jax.grad(torch.functional(f))(x)`."
 )
+ENDED = (
+    "JAX's trace of a tensor has ended, so what was recorded of it can't be computed in it\n"
+    "A value is computed when it is asked for. `jax.jvp` and `jax.jacfwd` ask after the function has returned; "
+    "or the function kept a tensor elsewhere. Of one that takes and returns tensors, `torch.functional(f)` is one of "
+    "arrays: `jax.jacfwd(torch.functional(f))(x)`."
+)
 tracers: WeakKeyDictionary[Node, Any] = WeakKeyDictionary()
 """The array, usually a tracer, behind each node that stands for an argument of a function that JAX traces."""
 
@@ -129,8 +135,8 @@ def arrays_of(nodes: Sequence[Node]) -> list[Any]:
     replayed = Replayed(computed, {each: place for place, each in enumerate(starts)})
     try:
         results = dict(zip(computed, replayed(*[tracers[each] for each in starts]), strict=True)) if computed else {}
-    except jax.errors.UnexpectedTracerError as error:
-        raise jax.errors.UnexpectedTracerError(f"{error}\n{WITHIN}") from None
+    except jax.errors.UnexpectedTracerError:
+        raise jax.errors.UnexpectedTracerError(ENDED) from None
     return [results[each] if each in results else tracers[each] for each in nodes]
 
 

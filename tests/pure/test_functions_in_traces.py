@@ -272,7 +272,9 @@ def test_a_tensor_that_leaks_from_a_trace_says_so():
 
     close(leaking(A), A)
     for use in (lambda: kept[0].tolist(), lambda: (kept[0] + 1).sum().item(), kept[0].jax):
-        with pytest.raises((RuntimeError, jax.errors.UnexpectedTracerError), match=r"left behind|[Ll]eak|escaped"):
+        with pytest.raises(
+            (RuntimeError, jax.errors.UnexpectedTracerError), match=r"left behind|[Ll]eak|kept a tensor"
+        ):
             use()
     assert str(kept[0]) == "tensor(..., traced by JAX, size=(3,))"
 
@@ -304,7 +306,7 @@ def test_jax_grad_of_a_function_that_returns_a_tensor_says_what_to_write(transfo
     x = jaxvjp.tensor([1.0, 2.0])
     with pytest.raises(ValueError, match=r"jax.grad\(torch.functional\(f\)\)\(x\)"):
         transform(lambda x: (x**2).sum())(x)
-    with pytest.raises(jax.errors.UnexpectedTracerError, match=r"torch.functional\(f\)"):
+    with pytest.raises(jax.errors.UnexpectedTracerError, match=r"has ended(.|\n)*torch.functional\(f\)"):
         jax.jvp(lambda x: x * x, (x,), (x,))
 
 
