@@ -7,9 +7,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxvjp.core.record.graph import Node
+from jaxvjp.core.record.graph import Node, reachable
 from jaxvjp.core.record.modes import transforming
-from jaxvjp.ops.identity import NO_VALUE
+from jaxvjp.ops.identity import NO_VALUE, traced
 from jaxvjp.tensor.storage import Stored
 from jaxvjp.types.dtypes import CTYPES, dtype
 from jaxvjp.types.user_code import own_name
@@ -107,6 +107,16 @@ def inside(call: str, others: str = "") -> str:
 def differs(node: Node) -> bool:
     """Whether `node` differs from example to example of a `vmap` under way."""
     return any(batch.holds(node) for batch in transforming().batches)
+
+
+def waiting_behind(node: Node) -> list[Node]:
+    """`node`, and what it is computed from as far as that has no value yet, with what that needs."""
+    return reachable([node], lambda each: each.inputs if each.value is None else ())
+
+
+def is_traced(node: Node) -> bool:
+    """Whether `node` is computed from what JAX traces, and so has no value (`pure.arrays`)."""
+    return any(each.operation is traced for each in waiting_behind(node))
 
 
 def unreadable(node: Node, sentence: str) -> None:

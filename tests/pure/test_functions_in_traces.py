@@ -289,6 +289,8 @@ def test_what_is_traced_can_be_printed_and_its_numbers_cannot_be_had():
         return x
 
     seen = []
+    with pytest.raises(RuntimeError, match="has no value of its own"):
+        jax.jit(lambda x: x.numpy())(jaxvjp.ones(2))
     close(printing(A), A)
     assert seen == ["tensor(..., traced by JAX, size=(3,)) tensor(..., traced by JAX, size=(3,))"]
 
