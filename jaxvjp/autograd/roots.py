@@ -11,7 +11,7 @@ from typing import Any
 
 from jaxvjp.autograd.graph import GradientEdge
 from jaxvjp.core.record.blocks import restored
-from jaxvjp.core.record.graph import Node
+from jaxvjp.core.record.graph import Node, reachable
 from jaxvjp.core.record.modes import listening, tracking
 from jaxvjp.core.record.observers import Unclear, tell
 from jaxvjp.core.record.promotion import converted
@@ -159,10 +159,27 @@ def _fits(cotangent: Aval, root: Aval, batched: bool) -> bool:
 def check_tracked(position: int, node: Node) -> None:
     if not node.requires_grad or node.lost:
         raise RuntimeError(
-            f"element {position} of tensors does not require grad and does not have a grad_fn\n"
-            "Nothing that it was computed from requires a gradient, or it was computed under no_grad() or "
-            "from x.detach(). Make the input a leaf that does: `x = tensor([1., 2.], requires_grad=True)`."
+            f"element {position} of tensors does not require grad and does not have a grad_fn\n{_why_untracked(node)}"
         )
+
+
+def _why_untracked(node: Node) -> str:
+    behind = reachable([node], lambda each: () if each.requires_grad else each.inputs)
+    ends = [each for each in behind if any(isinstance(one, Node) and one.requires_grad for one in each.inputs)]
+    if not ends or node.requires_grad:
+        return (
+            "Nothing that it was computed from requires a gradient; or it was computed under no_grad(), from "
+            "x.detach(), or from integers or bools, as a comparison gives them. Make the input a leaf that does: "
+            f"`x = {own_name()}.tensor([1., 2.], requires_grad=True)`."
+        )
+    end = f"The gradient ends at {ends[0].forward_name}, recorded by {ends[0].location}\n"
+    dtype = getattr(ends[0].aval, "dtype", None)
+    if dtype is None or dtype.differentiable:
+        return f"{end}It was computed under no_grad(), or is an operation without a derivative."
+    return (
+        f"{end}Its result is {dtype}, and no gradient goes through integers or bools. Call backward() of a loss that "
+        f"is computed without them, such as `{own_name()}.nn.functional.cross_entropy(scores, classes)`."
+    )
 
 
 def _like_root(scalar: Node, root: Node) -> Node:
