@@ -19,6 +19,7 @@ from jaxvjp.core.record.record import constant, record
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.pointwise import add
 from jaxvjp.ops.reduction import sum_
+from jaxvjp.tensor.refusals import ARRAYS, advice_on
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.devices import meet
 from jaxvjp.types.size import Size
@@ -78,23 +79,34 @@ def targets_of(tensors: list[Tensor], refusal: str) -> list[Node]:
 def checked_gradients(gradients: Any, roots: list[Tensor]) -> list[Tensor | None]:
     if gradients is None:
         return [None] * len(roots)
-    advice = "Make a tensor of v, with one number for each element of {}: `{}`."
     try:
         given = [gradients] if isinstance(gradients, Tensor) else list(gradients)
     except TypeError as error:
-        y, own, shape = users_name(roots[0], "y"), own_name(), list(roots[0].shape)
-        written = f"{own}.full({shape}, {gradients!r})" if roots[0].numel() != 1 else f"{own}.tensor({gradients!r})"
-        raise TypeError(f"{error}\n{advice.format(y, written)}") from None
+        raise TypeError(f"{error}\n{_advice_on_v(gradients, roots[0])}") from None
     for position, each in enumerate(given):
         if each is not None and not isinstance(each, Tensor):
-            root, whole = roots[min(position, len(roots) - 1)], gradients if len(roots) == 1 else each
+            inside = isinstance(each, ARRAYS) and not isinstance(gradients, ARRAYS)
+            whole = each if inside or len(roots) > 1 else gradients
             raise TypeError(
                 f"gradients can be either Tensors or None, but got {type(each).__name__}\n"
-                + advice.format(users_name(root, "y"), f"{own_name()}.tensor({whole!r})")
+                + _advice_on_v(whole, roots[min(position, len(roots) - 1)])
             )
     if len(given) < len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(given)} gradients")
     return given[: len(roots)]
+
+
+def _advice_on_v(v: Any, root: Tensor) -> str:
+    """What to write in place of a v that is no tensor."""
+    if isinstance(v, ARRAYS):
+        return advice_on(v)
+    own, shape = own_name(), list(root.shape)
+    number = isinstance(v, int | float | complex)
+    if number and root.numel() != 1:
+        written = f"{own}.full({shape}, {v!r})"
+    else:
+        written = f"{own}.tensor({v!r})" if number or isinstance(v, list | tuple) else ones_for(root, own)
+    return f"Make a tensor of v, with one number for each element of {users_name(root, 'y')}: `{written}`."
 
 
 @restored
@@ -204,7 +216,11 @@ def _check_gradient(position: int, shape: Size, gradient: Tensor, root: Tensor, 
             )
     elif shape != root.shape:
         y = users_name(root, "y")
-        advice = f"v needs one number for each element of {y}: `{ones_for(root, own_name())}`"
+        v, own = users_name(gradient, "v"), list(root.shape)
+        if gradient.numel() == root.numel():
+            advice = f"{v} has shape {list(shape)}, and {y} has {own}: give it that shape, `{v}.reshape({y}.shape)`"
+        else:
+            advice = f"v needs one number for each element of {y}: `{ones_for(root, own_name())}`"
         if root.numel() == 1:
             advice += f". To repeat {y} for each number in v, as torch once did: `{y}.backward(v, broadcast=True)`"
         raise _unclear(

@@ -241,7 +241,7 @@ def story_of(result: Tensor, gradient: Tensor | None, frame: Any, recorded: Stor
         raise RuntimeError(
             "there is no graph to explain: this tensor requires no gradient\n"
             "Nothing that it was computed from does, or it was computed under no_grad() or detached. Make an input a "
-            "leaf that does, `x = tensor([1., 2.], requires_grad=True)`; or show a whole stretch of code, "
+            "leaf that does, `x = jaxvjp.tensor([1., 2.], requires_grad=True)`; or show a whole stretch of code, "
             "`with jaxvjp.explain.recording() as story:`."
         )
     if node.is_leaf:

@@ -46,7 +46,7 @@ def test_a_tracer_is_told_where_tensors_come_from(function, transform):
 def test_an_array_is_not_written_in_place(operator):
     names = {"torch": torch, "x": torch.full((2,), 3.0), "array": jnp.full(2, 2.0)}
     kept = names["x"]
-    with pytest.raises(TypeError, match=r"for .*=: 'Tensor' and 'ArrayImpl'\n.*`torch.from_jax\(x\)`"):
+    with pytest.raises(TypeError, match=r"for .*=: 'Tensor' and 'ArrayImpl'\n.*`torch.from_jax\(array\)`"):
         exec(f"x {operator} array", names)
     exec(f"x {operator} torch.from_jax(array)", names)
     assert names["x"] is kept
@@ -81,7 +81,9 @@ def test_what_is_told_works(transform):
     )
 
 
-@pytest.mark.parametrize(("array", "advice"), [(jnp.ones(2), "torch.from_jax(x)"), (np.ones(2), "torch.from_numpy(x)")])
+@pytest.mark.parametrize(
+    ("array", "advice"), [(jnp.ones(2), "torch.from_jax(array)"), (np.ones(2), "torch.from_numpy(array)")]
+)
 def test_an_array_is_told_how_to_become_a_tensor(array, advice):
     with pytest.raises(TypeError, match=r"torch\.from_") as caught:
         torch.exp(array)

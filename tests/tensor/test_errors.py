@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+import jax.numpy as jnp
+import numpy as np
 import pytest
 from oracle import Outcome, agree
 
@@ -12,9 +16,10 @@ MISTAKES = {
     "a non-scalar root without a gradient": ("(x * 2).backward()", "v = torch.ones([2])"),
     "a gradient of the wrong shape": ("(x * 2).backward(torch.ones(3))", "one number for each element of y"),
     "a vector gradient for a scalar": ("x.sum().backward(torch.ones(4))", "broadcast=True"),
-    "a gradient in a row for a matrix": ("(m * 2).backward(torch.tensor([0.1, 0.5, 0.2, 0.3]))", "ones([2, 2])"),
+    "a gradient in a row for a matrix": ("(m * 2).backward(torch.tensor([0.1, 0.5, 0.2, 0.3]))", "v.reshape(y.shape)"),
     "a complex gradient of a real output": ("(x * 2).backward(torch.ones(2, dtype=torch.complex64))", "real gradient"),
     "a list as gradient": ("(x * 2).backward([1.0, 2.0])", "torch.tensor([1.0, 2.0])"),
+    "a word as gradient": ("(x * 2).backward('1')", "torch.ones([2])"),
     "a number as gradient": ("(x * 2).backward(2.0)", "torch.full([2], 2.0)"),
     "a number as gradient of one": ("x.sum().backward(2.0)", "torch.tensor(2.0)"),
     "requires_grad on integers": ("torch.tensor([1, 2], requires_grad=True)", "[1., 2.]"),
@@ -148,6 +153,34 @@ def test_then_what_would_have_worked(name):
     _, _, rest = str(Outcome(mistake(line), jaxvjp).error).partition("\n")
     text = rest or str(Outcome(mistake(line), jaxvjp).error)
     assert advice in text
+
+
+def test_a_write_to_a_leaf_is_told_by_the_users_names():
+    weight = jaxvjp.zeros(3, requires_grad=True)
+    with pytest.raises(RuntimeError) as caught:
+        weight[0] = 1.0
+    lines = str(caught.value).splitlines()[-3:]
+    assert lines == [
+        "    with jaxvjp.no_grad():",
+        "        weight[0] = 1.0",
+        "    y = weight.clone()  # and change y",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("v", "advice"),
+    [
+        (np.ones(2), "jaxvjp.from_numpy(v)"),
+        (jnp.ones(2), "jaxvjp.from_jax(v)"),
+        ([1, 2], "jaxvjp.tensor([1, 2])"),
+        ("1", "jaxvjp.ones([2])"),
+    ],
+)
+def test_advice_on_what_is_no_tensor_can_be_typed(v, advice):
+    y = jaxvjp.ones(2, requires_grad=True) * 2
+    with pytest.raises(TypeError, match=re.escape(f"`{advice}`")):
+        y.backward(v)
+    y.backward(eval(advice))
 
 
 RECORDED = """
