@@ -251,5 +251,5 @@ def _method(
         backward(self, gradient, retain_graph, create_graph, inputs=inputs, broadcast=broadcast)
 
 
-_method.__name__ = "backward"
+_method.__name__, _method.__qualname__ = "backward", "Tensor.backward"
 Tensor.backward = _method  # type: ignore[method-assign, assignment]

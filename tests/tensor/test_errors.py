@@ -19,6 +19,7 @@ MISTAKES = {
     "a gradient in a row for a matrix": ("(m * 2).backward(torch.tensor([0.1, 0.5, 0.2, 0.3]))", "v.reshape(y.shape)"),
     "a complex gradient of a real output": ("(x * 2).backward(torch.ones(2, dtype=torch.complex64))", "real gradient"),
     "a list as gradient": ("(x * 2).backward([1.0, 2.0])", "torch.tensor([1.0, 2.0])"),
+    "a gradient by another name": ("(x * 2).backward(gradients=torch.ones(2))", ""),
     "a word as gradient": ("(x * 2).backward('1')", "torch.ones([2])"),
     "a number as gradient": ("(x * 2).backward(2.0)", "torch.full([2], 2.0)"),
     "a number as gradient of one": ("x.sum().backward(2.0)", "torch.tensor(2.0)"),
