@@ -247,6 +247,19 @@ def test_the_freed_graph_error_names_the_loop_that_the_line_stands_outside_of():
         y.sum().backward()
 
 
+@pytest.mark.parametrize("retain_graph", [False, True])
+def test_a_state_that_is_carried_on_is_told_to_be_cut_off(retain_graph):
+    def program(torch):
+        w, state = torch.tensor([1.0, 2.0], requires_grad=True), torch.zeros(2)
+        for _ in range(3):
+            state = torch.tanh(state * w + 1)
+            state.sum().backward(retain_graph=retain_graph)
+            with torch.no_grad():
+                w.sub_(0.1)
+
+    assert "between the rounds, `state = state.detach()`" in str(agree(program).error)
+
+
 @pytest.mark.parametrize("line", ["(x * 2).backward(torch.ones(3))", "z.backward(torch.ones(2))", "x.mul_(2)"])
 def test_a_failed_operation_changes_nothing(line):
     x = jaxvjp.tensor([1.0, 2.0], requires_grad=True)
