@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from shlex import quote
 from typing import Any
 
 from jaxvjp.autograd.graph import GradientEdge
@@ -268,6 +269,6 @@ def _not_scalar(root: Tensor) -> str:
         lines.append(f"One element, one row of the Jacobian, is `{first}.backward()`.")
     frame = user_frame()
     if frame is not None and os.path.isfile(frame.f_code.co_filename):
-        script = os.path.relpath(frame.f_code.co_filename)
+        script = quote(os.path.relpath(frame.f_code.co_filename))
         lines.append(f"`python -m jaxvjp explain {script}` shows the Jacobian of {y}, and what each choice gives.")
     return "\n".join(lines)
