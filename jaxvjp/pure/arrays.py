@@ -158,7 +158,8 @@ def refuse_lost(nodes: Sequence[Node], advice: str = CROSSES) -> None:
     """RuntimeError, with the user's line, where a gradient of `nodes` leads elsewhere than to what JAX traces."""
     for node in reachable([each for each in nodes if each.requires_grad], gradient_edges):
         if node not in tracers and not gradient_edges(node):
-            raise RuntimeError(f"{LOST}Its gradient is that of what was made by {node.location}\n{advice}")
+            done = "last written" if node.operation is variable else "made"
+            raise RuntimeError(f"{LOST}Its gradient is that of what was {done} by {node.location}\n{advice}")
 
 
 def jax_array(self: Tensor) -> Any:
