@@ -261,6 +261,23 @@ def test_a_custom_function_is_refused_in_a_trace_as_jax_would_ignore_its_backwar
             transform(doubled)(A)
 
 
+def test_a_hook_is_refused_in_a_trace_as_jax_would_not_call_it():
+    def hooked(x):
+        y = x * 1
+        y.register_hook(lambda gradient: gradient * 10)
+        return (y * y).sum()
+
+    function = jaxvjp.functional(hooked)
+    close(function(A), (A * A).sum())
+    with pytest.raises(RuntimeError, match=r"the hook on what was recorded by line .*\n    y = x \* 1"):
+        jax.grad(function)(A)
+    inside = jaxvjp.functional(jaxvjp.func.grad(hooked))
+    close(jax.jit(inside)(A), 20 * A)
+    x = jaxvjp.ones(3, requires_grad=True)
+    with pytest.raises(RuntimeError, match="cannot go through the hook"):
+        jaxvjp.scan(lambda state, each: (hooked(each) + state, each), jaxvjp.zeros(()), x)
+
+
 def test_a_tensor_that_leaks_from_a_trace_says_so():
     kept = []
 
