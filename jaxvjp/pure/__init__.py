@@ -26,7 +26,7 @@ complete_all(METHODS, [*METHODS], "method")
 
 def attach_methods() -> None:
     """Gives `Tensor` the methods of this package, and makes it and its subclasses nodes of JAX's pytrees."""
-    for name, method in {**METHODS, "__jax_array__": Operand(), "__numpy_dtype__": numpy_dtype}.items():
+    for name, method in {**METHODS, "__jax_array__": Operand(), "__numpy_dtype__": property(numpy_dtype)}.items():
         setattr(Tensor, name, method)
     kinds: list[type[Tensor]] = [Tensor]
     for kind in kinds:  # `kinds` grows while the loop runs

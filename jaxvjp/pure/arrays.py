@@ -193,8 +193,7 @@ class Operand:
         return partial(operand, tensor)
 
 
-@property
-def numpy_dtype(self: Tensor) -> np.dtype[Any]:
+def numpy_dtype(self: Tensor) -> Any:
     """`Tensor.__numpy_dtype__`: NumPy's dtype, for which `jnp.zeros_like` and others ask NumPy 2.4 and later."""
     return self.dtype.numpy
 

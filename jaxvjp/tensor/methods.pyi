@@ -23,7 +23,6 @@ from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.devices import device
 from jaxvjp.types.dtypes import dtype
 import builtins
-import numpy
 
 class Methods(Stored):
     @property
@@ -107,7 +106,7 @@ class Methods(Stored):
     def __new__(self, *arguments: Any, **named: Any) -> Any:
         """`Tensor(...)`, or a class that inherits from it."""
     @property
-    def __numpy_dtype__(self) -> numpy.dtype[Any]:
+    def __numpy_dtype__(self) -> Any:
         """`Tensor.__numpy_dtype__`: NumPy's dtype, for which `jnp.zeros_like` and others ask NumPy 2.4 and later."""
     def __or__(self, other: Tensor | complex) -> Tensor:
         """The bits that one of the two has."""

@@ -43,7 +43,7 @@ class dtype:  # noqa: N801 - torch's own spelling
         return self.numpy.kind != "u" and self.category != BOOL
 
     @property
-    def __numpy_dtype__(self) -> np.dtype[Any]:
+    def __numpy_dtype__(self) -> Any:
         """What NumPy 2.4 and later take for it, and so JAX: `jnp.zeros(2, x.dtype)`, `jnp.zeros_like(x)`."""
         return self.numpy
 
