@@ -193,7 +193,7 @@ def methods(results: dict[str, type]) -> str:
             hung[name] = each.function, not each.is_method
             continue
         made: Any = getattr(Tensor, name) if isinstance(each, LateMethod | Operand) else getattr(each, "fget", each)
-        if getattr(made, "__module__", "").startswith("jaxvjp") and not made.__qualname__.startswith("Tensor."):
+        if getattr(made, "__module__", "").startswith("jaxvjp") and made.__module__ != "jaxvjp.tensor.tensor":
             hung[name] = made, isinstance(each, property)
     stub = Stub(hung, results)
     stub.imports.add("from jaxvjp.tensor.storage import Stored")

@@ -20,7 +20,6 @@ from jaxvjp.autograd.roots import (
     checked_inputs,
     checked_roots,
     given,
-    listed,
     roots_and_cotangents,
     targets_of,
 )
@@ -31,7 +30,7 @@ from jaxvjp.library.creation import zeros_like
 from jaxvjp.ops.creation import one_hot
 from jaxvjp.ops.op import Aval
 from jaxvjp.tensor.tensor import Tensor, wrap
-from jaxvjp.types.user_code import warn_user
+from jaxvjp.types.user_code import own_name, warn_user
 
 REFERENCE_CYCLE = (
     "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
@@ -198,8 +197,16 @@ def jacobian(outputs: Tensor, inputs: Tensors, create_graph: bool = False) -> An
     torch has no counterpart: `torch.autograd.functional.jacobian` runs the function again. Underneath: one pullback of
     the recorded program, batched over every one-hot cotangent, as `jax.jacrev` does it.
     """
-    wanted = listed(inputs)
-    targets = targets_of(wanted, "One of the differentiated Tensors does not require grad")
+    if not isinstance(outputs, Tensor):
+        own = own_name()
+        raise TypeError(
+            f"jacobian() takes a computed tensor, not {type(outputs).__name__}\n"
+            f"Of y computed from x, `{own}.autograd.jacobian(y, x)`; of a function, "
+            f"`{own}.autograd.functional.jacobian(f, x)`."
+        )
+    targets = targets_of(
+        checked_inputs(given(inputs), "jacobian"), "One of the differentiated Tensors does not require grad"
+    )
     check_tracked(0, outputs.__node__)
     found = rows(outputs.__node__, targets, create_graph)
     shown = tuple([wrap(each) for each in filled(found, outputs.__node__.aval, targets)])
@@ -244,5 +251,5 @@ def _method(
         backward(self, gradient, retain_graph, create_graph, inputs=inputs, broadcast=broadcast)
 
 
-_method.__name__ = "backward"
+_method.__name__, _method.__qualname__ = "backward", "Tensor.backward"
 Tensor.backward = _method  # type: ignore[method-assign, assignment]

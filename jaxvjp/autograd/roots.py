@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from shlex import quote
 from typing import Any
 
 from jaxvjp.autograd.graph import GradientEdge
 from jaxvjp.core.record.blocks import restored
-from jaxvjp.core.record.graph import Node
+from jaxvjp.core.record.graph import Node, reachable
 from jaxvjp.core.record.modes import listening, tracking
 from jaxvjp.core.record.observers import Unclear, tell
 from jaxvjp.core.record.promotion import converted
@@ -19,6 +20,7 @@ from jaxvjp.core.record.record import constant, record
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.pointwise import add
 from jaxvjp.ops.reduction import sum_
+from jaxvjp.tensor.refusals import ARRAYS, advice_on
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.devices import meet
 from jaxvjp.types.size import Size
@@ -78,22 +80,32 @@ def targets_of(tensors: list[Tensor], refusal: str) -> list[Node]:
 def checked_gradients(gradients: Any, roots: list[Tensor]) -> list[Tensor | None]:
     if gradients is None:
         return [None] * len(roots)
-    advice = "Make a tensor of v, with one number for each element of {}: `{}`."
     try:
         given = [gradients] if isinstance(gradients, Tensor) else list(gradients)
     except TypeError as error:
-        y, own, shape = users_name(roots[0], "y"), own_name(), list(roots[0].shape)
-        written = f"{own}.full({shape}, {gradients!r})" if roots[0].numel() != 1 else f"{own}.tensor({gradients!r})"
-        raise _unclear(roots[0], None, f"{error}\n{advice.format(y, written)}", TypeError) from None
+        raise _unclear(roots[0], None, f"{error}\n{_advice_on_v(gradients, roots[0])}", TypeError) from None
     for position, each in enumerate(given):
         if each is not None and not isinstance(each, Tensor):
-            root, whole = roots[min(position, len(roots) - 1)], gradients if len(roots) == 1 else each
+            inside = isinstance(each, ARRAYS) and not isinstance(gradients, ARRAYS)
+            root, whole = roots[min(position, len(roots) - 1)], each if inside or len(roots) > 1 else gradients
             told = f"gradients can be either Tensors or None, but got {type(each).__name__}\n"
-            written = advice.format(users_name(root, "y"), f"{own_name()}.tensor({whole!r})")
-            raise _unclear(root, None, told + written, TypeError)
+            raise _unclear(root, None, told + _advice_on_v(whole, root), TypeError)
     if len(given) < len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(given)} gradients")
     return given[: len(roots)]
+
+
+def _advice_on_v(v: Any, root: Tensor) -> str:
+    """What to write in place of a v that is no tensor."""
+    if isinstance(v, ARRAYS):
+        return advice_on(v)
+    own, shape = own_name(), list(root.shape)
+    number = isinstance(v, int | float | complex)
+    if number and root.numel() != 1:
+        written = f"{own}.full({shape}, {v!r})"
+    else:
+        written = f"{own}.tensor({v!r})" if number or isinstance(v, list | tuple) else ones_for(root, own)
+    return f"Make a tensor of v, with one number for each element of {users_name(root, 'y')}: `{written}`."
 
 
 @restored
@@ -158,10 +170,27 @@ def _fits(cotangent: Aval, root: Aval, batched: bool) -> bool:
 def check_tracked(position: int, node: Node) -> None:
     if not node.requires_grad or node.lost:
         raise RuntimeError(
-            f"element {position} of tensors does not require grad and does not have a grad_fn\n"
-            "Nothing that it was computed from requires a gradient, or it was computed under no_grad() or "
-            "from x.detach(). Make the input a leaf that does: `x = tensor([1., 2.], requires_grad=True)`."
+            f"element {position} of tensors does not require grad and does not have a grad_fn\n{_why_untracked(node)}"
         )
+
+
+def _why_untracked(node: Node) -> str:
+    behind = reachable([node], lambda each: () if each.requires_grad else each.inputs)
+    ends = [each for each in behind if any(isinstance(one, Node) and one.requires_grad for one in each.inputs)]
+    if not ends or node.requires_grad:
+        return (
+            "Nothing that it was computed from requires a gradient; or it was computed under no_grad(), from "
+            "x.detach(), or from integers or bools, as a comparison gives them. Make the input a leaf that does: "
+            f"`x = {own_name()}.tensor([1., 2.], requires_grad=True)`."
+        )
+    end = f"The gradient ends at {ends[0].forward_name}, recorded by {ends[0].location}\n"
+    dtype = getattr(ends[0].aval, "dtype", None)
+    if dtype is None or dtype.differentiable:
+        return f"{end}It was computed under no_grad(), or is an operation without a derivative."
+    return (
+        f"{end}Its result is {dtype}, and no gradient goes through integers or bools. Call backward() of a loss that "
+        f"is computed without them, such as `{own_name()}.nn.functional.cross_entropy(scores, classes)`."
+    )
 
 
 def _like_root(scalar: Node, root: Node) -> Node:
@@ -186,7 +215,11 @@ def _check_gradient(position: int, shape: Size, gradient: Tensor, root: Tensor, 
             )
     elif shape != root.shape:
         y = users_name(root, "y")
-        advice = f"v needs one number for each element of {y}: `{ones_for(root, own_name())}`"
+        v, own = users_name(gradient, "v"), list(root.shape)
+        if gradient.numel() == root.numel():
+            advice = f"{v} has shape {list(shape)}, and {y} has {own}: give it that shape, `{v}.reshape({y}.shape)`"
+        else:
+            advice = f"v needs one number for each element of {y}: `{ones_for(root, own_name())}`"
         if root.numel() == 1:
             advice += f". To repeat {y} for each number in v, as torch once did: `{y}.backward(v, broadcast=True)`"
         raise _unclear(
@@ -235,6 +268,6 @@ def _not_scalar(root: Tensor) -> str:
         lines.append(f"One element, one row of the Jacobian, is `{first}.backward()`.")
     frame = user_frame()
     if frame is not None and os.path.isfile(frame.f_code.co_filename):
-        script = os.path.relpath(frame.f_code.co_filename)
+        script = quote(os.path.relpath(frame.f_code.co_filename))
         lines.append(f"`python -m jaxvjp explain {script}` shows the Jacobian of {y}, and what each choice gives.")
     return "\n".join(lines)

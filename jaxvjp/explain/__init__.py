@@ -44,4 +44,5 @@ def _method(self: Tensor, gradient: Tensor | None = None, style: str = "vjp") ->
 
 
 sys.modules[__name__].__class__ = _Explain
+_method.__qualname__ = "Tensor.explain"
 Tensor.explain = _method  # type: ignore[method-assign, assignment]

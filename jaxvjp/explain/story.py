@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from jaxvjp.autograd.roots import checked_gradients, roots_and_cotangents
 from jaxvjp.core.derive.pullback import pullback
 from jaxvjp.core.derive.saved import freed_error
 from jaxvjp.core.derive.transforms import jvp, vmap
@@ -240,7 +241,7 @@ def story_of(result: Tensor, gradient: Tensor | None, frame: Any, recorded: Stor
         raise RuntimeError(
             "there is no graph to explain: this tensor requires no gradient\n"
             "Nothing that it was computed from does, or it was computed under no_grad() or detached. Make an input a "
-            "leaf that does, `x = tensor([1., 2.], requires_grad=True)`; or show a whole stretch of code, "
+            "leaf that does, `x = jaxvjp.tensor([1., 2.], requires_grad=True)`; or show a whole stretch of code, "
             "`with jaxvjp.explain.recording() as story:`."
         )
     if node.is_leaf:
@@ -248,11 +249,9 @@ def story_of(result: Tensor, gradient: Tensor | None, frame: Any, recorded: Stor
             "there is nothing to explain: this tensor is a leaf, which no operation computed\n"
             "Explain what was computed from it: `y = 2 * x`, then `jaxvjp.explain(y)`."
         )
-    if gradient is not None and gradient.shape != result.shape:
-        raise RuntimeError(
-            f"the gradient has shape {list(gradient.shape)}, y has shape {list(result.shape)}\n"
-            "It needs one number per element of y."
-        )
+    v: Node | None = None
+    if gradient is not None:
+        (v,) = roots_and_cotangents([result], checked_gradients(gradient, [result]), False, False)[1]
     nodes = reachable([node], gradient_edges)
     for each in nodes:
         if each.freed and recorded is None:
@@ -264,7 +263,6 @@ def story_of(result: Tensor, gradient: Tensor | None, frame: Any, recorded: Stor
     leaves = [each for each in nodes if each.is_leaf]
     tensors, names = _named({} if frame is None else variables_of(frame))
     none: dict[Node, None] = dict.fromkeys(leaves)
-    v = None if gradient is None else gradient.__node__
     walked = Walked([node], [v], none, none, none, 0, False)
     unpacked: dict[Node, dict[Any, Node]] = {
         each: {each.inputs[place]: kept for place, kept in each.packed(False).items()}

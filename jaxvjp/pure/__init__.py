@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from jaxvjp.pure.arrays import Operand, jax_array, register
+from jaxvjp.pure.arrays import Operand, jax_array, numpy_dtype, register
 from jaxvjp.pure.loops import cond, scan, while_loop
 from jaxvjp.pure.recorded import as_function, jaxpr, lowered, pullback
 from jaxvjp.pure.recording import functional
@@ -26,7 +26,7 @@ complete_all(METHODS, [*METHODS], "method")
 
 def attach_methods() -> None:
     """Gives `Tensor` the methods of this package, and makes it and its subclasses nodes of JAX's pytrees."""
-    for name, method in {**METHODS, "__jax_array__": Operand()}.items():
+    for name, method in {**METHODS, "__jax_array__": Operand(), "__numpy_dtype__": property(numpy_dtype)}.items():
         setattr(Tensor, name, method)
     kinds: list[type[Tensor]] = [Tensor]
     for kind in kinds:  # `kinds` grows while the loop runs

@@ -46,6 +46,12 @@ WITHIN = (
     "JAX transforms a function of arrays. Of one that takes and returns tensors, `torch.functional(f)` is that: "
     "`jax.grad(torch.functional(f))(x)`."
 )
+ENDED = (
+    "JAX's trace of a tensor has ended, so what was recorded of it can't be computed in it\n"
+    "A value is computed when it is asked for. `jax.jvp` and `jax.jacfwd` ask after the function has returned; "
+    "or the function kept a tensor elsewhere. Of one that takes and returns tensors, `torch.functional(f)` is one of "
+    "arrays: `jax.jacfwd(torch.functional(f))(x)`."
+)
 tracers: WeakKeyDictionary[Node, Any] = WeakKeyDictionary()
 """The array, usually a tracer, behind each node that stands for an argument of a function that JAX traces."""
 
@@ -129,8 +135,8 @@ def arrays_of(nodes: Sequence[Node]) -> list[Any]:
     replayed = Replayed(computed, {each: place for place, each in enumerate(starts)})
     try:
         results = dict(zip(computed, replayed(*[tracers[each] for each in starts]), strict=True)) if computed else {}
-    except jax.errors.UnexpectedTracerError as error:
-        raise jax.errors.UnexpectedTracerError(f"{error}\n{WITHIN}") from None
+    except jax.errors.UnexpectedTracerError:
+        raise jax.errors.UnexpectedTracerError(ENDED) from None
     return [results[each] if each in results else tracers[each] for each in nodes]
 
 
@@ -152,7 +158,8 @@ def refuse_lost(nodes: Sequence[Node], advice: str = CROSSES) -> None:
     """RuntimeError, with the user's line, where a gradient of `nodes` leads elsewhere than to what JAX traces."""
     for node in reachable([each for each in nodes if each.requires_grad], gradient_edges):
         if node not in tracers and not gradient_edges(node):
-            raise RuntimeError(f"{LOST}Its gradient is that of what was made by {node.location}\n{advice}")
+            done = "last written" if node.operation is variable else "made"
+            raise RuntimeError(f"{LOST}Its gradient is that of what was {done} by {node.location}\n{advice}")
 
 
 def jax_array(self: Tensor) -> Any:
@@ -184,6 +191,11 @@ class Operand:
         if sys._getframe(1).f_code.co_name == "typeof":
             raise ValueError(f"JAX needs an array here, not a tensor: `jnp.asarray(x)`.\n{WITHIN}")
         return partial(operand, tensor)
+
+
+def numpy_dtype(self: Tensor) -> Any:
+    """`Tensor.__numpy_dtype__`: NumPy's dtype, for which `jnp.zeros_like` and others ask NumPy 2.4 and later."""
+    return self.dtype.numpy
 
 
 def _flattened(tensor: Tensor) -> tuple[tuple[Any], None]:

@@ -76,6 +76,7 @@ class _Bodies:
 
     def add(self, body: Body) -> tuple[Program, Places]:
         """The program of a body, and which operands are its arguments."""
+        body.refuse_hooks()
         program, arguments, _ = frozen_for_jax(body.outputs, body.arguments)
         own: dict[Any, int] = {each: place for place, each in enumerate(body.arguments)}
         places = []

@@ -14,8 +14,10 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxvjp.core.derive.between import between, inputs_of
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import grad_mode, outside_inference, tracking, transforming
+from jaxvjp.core.record.steps import level_of
 from jaxvjp.core.record.user_lines import located
 from jaxvjp.library.crossing import aval_of, is_array
 from jaxvjp.ops.identity import transform_argument
@@ -77,6 +79,7 @@ class Body:
         avals = [leaf for leaf in leaves if isinstance(leaf, Aval)]
         known = arrays or [None] * len(avals)
         with recording() as guard:
+            self.first = guard.first
             self.arguments = [argument_node(each, array) for each, array in zip(avals, known, strict=True)]
             shown = [Node(transform_argument, (), (each,), each.aval, each.requires_grad) for each in self.arguments]
             tensors = [wrap(each) for each in shown]
@@ -96,6 +99,23 @@ class Body:
                     f"{self.name} is to be pure, and writes to its argument {place} in place without returning it: the "
                     f"write would be lost\nIt was written by {where}\nReturn it, or write to a clone: "
                     "`x = x.clone()`."
+                )
+
+    def refuse_hooks(self) -> None:
+        """RuntimeError where the function registered a hook of a gradient: JAX's derivative would not call it.
+
+        The transforms of `torch.func` have called what was registered inside of them.
+        """
+        for node in between(self.outputs, self.arguments, inputs_of):
+            own, steps = node.hooks or {}, node.step_hooks
+            hooks = [*own.values()] + ([*steps.before.values(), *steps.after.values()] if steps else [])
+            if any(level_of(each) < self.first for each in hooks):
+                argument = node.operation is transform_argument
+                of = f"an argument of {self.name}" if argument else f"what was recorded by {node.location}"
+                raise RuntimeError(
+                    f"a JAX function cannot go through the hook on {of}\n"
+                    "JAX's derivative would not call it. Differentiate inside of the function, by `torch.func.grad`, "
+                    "which calls hooks; or leave it out where JAX traces."
                 )
 
     def _output(self, value: Any) -> Node:
@@ -127,12 +147,13 @@ def functional(function: Callable[..., Any]) -> Callable[..., Any]:
     Raises:
         RuntimeError: when it is called: the function reads a value (`item`, `if`), draws random numbers, writes to a
             tensor that it has not made, or to an argument that it does not return; or it reads a tensor that requires a
-            gradient, which would be lost: pass it in, or call under `torch.no_grad()`.
+            gradient, which would be lost: pass it in, or call under `torch.no_grad()`; or JAX traces it, and it has a
+            hook or a custom `autograd.Function`.
         TypeError: it returns something else than tensors, arrays and numbers; or it computes in double precision while
             JAX's 64-bit types are off.
 
-    Underneath: a replay of what was recorded. `detach` and `no_grad` are `jax.lax.stop_gradient`. Hooks are no part of
-    it: JAX's derivative calls none; that of `torch.func.grad` inside of the function does.
+    Underneath: a replay of what was recorded. `detach` and `no_grad` are `jax.lax.stop_gradient`. What is traced must
+    have no hook, as JAX's derivative calls none; that of `torch.func.grad` inside of the function does.
     """
 
     @functools.wraps(function)
@@ -144,7 +165,9 @@ def functional(function: Callable[..., Any]) -> Callable[..., Any]:
         body = Body(function, [aval_of(leaf) if is_array(leaf) else leaf for leaf in leaves], tree, arrays)
         if grad_mode().enabled:
             refuse_lost(body.outputs, READ)
-        if not any(isinstance(each, jax.core.Tracer) for each in arrays):
+        if any(isinstance(each, jax.core.Tracer) for each in arrays):
+            body.refuse_hooks()
+        else:
             for node, array in zip(body.arguments, arrays, strict=True):  # a graph like any other, which is remembered
                 node.operation, node.inputs, node.value = None, (), node_of(array).value
         results = arrays_of(body.outputs)

@@ -9,7 +9,9 @@ is computed.
 from __future__ import annotations
 
 import functools
+import linecache
 from collections.abc import Callable, Sequence
+from traceback import walk_tb
 from typing import Any, NamedTuple
 
 import jax
@@ -18,6 +20,7 @@ from jax.sharding import Mesh
 
 from jaxvjp.core.derive.between import DOUBLE_DTYPES
 from jaxvjp.core.record.modes import transforming
+from jaxvjp.core.record.user_lines import Location
 from jaxvjp.library.crossing import is_array, is_key
 from jaxvjp.ops.op import Op, backward_name
 from jaxvjp.pure.arrays import narrow, node_of, wide_types
@@ -27,8 +30,21 @@ from jaxvjp.tensor.levels import Guard
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.tensor.tensor import wrap as shown
 from jaxvjp.types.meshes import SPEC, on_mesh
+from jaxvjp.types.user_code import JAX, in_package
 
 UNDERNEATH = "the function itself"
+UNKNOWN = (
+    jax.errors.ConcretizationTypeError,
+    jax.errors.TracerArrayConversionError,
+    jax.errors.TracerIntegerConversionError,
+    jax.errors.NonConcreteBooleanIndexError,
+)
+"""What JAX raises where a function that it traces reads a value."""
+TRACED = (
+    "A wrapped function is traced, as under `jax.jit`, so it can't read the values of its arguments. Instead of an "
+    "`if`, write `jnp.where(condition, a, b)` or `jax.lax.cond`; instead of a loop that ends by a value, "
+    "`jax.lax.while_loop`; what NumPy computes, with `jax.numpy`."
+)
 
 
 class Key(NamedTuple):
@@ -100,8 +116,16 @@ class Call:
             trees.append(tree)
             return leaves
 
-        with jax.enable_x64(True):
-            return jax.make_jaxpr(flat)(*avals), trees[0]
+        try:
+            with jax.enable_x64(True):
+                return jax.make_jaxpr(flat)(*avals), trees[0]
+        except UNKNOWN as error:
+            ran = [(frame.f_code.co_filename, number) for frame, number in walk_tb(error.__traceback__)]
+            lines = [str(error).partition("\n")[0], TRACED]
+            for file, number in [each for each in ran if not (in_package(each[0]) or each[0].startswith(JAX))][-1:]:
+                lines.insert(1, f"It happened in {Location(file, number, linecache.getline(file, number).strip())}")
+            error.args = ("\n".join(lines),)
+            raise
 
     def _array(self, value: Any) -> Any:
         if is_array(value) or isinstance(value, PLAIN):
@@ -183,7 +207,8 @@ def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Raises:
         TypeError: an argument that is no array and cannot be hashed, a result that is no array; or a function that
-            cannot be hashed, such as a model: `torch.wrap(lambda model, x: model(x))(model, x)`.
+            cannot be hashed, such as a model: `torch.wrap(lambda model, x: model(x))(model, x)`; or no function.
+        jax.errors.TracerBoolConversionError, or another of JAX's: the function reads a value, as in an `if`.
         RuntimeError: the function writes to a tensor; it has to be pure.
 
     JAX's 64-bit types are as where it is called; and they are on, if an argument is in double precision. Where the
@@ -191,6 +216,8 @@ def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Underneath: the function itself, and `jax.vjp` and `jax.vmap` of it.
     """
+    if not callable(function):
+        raise TypeError(f"wrap() takes a JAX function, not {type(function).__name__}\nSuch as `wrap(jnp.sin)(x)`.")
     operation = operation_of(function)
     name = name_of(function)
 

@@ -37,7 +37,7 @@ from jaxvjp.staging.seen import Identity
 from jaxvjp.staging.surroundings import Surroundings
 from jaxvjp.staging.variant import Variant
 from jaxvjp.staging.warm import Form, Miss, cold, write_warm_path
-from jaxvjp.tensor.apply import is_traced
+from jaxvjp.tensor.refusals import is_traced
 from jaxvjp.tensor.shared_memory import look_everywhere
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.tensor.trees import flattened, tensors_of

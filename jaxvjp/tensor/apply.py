@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxvjp.core.record.graph import Node, reachable
+from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import staging, transforming
 from jaxvjp.core.record.promotion import as_computed, common_dtype, converted, promoted, promoted_by_role
 from jaxvjp.core.record.record import Signature, items, leave_recorded_uncollected, record, record_with
@@ -17,11 +17,12 @@ from jaxvjp.core.record.user_lines import user_line
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.transfer import on_device
 from jaxvjp.ops.arguments import KEPT, SCALAR
-from jaxvjp.ops.identity import traced, unaffected
+from jaxvjp.ops.identity import unaffected
 from jaxvjp.ops.op import ARITHMETIC, COMPARE, KEEP, WRAPPED, Aval, Op
 from jaxvjp.ops.pointwise import assigned, copy
 from jaxvjp.ops.view import expand
 from jaxvjp.tensor.autocasting import Autocasting, autocasted
+from jaxvjp.tensor.refusals import is_traced, waiting_behind
 from jaxvjp.tensor.storage import OVERLAP
 from jaxvjp.tensor.tensor import NUMBERS, Tensor, view, wrap
 from jaxvjp.tensor.view_steps import WRITING_SHARED, Step
@@ -48,18 +49,8 @@ def _compute_if_many_wait(node: Node) -> None:
     if transforming().depth or transforming().forward or staging().journal:
         return
     behind = waiting_behind(node)
-    if len(behind) > UNTRACKED_LIMIT // 2 and not any(each.operation is traced for each in behind):
+    if len(behind) > UNTRACKED_LIMIT // 2 and not is_traced(node):
         evaluate([node])
-
-
-def waiting_behind(node: Node) -> list[Node]:
-    """`node`, and what it is computed from as far as that has no value yet, with what that needs."""
-    return reachable([node], lambda each: each.inputs if each.value is None else ())
-
-
-def is_traced(node: Node) -> bool:
-    """Whether `node` is computed from what JAX traces, and so has no value (`pure.arrays`)."""
-    return any(each.operation is traced for each in waiting_behind(node))
 
 
 READ_MEANWHILE = frozenset(

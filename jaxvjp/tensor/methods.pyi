@@ -105,6 +105,9 @@ class Methods(Stored):
         """`-input`."""
     def __new__(self, *arguments: Any, **named: Any) -> Any:
         """`Tensor(...)`, or a class that inherits from it."""
+    @property
+    def __numpy_dtype__(self) -> Any:
+        """`Tensor.__numpy_dtype__`: NumPy's dtype, for which `jnp.zeros_like` and others ask NumPy 2.4 and later."""
     def __or__(self, other: Tensor | complex) -> Tensor:
         """The bits that one of the two has."""
     def __pos__(self) -> Tensor:

@@ -7,13 +7,14 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxvjp.core.record.graph import Node
+from jaxvjp.core.record.graph import Node, reachable
 from jaxvjp.core.record.modes import transforming
-from jaxvjp.ops.identity import NO_VALUE
+from jaxvjp.ops.identity import NO_VALUE, traced
 from jaxvjp.tensor.storage import Stored
 from jaxvjp.types.dtypes import CTYPES, dtype
-from jaxvjp.types.user_code import own_name
+from jaxvjp.types.user_code import own_name, users_name
 
+ARRAYS = np.ndarray | jax.Array
 NO_STORAGE = "Cannot access data pointer of Tensor that doesn't have storage"
 REVERSED = (
     "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an "
@@ -41,9 +42,14 @@ def advice_on(value: Any) -> str:
     """What to write in place of a value that is no tensor where one belongs."""
     if isinstance(value, jax.core.Tracer):
         return advice_on_tracers()
-    own = own_name()
-    made = "from_jax(x)" if isinstance(value, jax.Array) else "from_numpy(x)" if isinstance(value, np.ndarray) else ""
-    return f"Make one of it first: `{own}.{made or f'tensor({value!r})'}`."
+    if isinstance(value, np.ndarray | jax.Array):
+        library = "numpy" if isinstance(value, np.ndarray) else "jax"
+        written = f"from_{library}({users_name(value, 'x')})"
+    else:
+        written = (
+            f"tensor({value!r})" if isinstance(value, int | float | complex | list | tuple) else "tensor([1., 2.])"
+        )
+    return f"Make one of it first: `{own_name()}.{written}`."
 
 
 def check_grad(tensor: Any, value: Any) -> None:
@@ -107,6 +113,16 @@ def inside(call: str, others: str = "") -> str:
 def differs(node: Node) -> bool:
     """Whether `node` differs from example to example of a `vmap` under way."""
     return any(batch.holds(node) for batch in transforming().batches)
+
+
+def waiting_behind(node: Node) -> list[Node]:
+    """`node`, and what it is computed from as far as that has no value yet, with what that needs."""
+    return reachable([node], lambda each: each.inputs if each.value is None else ())
+
+
+def is_traced(node: Node) -> bool:
+    """Whether `node` is computed from what JAX traces, and so has no value (`pure.arrays`)."""
+    return any(each.operation is traced for each in waiting_behind(node))
 
 
 def unreadable(node: Node, sentence: str) -> None:

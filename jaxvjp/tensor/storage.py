@@ -22,7 +22,7 @@ from jaxvjp.core.record.lifetime import original_of
 from jaxvjp.core.record.modes import count_change, grad_mode, listening, staging, tangents_stop, tracking, transforming
 from jaxvjp.core.record.observers import GradSet, tell
 from jaxvjp.core.record.record import constant, detached, node_of_value, record, separate, variable_of
-from jaxvjp.core.record.user_lines import UserLine
+from jaxvjp.core.record.user_lines import UserLine, located, user_line
 from jaxvjp.core.record.versions import OwnVersions, Versions
 from jaxvjp.core.run.evaluation import evaluate, heavy
 from jaxvjp.core.run.transfer import moved
@@ -34,6 +34,7 @@ from jaxvjp.ops.strided import WHERE_STRIDES_ALLOW, view_dtype
 from jaxvjp.ops.view import OVERLAPPING, alias, expand, function_view
 from jaxvjp.tensor.view_steps import Step, Steps, has_layout, laid_out, memory_of, put_back, read
 from jaxvjp.types.compiled import CYTHONIZED
+from jaxvjp.types.user_code import own_name, users_name
 
 UNRECORDED = (
     "{} created in {} mode and {} {}. Given that this use case is ambiguous and error-prone, it is forbidden. You can "
@@ -508,13 +509,14 @@ class Stored(Holder):
             self.__refuse__("is being modified inplace")
         for each, what in ((base, "a view of a leaf Variable"), (tensor, "a leaf Variable")):
             if each is not None and tensor.requires_grad and each.is_leaf:
+                where = located(user_line())
                 raise RuntimeError(
                     f"{what} that requires grad is being used in an in-place operation.\n"
                     "Its gradient would be that of the value before the change. To update a parameter, switch "
-                    "recording off; to compute with a changed value, make a new tensor:\n"
-                    "    with torch.no_grad():\n"
-                    "        x -= 0.1 * x.grad\n"
-                    "    y = x + 1          # instead of x += 1"
+                    "recording off; to compute with a changed value, change a copy:\n"
+                    f"    with {own_name()}.no_grad():\n"
+                    f"        {(where and where.text) or 'x -= 0.1 * x.grad'}\n"
+                    f"    y = {users_name(each, 'x')}.clone()  # and change y"
                 )
 
     def __check_overlap__(self, other: Stored) -> None:

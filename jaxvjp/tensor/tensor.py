@@ -39,6 +39,7 @@ from jaxvjp.tensor.refusals import (
     check_not_outside,
     convert_first,
     inside,
+    is_traced,
     unreadable,
 )
 from jaxvjp.tensor.shared_memory import new_memory
@@ -469,8 +470,8 @@ class Tensor(Methods):
         if force:
             return self.detach().resolve_conj().resolve_neg().numpy()
         if grad_mode().enabled and self.requires_grad:
-            if transforming().pure:
-                self.__evaluated__()  # RuntimeError, if it stands for what JAX traces
+            if is_traced(self.__node__):
+                self.__evaluated__()  # RuntimeError
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         unreadable(self.__node__, NO_STORAGE)
         if self.__shown__.device is META:

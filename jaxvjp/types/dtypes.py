@@ -42,6 +42,11 @@ class dtype:  # noqa: N801 - torch's own spelling
     def is_signed(self) -> bool:
         return self.numpy.kind != "u" and self.category != BOOL
 
+    @property
+    def __numpy_dtype__(self) -> Any:
+        """What NumPy 2.4 and later take for it, and so JAX: `jnp.zeros(2, x.dtype)`, `jnp.zeros_like(x)`."""
+        return self.numpy
+
     def to_complex(self) -> dtype:
         """The complex type of which both parts are of this one; RuntimeError where there is none."""
         if self.category < FLOATING or self.itemsize == 1:

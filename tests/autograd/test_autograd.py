@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from oracle import agreement_of, raises, theirs
 
 import jaxvjp
@@ -522,6 +523,8 @@ def test_the_jacobian_of_what_is_already_there_is_that_of_the_function():
     for given, wanted in zip((of_x, of_w), expected.value, strict=True):
         np.testing.assert_allclose(given.numpy(), wanted[-1], rtol=1e-5)
     assert jaxvjp.autograd.jacobian(y[0, 0], w).shape == (2, 1)
+    with pytest.raises(TypeError, match=r"`jaxvjp.autograd.functional.jacobian\(f, x\)`"):
+        jaxvjp.autograd.jacobian(lambda each: each**2, x)
     y.sum().backward()  # the graph is still there
     assert w.grad is not None
 

@@ -22,10 +22,22 @@ def test_a_leaf_a_constant_and_a_number():
         explain(jaxvjp.ones(2) * 2)
     with pytest.raises(TypeError, match="takes a tensor, not float"):
         explain(2.0)
-    with pytest.raises(RuntimeError, match=r"gradient has shape \[3\], y has shape \[1\]"):
+    with pytest.raises(RuntimeError, match=r"output\[0\] has a shape of torch.Size\(\[1\]\)"):
         explain(x * 2, jaxvjp.ones(3))
+    for v in ([1.0], 1.0):
+        with pytest.raises(TypeError, match=r"Make a tensor of v(.|\n)*jaxvjp.tensor\("):
+            explain(x * 2, v)
     with pytest.raises(ValueError, match="there is no style 'forward': write 'vjp', 'grad', 'jacrev'"):
         str((x * 2).explain(style="forward"))
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float64", "bool", "bfloat16"])
+def test_v_is_converted_to_the_dtype_of_the_result(dtype):
+    x = jaxvjp.tensor([1.0, 2.0], requires_grad=True)
+    v = jaxvjp.tensor([1, 0], dtype=getattr(jaxvjp, dtype))
+    explained = (x * 2).explain(v)
+    np.testing.assert_array_equal(explained.run()["x_grad"], [2.0, 0.0])
+    explained.check()
 
 
 def test_a_backward_of_a_leaf_has_the_identity_as_its_jacobian():

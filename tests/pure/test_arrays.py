@@ -112,6 +112,10 @@ def test_a_gradient_is_not_lost_unnoticed(use):
         )
         with jaxvjp.no_grad():
             use(given)
+    with jaxvjp.no_grad():
+        w.mul_(2)
+    with pytest.raises(RuntimeError, match=r"what was last written by line .*\n    w.mul_\(2\)"):
+        use(w)
 
 
 def test_neither_is_that_of_a_leaf_beside_what_jax_traces():

@@ -261,6 +261,23 @@ def test_a_custom_function_is_refused_in_a_trace_as_jax_would_ignore_its_backwar
             transform(doubled)(A)
 
 
+def test_a_hook_is_refused_in_a_trace_as_jax_would_not_call_it():
+    def hooked(x):
+        y = x * 1
+        y.register_hook(lambda gradient: gradient * 10)
+        return (y * y).sum()
+
+    function = jaxvjp.functional(hooked)
+    close(function(A), (A * A).sum())
+    with pytest.raises(RuntimeError, match=r"the hook on what was recorded by line .*\n    y = x \* 1"):
+        jax.grad(function)(A)
+    inside = jaxvjp.functional(jaxvjp.func.grad(hooked))
+    close(jax.jit(inside)(A), 20 * A)
+    x = jaxvjp.ones(3, requires_grad=True)
+    with pytest.raises(RuntimeError, match="cannot go through the hook"):
+        jaxvjp.scan(lambda state, each: (hooked(each) + state, each), jaxvjp.zeros(()), x)
+
+
 def test_a_tensor_that_leaks_from_a_trace_says_so():
     kept = []
 
@@ -272,7 +289,9 @@ def test_a_tensor_that_leaks_from_a_trace_says_so():
 
     close(leaking(A), A)
     for use in (lambda: kept[0].tolist(), lambda: (kept[0] + 1).sum().item(), kept[0].jax):
-        with pytest.raises((RuntimeError, jax.errors.UnexpectedTracerError), match=r"left behind|[Ll]eak|escaped"):
+        with pytest.raises(
+            (RuntimeError, jax.errors.UnexpectedTracerError), match=r"left behind|[Ll]eak|kept a tensor"
+        ):
             use()
     assert str(kept[0]) == "tensor(..., traced by JAX, size=(3,))"
 
@@ -287,6 +306,8 @@ def test_what_is_traced_can_be_printed_and_its_numbers_cannot_be_had():
         return x
 
     seen = []
+    with pytest.raises(RuntimeError, match="has no value of its own"):
+        jax.jit(lambda x: x.numpy())(jaxvjp.ones(2))
     close(printing(A), A)
     assert seen == ["tensor(..., traced by JAX, size=(3,)) tensor(..., traced by JAX, size=(3,))"]
 
@@ -304,7 +325,7 @@ def test_jax_grad_of_a_function_that_returns_a_tensor_says_what_to_write(transfo
     x = jaxvjp.tensor([1.0, 2.0])
     with pytest.raises(ValueError, match=r"jax.grad\(torch.functional\(f\)\)\(x\)"):
         transform(lambda x: (x**2).sum())(x)
-    with pytest.raises(jax.errors.UnexpectedTracerError, match=r"torch.functional\(f\)"):
+    with pytest.raises(jax.errors.UnexpectedTracerError, match=r"has ended(.|\n)*torch.functional\(f\)"):
         jax.jvp(lambda x: x * x, (x,), (x,))
 
 

@@ -46,11 +46,31 @@ def test_a_tracer_is_told_where_tensors_come_from(function, transform):
 def test_an_array_is_not_written_in_place(operator):
     names = {"torch": torch, "x": torch.full((2,), 3.0), "array": jnp.full(2, 2.0)}
     kept = names["x"]
-    with pytest.raises(TypeError, match=r"for .*=: 'Tensor' and 'ArrayImpl'\n.*`torch.from_jax\(x\)`"):
+    with pytest.raises(TypeError, match=r"for .*=: 'Tensor' and 'ArrayImpl'\n.*`torch.from_jax\(array\)`"):
         exec(f"x {operator} array", names)
     exec(f"x {operator} torch.from_jax(array)", names)
     assert names["x"] is kept
     assert kept[0] != 3
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        jnp.zeros_like,
+        lambda each: jnp.full_like(each, 2),
+        jnp.gradient,
+        lambda each: jnp.kron(each, each),
+        lambda each: jnp.geomspace(each, 4.0, 3),
+        lambda each: jnp.zeros((), jnp.result_type(each)),
+        jax.scipy.linalg.expm,
+        lambda each: jnp.ones(2, each.dtype),
+    ],
+)
+def test_functions_that_ask_for_a_dtype_take_a_tensor(function):
+    array = jnp.array([[1.0, 2.0], [3.0, 4.0]])
+    found, wanted = function(torch.from_jax(array)), function(array)
+    jax.tree.map(np.testing.assert_array_equal, found, wanted)
+    assert jax.tree.map(jnp.result_type, found) == jax.tree.map(jnp.result_type, wanted)
 
 
 @pytest.mark.parametrize("transform", [jax.jit, jax.vmap])
@@ -61,7 +81,9 @@ def test_what_is_told_works(transform):
     )
 
 
-@pytest.mark.parametrize(("array", "advice"), [(jnp.ones(2), "torch.from_jax(x)"), (np.ones(2), "torch.from_numpy(x)")])
+@pytest.mark.parametrize(
+    ("array", "advice"), [(jnp.ones(2), "torch.from_jax(array)"), (np.ones(2), "torch.from_numpy(array)")]
+)
 def test_an_array_is_told_how_to_become_a_tensor(array, advice):
     with pytest.raises(TypeError, match=r"torch\.from_") as caught:
         torch.exp(array)

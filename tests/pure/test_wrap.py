@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 import warnings
 from typing import Any
 
@@ -286,6 +287,19 @@ def test_a_function_that_writes_is_refused_and_nothing_is_written(x):
 def test_a_gradient_of_what_it_closes_over_is_not_lost(x):
     with pytest.raises(RuntimeError, match="JAX would lose its gradient"):
         jaxvjp.wrap(lambda v: jnp.multiply(v, x))(jaxvjp.ones(4))
+
+
+def test_a_value_that_is_read_is_refused_with_the_line(x):
+    with pytest.raises(jax.errors.TracerBoolConversionError, match=r"`jax\.lax\.cond`") as caught:
+        jaxvjp.wrap(lambda v: v if v.sum() > 0 else -v)(x)
+    assert re.search(rf"It happened in line \d+ of {re.escape(__file__)}:\n    jaxvjp.wrap", str(caught.value))
+    with pytest.raises(jax.errors.ConcretizationTypeError, match="can't read the values"):
+        jaxvjp.wrap(jnp.arange)(x.sum())
+
+
+def test_what_is_no_function_is_not_wrapped():
+    with pytest.raises(TypeError, match="takes a JAX function, not int"):
+        jaxvjp.wrap(3)
 
 
 @pytest.mark.parametrize("result", ["text", object()])

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+import jax.numpy as jnp
+import numpy as np
 import pytest
 from oracle import Outcome, agree
 
@@ -12,9 +16,11 @@ MISTAKES = {
     "a non-scalar root without a gradient": ("(x * 2).backward()", "v = torch.ones([2])"),
     "a gradient of the wrong shape": ("(x * 2).backward(torch.ones(3))", "one number for each element of y"),
     "a vector gradient for a scalar": ("x.sum().backward(torch.ones(4))", "broadcast=True"),
-    "a gradient in a row for a matrix": ("(m * 2).backward(torch.tensor([0.1, 0.5, 0.2, 0.3]))", "ones([2, 2])"),
+    "a gradient in a row for a matrix": ("(m * 2).backward(torch.tensor([0.1, 0.5, 0.2, 0.3]))", "v.reshape(y.shape)"),
     "a complex gradient of a real output": ("(x * 2).backward(torch.ones(2, dtype=torch.complex64))", "real gradient"),
     "a list as gradient": ("(x * 2).backward([1.0, 2.0])", "torch.tensor([1.0, 2.0])"),
+    "a gradient by another name": ("(x * 2).backward(gradients=torch.ones(2))", ""),
+    "a word as gradient": ("(x * 2).backward('1')", "torch.ones([2])"),
     "a number as gradient": ("(x * 2).backward(2.0)", "torch.full([2], 2.0)"),
     "a number as gradient of one": ("x.sum().backward(2.0)", "torch.tensor(2.0)"),
     "requires_grad on integers": ("torch.tensor([1, 2], requires_grad=True)", "[1., 2.]"),
@@ -23,6 +29,9 @@ MISTAKES = {
     "clearing requires_grad of a result": ("setattr(x * 2, 'requires_grad', False)", "var.detach()"),
     "backward on no graph": ("torch.ones(2).sum().backward()", "requires_grad=True"),
     "backward on a detached result": ("x.detach().sum().backward()", "requires_grad=True"),
+    "backward on a comparison": ("(x > 1).float().sum().backward()", "Its result is torch.bool"),
+    "backward on places": ("(m.argmax(1) == torch.tensor([1, 0])).float().mean().backward()", "ends at Argmax"),
+    "backward on rounded numbers": ("x.long().float().sum().backward()", "Its result is torch.int64"),
     "writing into a leaf": ("x.mul_(2)", "no_grad"),
     "adding to a leaf": ("x.__iadd__(1)", "no_grad"),
     "writing into an element of a leaf": ("x.__setitem__(0, 1.0)", "no_grad"),
@@ -147,6 +156,34 @@ def test_then_what_would_have_worked(name):
     assert advice in text
 
 
+def test_a_write_to_a_leaf_is_told_by_the_users_names():
+    weight = jaxvjp.zeros(3, requires_grad=True)
+    with pytest.raises(RuntimeError) as caught:
+        weight[0] = 1.0
+    lines = str(caught.value).splitlines()[-3:]
+    assert lines == [
+        "    with jaxvjp.no_grad():",
+        "        weight[0] = 1.0",
+        "    y = weight.clone()  # and change y",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("v", "advice"),
+    [
+        (np.ones(2), "jaxvjp.from_numpy(v)"),
+        (jnp.ones(2), "jaxvjp.from_jax(v)"),
+        ([1, 2], "jaxvjp.tensor([1, 2])"),
+        ("1", "jaxvjp.ones([2])"),
+    ],
+)
+def test_advice_on_what_is_no_tensor_can_be_typed(v, advice):
+    y = jaxvjp.ones(2, requires_grad=True) * 2
+    with pytest.raises(TypeError, match=re.escape(f"`{advice}`")):
+        y.backward(v)
+    y.backward(eval(advice))
+
+
 RECORDED = """
 x * 2, x / 2, x * x, x ** 2, x ** x, 2 ** x, x / x, 1 / x, x @ x, m @ x, m @ m, x.norm(), x + 1, x - 1, 1 - x, x + x,
 -x, x.log(), x.exp(), x.reciprocal(), x.sqrt(), x.sin(), x.cos(), x.tanh(), x.sigmoid(), x.relu(), x.abs(),
@@ -208,6 +245,19 @@ def test_the_freed_graph_error_names_the_loop_that_the_line_stands_outside_of():
     assert loop == rounds.__code__.co_firstlineno + 2
     for _ in range(1):
         y.sum().backward()
+
+
+@pytest.mark.parametrize("retain_graph", [False, True])
+def test_a_state_that_is_carried_on_is_told_to_be_cut_off(retain_graph):
+    def program(torch):
+        w, state = torch.tensor([1.0, 2.0], requires_grad=True), torch.zeros(2)
+        for _ in range(3):
+            state = torch.tanh(state * w + 1)
+            state.sum().backward(retain_graph=retain_graph)
+            with torch.no_grad():
+                w.sub_(0.1)
+
+    assert "between the rounds, `state = state.detach()`" in str(agree(program).error)
 
 
 @pytest.mark.parametrize("line", ["(x * 2).backward(torch.ones(3))", "z.backward(torch.ones(2))", "x.mul_(2)"])

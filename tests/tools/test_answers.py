@@ -53,6 +53,17 @@ def raised(program):
     return None
 
 
+def test_old_warnings_are_off_and_can_be_switched():
+    def program(torch):
+        switch = torch.utils.backcompat.broadcast_warning
+        before, switch.enabled = switch.enabled, True
+        found = [before, switch.enabled, torch.utils.backcompat.keepdim_warning.enabled]
+        switch.enabled = before
+        return found
+
+    same(program)
+
+
 def test_decorators_of_compilers_give_back_what_they_are_given():
     def program(torch):
         def f(x):

@@ -201,6 +201,13 @@ def test_somebodys_own_lesson_has_any_name(tmp_path, monkeypatch, capfd):
     assert "python -m jaxvjp lesson mine.py" in capfd.readouterr().out
     with pytest.raises(SystemExit):
         main(["lesson", "new", "mine"])
+    assert main(["lesson", "new", "of my own.py"]) == 0
+    assert "python -m jaxvjp lesson 'of my own.py' --html 'of my own.html'" in capfd.readouterr().out
+    text = Path("of my own.py").read_text(encoding="utf-8")
+    task = re.search(r'def weighted_rows.*?(    """.*?"""\n)', text, re.DOTALL)[1]
+    Path("of my own.py").write_text(text.replace(task, ""), encoding="utf-8")
+    assert main(["lesson", "of my own.py"]) == 1
+    assert "`weighted_rows` has no docstring" in capfd.readouterr().out
     text = Path("mine.py").read_text(encoding="utf-8").replace("10.0]", "20.0]")
     Path("mine.py").write_text(text, encoding="utf-8")
     for run in (["-m", "jaxvjp", "lesson", "mine.py"], ["mine.py"]):

@@ -33,7 +33,7 @@ def check_passable(operations: Sequence[Node], targets: Sequence[Node] | None) -
     check_unchanged(operations[freed + 1 :])
     if freed >= 0:
         blame(operations[freed])
-        raise freed_error(operations[freed])
+        raise freed_error(operations[freed], operations)
 
 
 def fill_lost_originals(reached: list[Node]) -> None:

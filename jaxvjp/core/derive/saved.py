@@ -61,7 +61,7 @@ def check_unchanged(operations: Sequence[Node]) -> None:
             for step in functions:
                 step.check_saved()
             blame(node)
-            raise changed_error(node, changed)
+            raise changed_error(node, changed, operations)
 
 
 def _check_within(block: Any, operations: Sequence[Node]) -> None:
@@ -148,10 +148,26 @@ def _strip(to_strip: list[Node], passed: TensorsBehind | None) -> None:
         leave_recorded_uncollected(node)
 
 
-def freed_error(node: Node) -> RuntimeError:
-    """torch's sentence, then the line that recorded the node and what to write instead."""
+def _carried_on(node: Node, operations: Iterable[Node]) -> str:
+    """What to write where the line of `node` ran again for a later one of `operations`; else nothing."""
+    if not any(each.serial > node.serial and each.where == node.where for each in operations):
+        return ""
+    name = re.match(r"(\w+) = ", node.location.text if node.location else "")
+    h = name[1] if name else "h"
+    return (
+        f"The line of {node.gradient_name} ran again since, and what it gave before is still in use: cut it off "
+        f"between the rounds, `{h} = {h}.detach()`, and `.requires_grad_()` if its own gradient is wanted"
+    )
+
+
+def freed_error(node: Node, operations: Iterable[Node] = ()) -> RuntimeError:
+    """torch's sentence, then the line that recorded the node and what to write instead; `operations` are those of the
+    backward pass that came upon it."""
     loop = loop_around(user_line(), node.where)
-    if loop is not None:
+    carried = _carried_on(node, operations)
+    if carried:
+        advice = carried
+    elif loop is not None:
         advice = (
             f"That line stands outside the loop of line {loop}, in which this is called each time round: move it "
             "inside the loop, so that each round records its own graph"
@@ -174,7 +190,7 @@ def instead(where: UserLine) -> str:
     return f"Make a new tensor there, `{name} = {name} {operation} {value}` instead of `{name} {operation}= {value}`"
 
 
-def changed_error(node: Node, saved: Node) -> RuntimeError:
+def changed_error(node: Node, saved: Node, operations: Iterable[Node] = ()) -> RuntimeError:
     """torch's sentence, then both lines: who saved the tensor and who changed it."""
     if saved is not node and saved.operation is cast and saved.tensor is None:
         before = saved.inputs[0] if saved.inputs else None
@@ -194,6 +210,7 @@ def changed_error(node: Node, saved: Node) -> RuntimeError:
         current = saved if saved is node or saved.tensor is None else saved.tensor.__gradient_node__
         aval = current.aval
         origin = "" if current.is_leaf else f", which is output 0 of {current.forward_name},"
+    carried = _carried_on(node, operations) if saved.is_leaf else ""
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[torch.{aval.dtype.legacy}Tensor {list(aval.shape)}]{origin} is at version {change.versions.count}; expected "
@@ -201,5 +218,5 @@ def changed_error(node: Node, saved: Node) -> RuntimeError:
         "compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).\n"
         f"It was saved for {node.gradient_name} by {node.location}\n"
         f"and changed in place by {located(change.versions.where)}\n"
-        f"{instead(change.versions.where)}, or change a copy, from `.clone()`."
+        f"{carried or f'{instead(change.versions.where)}, or change a copy, from `.clone()`'}."
     )

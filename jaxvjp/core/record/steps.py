@@ -8,7 +8,7 @@ These are the types, and `hook_of_level`. `autograd` has the classes: `autograd.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, NamedTuple, Protocol
 
 from jaxvjp.core.record.modes import transforming
@@ -105,4 +105,11 @@ def hook_of_level(node: Node, hook: Callable[..., Any]) -> Callable[..., Any]:
     def of_level(*given: Any) -> Any:
         return hook(*given) if level.pulling else None
 
+    vars(of_level)["__first__"] = level.first
     return of_level
+
+
+def level_of(hook: Any) -> int:
+    """Where the `func.grad` began whose hook it is, in the order of recording; -1 for what no `func.grad` calls."""
+    first: int = getattr((*hook.args, hook)[0] if isinstance(hook, partial) else hook, "__first__", -1)
+    return first

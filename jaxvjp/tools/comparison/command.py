@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import quote
 
 from jaxvjp.explain import terminal
 from jaxvjp.tools.comparison.in_process import NO_TORCH
@@ -45,7 +46,7 @@ def main(arguments: Sequence[str]) -> int:
         if not script.is_file():
             parser.error(f"there is no script {str(script)!r}")
     if importlib.util.find_spec("torch") is None:
-        print(f"{NO_TORCH}\n`python -m jaxvjp run {given.scripts[0]}` runs it without.", file=sys.stderr)
+        print(f"{NO_TORCH}\n`python -m jaxvjp run {quote(str(given.scripts[0]))}` runs it without.", file=sys.stderr)
         return 2
     reports, standard_input = [], Input()
     for script in given.scripts:

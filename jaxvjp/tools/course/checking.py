@@ -92,6 +92,8 @@ def faults(lesson: Lesson) -> list[str]:
                 found.append(f"The mistake {given!r} is not {prediction.kind}, as the answer {prediction.answer} is.")
             elif not said.startswith("Not yet"):
                 found.append(f"The mistake {given!r} is the right answer.")
+        if not inspect.getdoc(exercise.solution):
+            found.append(f"`{exercise.name}` has no docstring: it is the task, which says what the function returns.")
         for _, error in exercise.outcomes(exercise.solution):
             if error is not None:
                 raise error

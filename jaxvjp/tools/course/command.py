@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from itertools import zip_longest
 from pathlib import Path
+from shlex import quote
 from textwrap import indent
 
 from jaxvjp.explain import terminal
@@ -49,7 +50,7 @@ def main(arguments: Sequence[str]) -> int:
             parser.error(f"there is no folder {str(path.parent)!r}")
         shutil.copyfile(lessons()[0].path, path)
         print(f"{path} is a copy of lesson 1, to be changed. Then check it, and write its page again:")
-        print(f"    python -m jaxvjp lesson {path} --html {path.with_suffix('.html')}")
+        print(f"    python -m jaxvjp lesson {quote(str(path))} --html {quote(str(path.with_suffix('.html')))}")
         given.lesson, given.html = str(path), path.with_suffix(".html")
     lesson = find(given.lesson)
     if lesson is None:
@@ -74,7 +75,7 @@ def checked(lesson: Lesson, answer: Path, seconds: float) -> int:
     """Prints what is wrong with an answer; 0 if nothing is."""
     if not answer.is_file():
         print(f"There is no file {str(answer)!r}. Begin with the text of the exercise:", file=sys.stderr)
-        print(f"    python -m jaxvjp lesson {lesson.called} --exercise > {answer}", file=sys.stderr)
+        print(f"    python -m jaxvjp lesson {lesson.called} --exercise > {quote(str(answer))}", file=sys.stderr)
         return 2
     told = check(lesson, answer, seconds)
     right = f"Right: {lesson.exercise.name} does what was asked."

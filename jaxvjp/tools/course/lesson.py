@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import jax
@@ -169,8 +170,8 @@ class Lesson(ExampleFile):
 
     @property
     def called(self) -> str:
-        """What the command line knows it by: its number, or its path where it is somebody's own."""
-        return str(self.number) if self.path.parent == folder() / "lessons" else str(self.path)
+        """What the command line knows it by: its number, or its path, for a shell, where it is somebody's own."""
+        return str(self.number) if self.path.parent == folder() / "lessons" else quote(str(self.path))
 
     @property
     def prediction(self) -> Prediction:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import html
 import re
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from jaxvjp.explain import recording
@@ -39,7 +40,8 @@ def field(prediction: Prediction) -> str:
 
 def markdown(lesson: Lesson, followed: str = "") -> str:
     """A prediction, whose answer is folded, both forms with their results, what `followed` adds, and the exercise."""
-    prediction, exercise, called = lesson.prediction, lesson.exercise, Path(lesson.called).name
+    prediction, exercise, called = lesson.prediction, lesson.exercise, lesson.called
+    called = called if called.isdigit() else quote(lesson.path.name)
     rows = [[f"`{name}`", one, other, "yes" if agrees else "NO"] for name, one, other, agrees in lesson.results()]
     parts = [
         f"**{lesson.title}**",
