@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ import numpy as np
 
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.observers import Walked
+from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain.block import Line
 from jaxvjp.explain.draws import Draws
@@ -58,6 +59,11 @@ class Ported(NamedTuple):
     dropped: list[str]
     left_out: list[str]
     simplified: bool
+
+
+def listed(places: Iterable[UserLine]) -> str:
+    """The numbers of the user's lines at these places."""
+    return ", ".join(map(str, sorted({found.line for each in places if (found := statement(each))})))
 
 
 def _import_order(line: str) -> tuple[bool, str]:
@@ -123,9 +129,9 @@ def _ported(
     with jax.enable_x64(True), story.told():
         whole = Writer(story, "grad", exact=exact)
         whole.text.rounds.clear()  # a step has no rounds
-        steps = Steps(story, whole.text, whole.nodes, updates, draws, ending, inside)
+        steps = Steps(story, whole.text, whole.nodes, updates, draws, reads, ending, inside)
         if inside and steps.kinds > 1:
-            outside = Steps(story, whole.text, whole.nodes, updates, draws, ending, False)
+            outside = Steps(story, whole.text, whole.nodes, updates, draws, reads, ending, False)
             steps = outside if outside.kinds < steps.kinds else steps
         avals = [each.aval for each in steps.live if type(each.aval) is not tuple]
         doubles = any(aval.dtype.differentiable and wide(aval) for aval in avals)
@@ -145,9 +151,12 @@ class _Script:
             self.dropped.append(
                 f"{told_at(leaf.where)}{called}: Python has computed its numbers, which are as recorded"
             )
-        lines = sorted({found.line for each in steps.unwritten(reads) if (found := statement(each.where))})
-        left_out = f"Left out is what only Python reads, of line {', '.join(map(str, lines))}"
+        lines = listed(each.where for each in steps.unwritten(reads))
+        left_out = f"Left out is what only Python reads, of line {lines}"
         self.left_out = [f"{left_out}; what it decided is as in this run."] if lines else []
+        drawn = listed(each.where for each in steps.kept)
+        if drawn:
+            self.left_out.append(f"What line {drawn} draws stays torch's, as what was computed of it is recorded.")
         self.data: dict[str, Any] = {}
         self.fed: list[bool] = []  # by kind, whether its steps read data
         self.names: dict[int, str] = {}

@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
-from jaxvjp.core.record.observers import Walked
+from jaxvjp.core.record.observers import Read, Walked
 from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain.draws import Draws
+from jaxvjp.explain.names import statement
 from jaxvjp.explain.optimizers import Update
 from jaxvjp.explain.refusal import Refusal
 from jaxvjp.explain.scope import POSITIONED, SHORT
@@ -30,6 +31,7 @@ from jaxvjp.explain.text import Text
 from jaxvjp.ops.identity import detach, variable
 from jaxvjp.ops.indexing import index
 from jaxvjp.ops.pointwise import copy
+from jaxvjp.types.dtypes import bool_
 
 FEW, MANY = 3, 12
 """At most this many kinds of steps are ported, each a function of the script: FEW, or up to MANY if there are twice as
@@ -115,6 +117,7 @@ class Steps:
         nodes: Sequence[Node],
         updates: Sequence[Update],
         draws: Draws | None,
+        reads: Sequence[Node],
         ending: bool,
         inside: bool,
     ) -> None:
@@ -138,6 +141,10 @@ class Steps:
         self.steps = self._divided()
         if len(self.steps) < 2:
             raise NotPortable("there are no two training steps: no parameter is written between two backward passes")
+        self.values: dict[Any, list[tuple[float, Node]]] = {}  # what each line has read, and when; not what it checked
+        for event in self.story.events:
+            if isinstance(event.what, Read) and (event.what.node.aval.shape or event.what.node.aval.dtype is not bool_):
+                self.values.setdefault(event.where, []).append((event.order, event.what.node))
         self._independent: dict[Node, bool] = {}
         self._hash: dict[Any, int] = {}
         self._randoms: dict[Node, bool] = {}
@@ -167,6 +174,7 @@ class Steps:
                 if isinstance(error, StateRead) or (self.apart and self.moved):
                     raise
         self.lifted = self._lifted()
+        self.kept = self._kept({*reads})
         named = {node: tensor for node, tensor in self.held.items() if tensor in self.story.tensors}
         self.dropped = {
             node: named[node]
@@ -627,6 +635,65 @@ class Steps:
             columns = zip(*[[each.value for each, _ in step.numbers] for step in self.steps_of(kind)], strict=True)
             found[kind] = [place for place, values in enumerate(columns) if len({*map(repr, values)}) > 1]
         return found
+
+    # What is recorded and was computed from values.
+
+    def _kept(self, asked: set[Node]) -> list[Node]:
+        """The random numbers that stay torch's, as something that is recorded was computed from them: what a step is
+        given beside them, such as the numbers of the step before, and what was decided by values, such as an index.
+
+        Python has `asked` for the values of some nodes."""
+        found: list[Any] = [each for step in self.steps for node in step.nodes for each in self.causes(node)]
+        for entry in self.entries:
+            given = [(step, step.operands[place]) for step in self.steps for place in places(entry, step.kind, "in")]
+            for step, node in given[: 1 if entry.role == "state" else None]:
+                found += self.inputs(node) if step.has(node) else [node]
+        starts = [each for each in found if type(each) is Node]
+        own = {*reachable(starts, lambda node: (*self.inputs(node), *self.causes(node)))}
+        for event in self.story.events:
+            if isinstance(event.what, Read) and event.what.node in asked:
+                own |= self._decided(event.what.node, event)
+        kept = []
+        for entry in [each for each in self.entries if each.drawn is not None]:
+            nodes = [step.operands[place] for step in self.steps for place in places(entry, step.kind, "in")]
+            if not own.isdisjoint(nodes):
+                entry.drawn = None
+                kept += nodes
+        return kept
+
+    def _decided(self, node: Node, event: Event) -> set[Any]:
+        """What a value was computed from in its step, if Python may have computed what the step is given from it: from
+        samples, or from what is trained, if there are such numbers afterwards."""
+        step = next((each for each in self.steps if each.has(node)), None)
+        source = statement(event.where)
+        if step is None or (source is not None and source.prints):
+            return set()
+        varying = [step.numbers[place][1] for place in self.lifted[step.kind]]
+        leaves = [each for each in step.operands if not self.inputs(each) and self.drawn(each) is None]
+        after = [each for each in (*varying, *leaves) if step.has(each) and each.serial > event.order]
+        if not self.independent(node) and all(map(self._updating, after)):
+            return set()
+        return {*reachable([node], lambda each: [*self.inputs(each), *self.causes(each)] if step.has(each) else ())}
+
+    def causes(self, node: Any) -> list[Node]:
+        """The nodes whose values the line had read that recorded a node: a mask, for positions of an index."""
+        if type(node) is Number or (self.inputs(node) and node.operation not in POSITIONED) or self._updating(node):
+            return []
+        found = [each for each in self.values.get(node.where, ()) if each[0] < node.serial]
+        begins = max([each.first for each in self.begun if each.first < node.serial], default=0) if found else 0
+        return [read for order, read in found if order > begins]
+
+    def _counts(self, node: Node, event: Event) -> bool:
+        """Whether Python may have computed what a step is given from the value that it has read: from samples, or from
+        what is trained, if the step has such numbers afterwards."""
+        step = next((each for each in self.steps if each.has(node)), None)
+        source = statement(event.where)
+        if step is None or (source is not None and source.prints):
+            return False
+        varying = [step.numbers[place][1] for place in self.lifted[step.kind]]
+        leaves = [each for each in step.operands if not self.inputs(each) and self.drawn(each) is None]
+        after = [each for each in (*varying, *leaves) if step.has(each) and each.serial > event.order]
+        return self.independent(node) or not all(map(self._updating, after))
 
 
 def _site(node: Node) -> Any:
