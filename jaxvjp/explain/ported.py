@@ -14,7 +14,7 @@ import jax
 import numpy as np
 
 from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.observers import Walked
+from jaxvjp.core.record.observers import Read, Walked
 from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain.block import Line
@@ -103,7 +103,7 @@ def ported(
     why = "another value of this name is in the state at the end"
     for ending in (True, False):  # what is computed after the last step may have no text
         # What is computed from data or from random numbers may differ between steps, or have no text: it is data then.
-        for given, inside in ((draws, True), (draws, False), (None, False)):
+        for given, inside in ((draws, True), (draws, False), (draws.none(), False)):
             try:
                 return _ported(story, updates, given, head, data_file, reads, ending, inside, why, exact)
             except StateRead:
@@ -117,7 +117,7 @@ def ported(
 def _ported(
     story: Story,
     updates: Sequence[Update],
-    draws: Draws | None,
+    draws: Draws,
     head: str,
     data_file: str,
     reads: Sequence[Node],
@@ -155,8 +155,18 @@ class _Script:
         left_out = f"Left out is what only Python reads, of line {lines}"
         self.left_out = [f"{left_out}; what it decided is as in this run."] if lines else []
         drawn = listed(each.where for each in steps.kept)
-        if drawn:
-            self.left_out.append(f"What line {drawn} draws stays torch's, as what was computed of it is recorded.")
+        decided = [node for step in steps.steps for node in step.nodes if any(map(steps.trained, steps.causes(node)))]
+        sampled = listed(each.where for each in decided if each in steps.draws.sampled)
+        picked = listed(each.where for each in decided if each not in steps.draws.sampled)
+        asked = {each for each in reads if steps.independent(each) and steps.trained(each)}
+        read = listed(each.where for each in story.events if isinstance(each.what, Read) and each.what.node in asked)
+        told = {
+            "Values decided what ran in line {}: its places are as recorded; see jnp.where, x[jnp.argmax(x)].": picked,
+            "Line {} has torch's samples, from the weights of then: see jax.random.categorical.": sampled,
+            "What Python computes of the samples that line {} reads is as recorded.": read,
+            "What line {} draws stays torch's, as what was computed of it is recorded.": drawn,
+        }
+        self.left_out += [text.format(found) for text, found in told.items() if found]
         self.data: dict[str, Any] = {}
         self.fed: list[bool] = []  # by kind, whether its steps read data
         self.names: dict[int, str] = {}

@@ -116,7 +116,7 @@ class Steps:
         text: Text,
         nodes: Sequence[Node],
         updates: Sequence[Update],
-        draws: Draws | None,
+        draws: Draws,
         reads: Sequence[Node],
         ending: bool,
         inside: bool,
@@ -435,7 +435,7 @@ class Steps:
 
     def drawn(self, node: Node) -> str | None:
         """The expression that draws what a node has; None if it was not drawn."""
-        if self.draws is None or self.inputs(node):
+        if self.inputs(node):
             return None
         if node not in self._drawn:
             evaluate([node])
@@ -660,6 +660,13 @@ class Steps:
                 entry.drawn = None
                 kept += nodes
         return kept
+
+    def trained(self, node: Node) -> bool:
+        """Whether a node depends on what is trained, also by what such values have decided."""
+        free = reachable(
+            [node], lambda each: [*self.inputs(each), *self.causes(each)] if self.independent(each) else ()
+        )
+        return not all(map(self.independent, free))
 
     def _decided(self, node: Node, event: Event) -> set[Any]:
         """What a value was computed from in its step, if Python may have computed what the step is given from it: from
