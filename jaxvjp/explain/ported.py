@@ -72,9 +72,11 @@ def _import_order(line: str) -> tuple[bool, str]:
 
 
 @contextmanager
-def _cut(nodes: Sequence[Any]) -> Iterator[None]:
-    """A context in which what `nodes` were computed from is out of reach."""
+def _cut(nodes: Sequence[Any], still: Sequence[Any]) -> Iterator[None]:
+    """A context in which what `nodes` were computed from is out of reach; of `still` nobody asks for a gradient."""
     kept = [(node, node.inputs, node.edges) for node in nodes if any(isinstance(each, Node) for each in node.inputs)]
+    for each in still:
+        each.requires_grad = False
     for each, _, _ in kept:
         each.inputs = ()
         if each.edges is not None:
@@ -82,6 +84,8 @@ def _cut(nodes: Sequence[Any]) -> Iterator[None]:
     try:
         yield
     finally:
+        for each in still:
+            each.requires_grad = True
         for each, inputs, edges in kept:
             each.inputs = inputs
             if edges is not None:
@@ -340,7 +344,8 @@ class _Script:
             called = self.number_name(kind, place)
             given[step.numbers[place][0]] = (called, f'batch["{called}"]', True)
         trees = self.updates_of(kind)
-        with _cut([each for each in given if type(each) is Node]):
+        nodes = [each for each in given if type(each) is Node]
+        with _cut(nodes, [each for each in nodes if steps.still(step, each)]):
             writer = StepWriter(self.story, steps, step, given, sizes, trees, self.text, self.wide)
             suffixes = [self.suffix(each) for each in range(steps.kinds)]
             writer.text.taken |= {*self.taken, *[name + suffix for name in ("step", "draws") for suffix in suffixes]}

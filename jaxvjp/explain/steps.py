@@ -223,6 +223,14 @@ class Steps:
         """What a node is computed from, also if it is a gradient that an event tells of."""
         return self.updated.get(node) or self.gradients.get(node) or self.text.inputs(node)
 
+    def still(self, step: TrainingStep, node: Node) -> bool:
+        """Whether a node was computed before the steps from leaves, none of which is trained by a step."""
+        if node.is_leaf or not node.requires_grad or node.serial > self.steps[0].first:
+            return False
+        sources = reachable([node], gradient_edges)
+        walks = [event.what for event in step.events if isinstance(event.what, Walked)]
+        return not any(each.gradients.get(source) in self.live for each in walks for source in sources)
+
     def steps_of(self, kind: int) -> list[TrainingStep]:
         return [step for step in self.steps if step.kind == kind]
 
@@ -233,14 +241,16 @@ class Steps:
         spans: list[tuple[float, float]] = []
         cuts: set[int] = set()
         shown: dict[Any, Node] = {}
-        for event in walks:
-            nodes = reachable(event.what.roots, gradient_edges)
-            spans.append((min([each.serial for each in nodes if not each.is_leaf], default=event.order), event.order))
+        graphs = [reachable(event.what.roots, gradient_edges) for event in walks]
+        lasting = {*graphs[0]} & {*graphs[-1]} if len(walks) > 2 else set()  # a graph that was made once for all steps
+        for event, nodes in zip(walks, graphs, strict=True):
+            made = [each.serial for each in nodes if not each.is_leaf and each not in lasting]
+            spans.append((min(made, default=event.order), event.order))
             for leaf in (each for each in nodes if each.is_leaf and each.requires_grad):
                 known = (leaf.leaf, self.story.owners.get(leaf), self.text.name_of(leaf), leaf)
                 key: Any = next(each for each in known if each is not None)
-                made = leaf.serial > walks[0].order and self.text.inputs(leaf)
-                anew = made and not self.gradients.keys().isdisjoint(reachable([leaf], self.inputs))
+                later = leaf.serial > walks[0].order and self.text.inputs(leaf)
+                anew = later and not self.gradients.keys().isdisjoint(reachable([leaf], self.inputs))
                 if shown.setdefault(key, leaf) is not leaf or anew:  # `w = (w - g).detach().requires_grad_()`
                     shown[key] = leaf
                     cuts.add(leaf.serial)

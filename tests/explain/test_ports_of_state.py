@@ -114,6 +114,19 @@ for step in range(5):
     loss.backward()
     optimizer.step()
 """
+LASTING = """
+x = X.clone().requires_grad_().double().float() * 2
+t = torch.ones(24, 1, requires_grad=True).view(-1, 1)
+net = nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 1))
+optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+for step in range(4):
+    optimizer.zero_grad()
+    y = net(torch.cat([x, t], 1))
+    (slope,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+    loss = (slope.sum(1, keepdim=True) - y + Y).square().mean()
+    loss.backward(retain_graph=True)
+    optimizer.step()
+"""
 SCRIPTS = {
     "a carried state that is none at first": (CARRIED, ["h"]),
     "a carried state that starts again": (EPOCHS, ["h"]),
@@ -123,6 +136,7 @@ SCRIPTS = {
     "a mean of weights": (MEAN, ["mean"]),
     "a gradient's gradient": (PENALTY, []),
     "an optimizer's state under odd keys": (LION, []),
+    "a graph that was made before the loop": (LASTING, []),
 }
 
 
