@@ -121,6 +121,7 @@ class Steps:
         ending: bool,
         inside: bool,
     ) -> None:
+        self.asked = {*reads}  # the nodes whose values Python asked for
         self.inside = inside  # whether what is computed from one batch alone is computed in the step
         self.story, self.text = story, text
         self.windows = [(each.first, each.last) for each in updates]
@@ -174,7 +175,7 @@ class Steps:
                 if isinstance(error, StateRead) or (self.apart and self.moved):
                     raise
         self.lifted = self._lifted()
-        self.kept = self._kept({*reads})
+        self.kept = self._kept()
         named = {node: tensor for node, tensor in self.held.items() if tensor in self.story.tensors}
         self.dropped = {
             node: named[node]
@@ -560,10 +561,22 @@ class Steps:
             if len(known) > most and step is not self.end:
                 raise NotPortable(
                     f"the {len(self.steps)} steps have more than {most} forms: this line did another thing in step "
-                    f"{self.steps.index(step) + 1} than before, so shapes or values have decided what runs",
+                    f"{self.steps.index(step) + 1} than before, so {self._why(step)}",
                     self._different(step, next(iter(known))),
                 )
         return len(known)
+
+    def _why(self, step: TrainingStep) -> str:
+        """What has made a step differ: a value that Python has read, if trained numbers are taken at such a place."""
+        moved = [node for node in step.nodes if type(node) is Node and _site(node)[:2] in self.moving]
+        taken = [node for node in moved if not self.independent(node)]
+        own, last = {node.where for node in taken}, max([node.serial for node in taken], default=0)
+        reads = [each for each in self.story.events if isinstance(each.what, Read) and step.has(each.what.node)]
+        lines = [each.where for each in reads if each.what.node in self.asked or each.where in own if each.order < last]
+        found = statement(lines[-1]) if lines else None
+        if found is None:
+            return "shapes or values have decided what runs"
+        return f"what line {found.line} reads has decided which part is taken; `x[j[None]]`, of a tensor j, reads none"
 
     def _different(self, step: TrainingStep, form: tuple[Any, ...]) -> UserLine:
         """The line of the first operation of a step that another form does not have."""
@@ -648,11 +661,9 @@ class Steps:
 
     # What is recorded and was computed from values.
 
-    def _kept(self, asked: set[Node]) -> list[Node]:
+    def _kept(self) -> list[Node]:
         """The random numbers that stay torch's, as something that is recorded was computed from them: what a step is
-        given beside them, such as the numbers of the step before, and what was decided by values, such as an index.
-
-        Python has `asked` for the values of some nodes."""
+        given beside them, such as the numbers of the step before, and what was decided by values, such as an index."""
         found: list[Any] = [each for step in self.steps for node in step.nodes for each in self.causes(node)]
         for entry in self.entries:
             given = [(step, step.operands[place]) for step in self.steps for place in places(entry, step.kind, "in")]
@@ -661,7 +672,7 @@ class Steps:
         starts = [each for each in found if type(each) is Node]
         own = {*reachable(starts, lambda node: (*self.inputs(node), *self.causes(node)))}
         for event in self.story.events:
-            if isinstance(event.what, Read) and event.what.node in asked:
+            if isinstance(event.what, Read) and event.what.node in self.asked:
                 own |= self._decided(event.what.node, event)
         kept = []
         for entry in [each for each in self.entries if each.drawn is not None]:

@@ -302,6 +302,16 @@ def test_what_values_of_the_training_decided_is_noted(tmp_path, loss, wanted):
     assert [each for each in (TAKES, SAMPLES, READS) if each in text] == wanted
 
 
+@pytest.mark.parametrize(("place", "status"), [("int(J)", 1), ("J", 1), ("J[None]", 0)])
+def test_an_index_that_makes_too_many_forms_is_named_where_it_is_read(tmp_path, capsys, place, status):
+    text = "turn = 9 * torch.eye(5)[[0, 1, 2, 3, 4, 0]] + 1\n" + DECIDED.replace("range(4)", "range(6)")
+    part = f"r[{place}].sum()".replace("J", "(r * turn[step]).argmax()")
+    text = text.replace("(net", "(9 - net").replace("LOSS", part)
+    assert port(tmp_path, text)[0] == status
+    told = "so what line 22 reads has decided which part is taken; `x[j[None]]`, of a tensor j, reads none"
+    assert (told in capsys.readouterr().err) == bool(status)
+
+
 def test_what_a_value_decided_and_what_is_only_read_is_noted_at_its_line(tmp_path, capsys):
     text = BEST.replace("SAVED", "{k: v.clone() for k, v in net.state_dict().items()}")
     port(tmp_path, text.replace("if error <", "if net[0].bias[0].item() < 9 and error <"))
