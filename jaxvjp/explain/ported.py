@@ -460,6 +460,8 @@ class _Script:
         source = "\n".join(tidy(each) for each, _ in joined(pages)) + "\n"
         if not self.wide and re.search(r"jnp\.(u?int64|float64|complex128)\b", source.replace("dtype=jnp.int64", "")):
             raise NeedsWide
+        if not self.wide:  # JAX would say that it makes them so
+            source = re.sub(r"(dtype=jnp\.|astype\(')int64\b", r"\1int32", source)
         evaluate([*ends.values(), *[each for step in steps.steps for each in step.losses]])
         told = [step for step in steps.steps if step is not steps.end or step.losses]
         losses = [[np.asarray(loss.value) for loss in step.losses] for step in told]
@@ -478,6 +480,8 @@ class _Script:
     def stored(self, name: str, array: Any) -> str:
         if array.dtype.name == "bfloat16":
             return f"{self.stored(name, array.astype(np.float32))}.astype(jnp.bfloat16)"
+        if not self.wide and array.dtype == np.int64 and np.any(array != array.astype(np.int32)):
+            raise NeedsWide
         few = array.size <= FEW and array.dtype.kind in "fiub"
         if few and np.all(np.isfinite(array)):
             dtype = "bool_" if array.dtype.kind == "b" else array.dtype.name
