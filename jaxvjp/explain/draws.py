@@ -11,8 +11,10 @@ import numpy as np
 
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.versions import next_serial
+from jaxvjp.library import random_gamma, random_tensors
 from jaxvjp.library.generator import Generator
 from jaxvjp.nn import dropout
+from jaxvjp.tensor.batched_randomness import drawn_from
 from jaxvjp.types.dtypes import dtype, float32, float64
 
 NEAR = 3
@@ -29,6 +31,7 @@ class Draws:
 
     def __init__(self, double: bool = False) -> None:
         self.double = double
+        self.sampled: set[Node] = set()  # what was drawn from the values of tensors, as by multinomial
         self._known: dict[bytes, list[tuple[int, str]]] = {}
 
     def __enter__(self) -> Draws:
@@ -36,12 +39,27 @@ class Draws:
         self._scaled, dropout._scaled = dropout._scaled, self._mask
         for name, method in self._methods.items():
             setattr(Generator, name, self._noting(name, method))
+        for module in (random_gamma, random_tensors):
+            vars(module)["drawn_from"] = self._sampled
         return self
 
     def __exit__(self, *_: object) -> None:
         for name, method in self._methods.items():
             setattr(Generator, name, method)
         dropout._scaled = self._scaled
+        for module in (random_gamma, random_tensors):
+            vars(module)["drawn_from"] = drawn_from
+
+    def none(self) -> Draws:
+        """These, without those that a key could draw."""
+        made = Draws(self.double)
+        made.sampled = self.sampled
+        return made
+
+    def _sampled(self, *given: Any) -> Any:
+        found = drawn_from(*given)
+        self.sampled.add(found.__node__)
+        return found
 
     def _mask(self, kept: Any, p: float, own: dtype) -> Any:
         mask = self._scaled(kept, p, own)

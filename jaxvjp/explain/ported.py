@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -14,7 +14,8 @@ import jax
 import numpy as np
 
 from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.observers import Walked
+from jaxvjp.core.record.observers import Read, Walked
+from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain.block import Line
 from jaxvjp.explain.draws import Draws
@@ -60,15 +61,22 @@ class Ported(NamedTuple):
     simplified: bool
 
 
+def listed(places: Iterable[UserLine]) -> str:
+    """The numbers of the user's lines at these places."""
+    return ", ".join(map(str, sorted({found.line for each in places if (found := statement(each))})))
+
+
 def _import_order(line: str) -> tuple[bool, str]:
     """Python's own modules first."""
     return (any(f" {each}" in line for each in ("jax", "numpy", "optax")), line.split()[1])
 
 
 @contextmanager
-def _cut(nodes: Sequence[Any]) -> Iterator[None]:
-    """A context in which what `nodes` were computed from is out of reach."""
+def _cut(nodes: Sequence[Any], still: Sequence[Any]) -> Iterator[None]:
+    """A context in which what `nodes` were computed from is out of reach; of `still` nobody asks for a gradient."""
     kept = [(node, node.inputs, node.edges) for node in nodes if any(isinstance(each, Node) for each in node.inputs)]
+    for each in still:
+        each.requires_grad = False
     for each, _, _ in kept:
         each.inputs = ()
         if each.edges is not None:
@@ -76,6 +84,8 @@ def _cut(nodes: Sequence[Any]) -> Iterator[None]:
     try:
         yield
     finally:
+        for each in still:
+            each.requires_grad = True
         for each, inputs, edges in kept:
             each.inputs = inputs
             if edges is not None:
@@ -97,7 +107,7 @@ def ported(
     why = "another value of this name is in the state at the end"
     for ending in (True, False):  # what is computed after the last step may have no text
         # What is computed from data or from random numbers may differ between steps, or have no text: it is data then.
-        for given, inside in ((draws, True), (draws, False), (None, False)):
+        for given, inside in ((draws, True), (draws, False), (draws.none(), False)):
             try:
                 return _ported(story, updates, given, head, data_file, reads, ending, inside, why, exact)
             except StateRead:
@@ -111,7 +121,7 @@ def ported(
 def _ported(
     story: Story,
     updates: Sequence[Update],
-    draws: Draws | None,
+    draws: Draws,
     head: str,
     data_file: str,
     reads: Sequence[Node],
@@ -123,9 +133,9 @@ def _ported(
     with jax.enable_x64(True), story.told():
         whole = Writer(story, "grad", exact=exact)
         whole.text.rounds.clear()  # a step has no rounds
-        steps = Steps(story, whole.text, whole.nodes, updates, draws, ending, inside)
+        steps = Steps(story, whole.text, whole.nodes, updates, draws, reads, ending, inside)
         if inside and steps.kinds > 1:
-            outside = Steps(story, whole.text, whole.nodes, updates, draws, ending, False)
+            outside = Steps(story, whole.text, whole.nodes, updates, draws, reads, ending, False)
             steps = outside if outside.kinds < steps.kinds else steps
         avals = [each.aval for each in steps.live if type(each.aval) is not tuple]
         doubles = any(aval.dtype.differentiable and wide(aval) for aval in avals)
@@ -145,9 +155,22 @@ class _Script:
             self.dropped.append(
                 f"{told_at(leaf.where)}{called}: Python has computed its numbers, which are as recorded"
             )
-        lines = sorted({found.line for each in steps.unwritten(reads) if (found := statement(each.where))})
-        left_out = f"Left out is what only Python reads, of line {', '.join(map(str, lines))}"
+        lines = listed(each.where for each in steps.unwritten(reads))
+        left_out = f"Left out is what only Python reads, of line {lines}"
         self.left_out = [f"{left_out}; what it decided is as in this run."] if lines else []
+        drawn = listed(each.where for each in steps.kept)
+        decided = [node for step in steps.steps for node in step.nodes if any(map(steps.trained, steps.causes(node)))]
+        sampled = listed(each.where for each in decided if each in steps.draws.sampled)
+        picked = listed(each.where for each in decided if each not in steps.draws.sampled)
+        asked = {each for each in reads if steps.independent(each) and steps.trained(each)}
+        read = listed(each.where for each in story.events if isinstance(each.what, Read) and each.what.node in asked)
+        told = {
+            "Values decided what ran in line {}: its places are as recorded; see jnp.where, x[jnp.argmax(x)].": picked,
+            "Line {} has torch's samples, from the weights of then: see jax.random.categorical.": sampled,
+            "What Python computes of the samples that line {} reads is as recorded.": read,
+            "What line {} draws stays torch's, as what was computed of it is recorded.": drawn,
+        }
+        self.left_out += [text.format(found) for text, found in told.items() if found]
         self.data: dict[str, Any] = {}
         self.fed: list[bool] = []  # by kind, whether its steps read data
         self.names: dict[int, str] = {}
@@ -321,7 +344,8 @@ class _Script:
             called = self.number_name(kind, place)
             given[step.numbers[place][0]] = (called, f'batch["{called}"]', True)
         trees = self.updates_of(kind)
-        with _cut([each for each in given if type(each) is Node]):
+        nodes = [each for each in given if type(each) is Node]
+        with _cut(nodes, [each for each in nodes if steps.still(step, each)]):
             writer = StepWriter(self.story, steps, step, given, sizes, trees, self.text, self.wide)
             suffixes = [self.suffix(each) for each in range(steps.kinds)]
             writer.text.taken |= {*self.taken, *[name + suffix for name in ("step", "draws") for suffix in suffixes]}
@@ -436,6 +460,8 @@ class _Script:
         source = "\n".join(tidy(each) for each, _ in joined(pages)) + "\n"
         if not self.wide and re.search(r"jnp\.(u?int64|float64|complex128)\b", source.replace("dtype=jnp.int64", "")):
             raise NeedsWide
+        if not self.wide:  # JAX would say that it makes them so
+            source = re.sub(r"(dtype=jnp\.|astype\(')int64\b", r"\1int32", source)
         evaluate([*ends.values(), *[each for step in steps.steps for each in step.losses]])
         told = [step for step in steps.steps if step is not steps.end or step.losses]
         losses = [[np.asarray(loss.value) for loss in step.losses] for step in told]
@@ -454,6 +480,8 @@ class _Script:
     def stored(self, name: str, array: Any) -> str:
         if array.dtype.name == "bfloat16":
             return f"{self.stored(name, array.astype(np.float32))}.astype(jnp.bfloat16)"
+        if not self.wide and array.dtype == np.int64 and np.any(array != array.astype(np.int32)):
+            raise NeedsWide
         few = array.size <= FEW and array.dtype.kind in "fiub"
         if few and np.all(np.isfinite(array)):
             dtype = "bool_" if array.dtype.kind == "b" else array.dtype.name

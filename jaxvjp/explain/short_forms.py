@@ -79,6 +79,8 @@ def _copy(input: Any, src: Any, **_: bool) -> Any:
         src = jnp.real(src)
     if src.dtype != input.dtype:
         src = src.astype(input.dtype)
+    if src.ndim > input.ndim:  # torch drops leading dimensions of size 1
+        src = src.reshape(src.shape[src.ndim - input.ndim :])
     return src if src.shape == input.shape else jnp.broadcast_to(src, input.shape)
 
 

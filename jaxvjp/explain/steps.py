@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
-from jaxvjp.core.record.observers import Walked
+from jaxvjp.core.record.observers import Read, Walked
 from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain.draws import Draws
+from jaxvjp.explain.names import statement
 from jaxvjp.explain.optimizers import Update
 from jaxvjp.explain.refusal import Refusal
 from jaxvjp.explain.scope import POSITIONED, SHORT
@@ -30,6 +31,7 @@ from jaxvjp.explain.text import Text
 from jaxvjp.ops.identity import detach, variable
 from jaxvjp.ops.indexing import index
 from jaxvjp.ops.pointwise import copy
+from jaxvjp.types.dtypes import bool_
 
 FEW, MANY = 3, 12
 """At most this many kinds of steps are ported, each a function of the script: FEW, or up to MANY if there are twice as
@@ -114,10 +116,12 @@ class Steps:
         text: Text,
         nodes: Sequence[Node],
         updates: Sequence[Update],
-        draws: Draws | None,
+        draws: Draws,
+        reads: Sequence[Node],
         ending: bool,
         inside: bool,
     ) -> None:
+        self.asked = {*reads}  # the nodes whose values Python asked for
         self.inside = inside  # whether what is computed from one batch alone is computed in the step
         self.story, self.text = story, text
         self.windows = [(each.first, each.last) for each in updates]
@@ -138,6 +142,10 @@ class Steps:
         self.steps = self._divided()
         if len(self.steps) < 2:
             raise NotPortable("there are no two training steps: no parameter is written between two backward passes")
+        self.values: dict[Any, list[tuple[float, Node]]] = {}  # what each line has read, and when; not what it checked
+        for event in self.story.events:
+            if isinstance(event.what, Read) and (event.what.node.aval.shape or event.what.node.aval.dtype is not bool_):
+                self.values.setdefault(event.where, []).append((event.order, event.what.node))
         self._independent: dict[Node, bool] = {}
         self._hash: dict[Any, int] = {}
         self._randoms: dict[Node, bool] = {}
@@ -167,6 +175,7 @@ class Steps:
                 if isinstance(error, StateRead) or (self.apart and self.moved):
                     raise
         self.lifted = self._lifted()
+        self.kept = self._kept()
         named = {node: tensor for node, tensor in self.held.items() if tensor in self.story.tensors}
         self.dropped = {
             node: named[node]
@@ -215,6 +224,14 @@ class Steps:
         """What a node is computed from, also if it is a gradient that an event tells of."""
         return self.updated.get(node) or self.gradients.get(node) or self.text.inputs(node)
 
+    def still(self, step: TrainingStep, node: Node) -> bool:
+        """Whether a node was computed before the steps from leaves, none of which is trained by a step."""
+        if node.is_leaf or not node.requires_grad or node.serial > self.steps[0].first:
+            return False
+        sources = reachable([node], gradient_edges)
+        walks = [event.what for event in step.events if isinstance(event.what, Walked)]
+        return not any(each.gradients.get(source) in self.live for each in walks for source in sources)
+
     def steps_of(self, kind: int) -> list[TrainingStep]:
         return [step for step in self.steps if step.kind == kind]
 
@@ -225,14 +242,16 @@ class Steps:
         spans: list[tuple[float, float]] = []
         cuts: set[int] = set()
         shown: dict[Any, Node] = {}
-        for event in walks:
-            nodes = reachable(event.what.roots, gradient_edges)
-            spans.append((min([each.serial for each in nodes if not each.is_leaf], default=event.order), event.order))
+        graphs = [reachable(event.what.roots, gradient_edges) for event in walks]
+        lasting = {*graphs[0]} & {*graphs[-1]} if len(walks) > 2 else set()  # a graph that was made once for all steps
+        for event, nodes in zip(walks, graphs, strict=True):
+            made = [each.serial for each in nodes if not each.is_leaf and each not in lasting]
+            spans.append((min(made, default=event.order), event.order))
             for leaf in (each for each in nodes if each.is_leaf and each.requires_grad):
                 known = (leaf.leaf, self.story.owners.get(leaf), self.text.name_of(leaf), leaf)
                 key: Any = next(each for each in known if each is not None)
-                made = leaf.serial > walks[0].order and self.text.inputs(leaf)
-                anew = made and not self.gradients.keys().isdisjoint(reachable([leaf], self.inputs))
+                later = leaf.serial > walks[0].order and self.text.inputs(leaf)
+                anew = later and not self.gradients.keys().isdisjoint(reachable([leaf], self.inputs))
                 if shown.setdefault(key, leaf) is not leaf or anew:  # `w = (w - g).detach().requires_grad_()`
                     shown[key] = leaf
                     cuts.add(leaf.serial)
@@ -427,7 +446,7 @@ class Steps:
 
     def drawn(self, node: Node) -> str | None:
         """The expression that draws what a node has; None if it was not drawn."""
-        if self.draws is None or self.inputs(node):
+        if self.inputs(node):
             return None
         if node not in self._drawn:
             evaluate([node])
@@ -542,10 +561,22 @@ class Steps:
             if len(known) > most and step is not self.end:
                 raise NotPortable(
                     f"the {len(self.steps)} steps have more than {most} forms: this line did another thing in step "
-                    f"{self.steps.index(step) + 1} than before, so shapes or values have decided what runs",
+                    f"{self.steps.index(step) + 1} than before, so {self._why(step)}",
                     self._different(step, next(iter(known))),
                 )
         return len(known)
+
+    def _why(self, step: TrainingStep) -> str:
+        """What has made a step differ: a value that Python has read, if trained numbers are taken at such a place."""
+        moved = [node for node in step.nodes if type(node) is Node and _site(node)[:2] in self.moving]
+        taken = [node for node in moved if not self.independent(node)]
+        own, last = {node.where for node in taken}, max([node.serial for node in taken], default=0)
+        reads = [each for each in self.story.events if isinstance(each.what, Read) and step.has(each.what.node)]
+        lines = [each.where for each in reads if each.what.node in self.asked or each.where in own if each.order < last]
+        found = statement(lines[-1]) if lines else None
+        if found is None:
+            return "shapes or values have decided what runs"
+        return f"what line {found.line} reads has decided which part is taken; `x[j[None]]`, of a tensor j, reads none"
 
     def _different(self, step: TrainingStep, form: tuple[Any, ...]) -> UserLine:
         """The line of the first operation of a step that another form does not have."""
@@ -627,6 +658,70 @@ class Steps:
             columns = zip(*[[each.value for each, _ in step.numbers] for step in self.steps_of(kind)], strict=True)
             found[kind] = [place for place, values in enumerate(columns) if len({*map(repr, values)}) > 1]
         return found
+
+    # What is recorded and was computed from values.
+
+    def _kept(self) -> list[Node]:
+        """The random numbers that stay torch's, as something that is recorded was computed from them: what a step is
+        given beside them, such as the numbers of the step before, and what was decided by values, such as an index."""
+        found: list[Any] = [each for step in self.steps for node in step.nodes for each in self.causes(node)]
+        for entry in self.entries:
+            given = [(step, step.operands[place]) for step in self.steps for place in places(entry, step.kind, "in")]
+            for step, node in given[: 1 if entry.role == "state" else None]:
+                found += self.inputs(node) if step.has(node) else [node]
+        starts = [each for each in found if type(each) is Node]
+        own = {*reachable(starts, lambda node: (*self.inputs(node), *self.causes(node)))}
+        for event in self.story.events:
+            if isinstance(event.what, Read) and event.what.node in self.asked:
+                own |= self._decided(event.what.node, event)
+        kept = []
+        for entry in [each for each in self.entries if each.drawn is not None]:
+            nodes = [step.operands[place] for step in self.steps for place in places(entry, step.kind, "in")]
+            if not own.isdisjoint(nodes):
+                entry.drawn = None
+                kept += nodes
+        return kept
+
+    def trained(self, node: Node) -> bool:
+        """Whether a node depends on what is trained, also by what such values have decided."""
+        free = reachable(
+            [node], lambda each: [*self.inputs(each), *self.causes(each)] if self.independent(each) else ()
+        )
+        return not all(map(self.independent, free))
+
+    def _decided(self, node: Node, event: Event) -> set[Any]:
+        """What a value was computed from in its step, if Python may have computed what the step is given from it: from
+        samples, or from what is trained, if there are such numbers afterwards."""
+        step = next((each for each in self.steps if each.has(node)), None)
+        source = statement(event.where)
+        if step is None or (source is not None and source.prints):
+            return set()
+        varying = [step.numbers[place][1] for place in self.lifted[step.kind]]
+        leaves = [each for each in step.operands if not self.inputs(each) and self.drawn(each) is None]
+        after = [each for each in (*varying, *leaves) if step.has(each) and each.serial > event.order]
+        if not self.independent(node) and all(map(self._updating, after)):
+            return set()
+        return {*reachable([node], lambda each: [*self.inputs(each), *self.causes(each)] if step.has(each) else ())}
+
+    def causes(self, node: Any) -> list[Node]:
+        """The nodes whose values the line had read that recorded a node: a mask, for positions of an index."""
+        if type(node) is Number or (self.inputs(node) and node.operation not in POSITIONED) or self._updating(node):
+            return []
+        found = [each for each in self.values.get(node.where, ()) if each[0] < node.serial]
+        begins = max([each.first for each in self.begun if each.first < node.serial], default=0) if found else 0
+        return [read for order, read in found if order > begins]
+
+    def _counts(self, node: Node, event: Event) -> bool:
+        """Whether Python may have computed what a step is given from the value that it has read: from samples, or from
+        what is trained, if the step has such numbers afterwards."""
+        step = next((each for each in self.steps if each.has(node)), None)
+        source = statement(event.where)
+        if step is None or (source is not None and source.prints):
+            return False
+        varying = [step.numbers[place][1] for place in self.lifted[step.kind]]
+        leaves = [each for each in step.operands if not self.inputs(each) and self.drawn(each) is None]
+        after = [each for each in (*varying, *leaves) if step.has(each) and each.serial > event.order]
+        return self.independent(node) or not all(map(self._updating, after))
 
 
 def _site(node: Node) -> Any:

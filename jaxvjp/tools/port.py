@@ -40,7 +40,18 @@ NARROW = [
     (jaxvjp, "FloatTensor"),
 ]
 """The types of less precision than float64, and the methods that convert to them."""
-ASKED = ("__array__", "__bool__", "__float__", "__format__", "__int__", "__repr__", "item", "numpy", "tolist")
+ASKED = (
+    "__array__",
+    "__bool__",
+    "__float__",
+    "__format__",
+    "__index__",
+    "__int__",
+    "__repr__",
+    "item",
+    "numpy",
+    "tolist",
+)
 """The methods by which Python gets a tensor's value."""
 
 
@@ -197,11 +208,13 @@ def check_in_double(port: Ported, output: Path, given: Any, exact: bool) -> Proo
 
     failed = "the script could not be repeated in double precision"
     try:
-        with in_double(), Updates() as updates, Draws(double=True) as draws, contextlib.redirect_stderr(said):
+        noted = Updates(), Draws(double=True), decisions()
+        with in_double(), noted[0] as updates, noted[1] as draws, noted[2] as decided, contextlib.redirect_stderr(said):
             explanation, _ = recorded(given.script, given.arguments, "grad", tell=note)
         if explanation is None:
             return Proof(unrepeated=f"{failed} ({''.join(errors or said.getvalue().splitlines()[-1:])})")
-        double = ported(explanation.story, updates.found, draws, "", "", (), exact)._replace(dropped=port.dropped)
+        reads = [node for asked in decided.values() for node, _ in asked]
+        double = ported(explanation.story, updates.found, draws, "", "", reads, exact)._replace(dropped=port.dropped)
     except Refusal as error:
         return Proof(unrepeated=f"in double precision the script cannot be ported ({str(error).splitlines()[0]})")
     with tempfile.TemporaryDirectory() as folder:

@@ -145,6 +145,25 @@ def test_the_port_reads_like_this_and_is_proved(tmp_path, capsys, text, wanted, 
     assert max(source.count(f"{each} = recurrence(") for each in ("t, t_2, t_3", "_, t, t_2")) <= 1
 
 
+@pytest.mark.parametrize(("number", "wanted"), [(4, "int32"), (2**40, "int64")])
+def test_integers_have_the_32_bits_that_jax_gives_them(tmp_path, number, wanted):
+    script, output = tmp_path / "script.py", tmp_path / "script_jax.py"
+    text = f"""
+w, counts = torch.ones(2, requires_grad=True), torch.tensor([{number}, 3])
+for step in range(3):
+    loss = (w * (counts % 7)).square().sum() + w[w.argmax()[None]].sum() * w[torch.tensor([step % 2])].sum()
+    loss.backward()
+    with torch.no_grad():
+        w -= 0.01 * w.grad
+    w.grad = None
+"""
+    script.write_text(HEAD.lstrip() + text, encoding="utf-8")
+    assert main(["port", str(script), "-o", str(output), "--check"]) == 0
+    source = output.read_text(encoding="utf-8")
+    assert {*re.findall(r"int\d\d", source)} == {wanted}
+    assert ("jax_enable_x64" in source) == (wanted == "int64")
+
+
 def test_parameters_are_one_dict_in_every_function(tmp_path):
     script, output = tmp_path / "script.py", tmp_path / "script_jax.py"
     script.write_text(HEAD.lstrip() + MODULE, encoding="utf-8")

@@ -114,6 +114,19 @@ for step in range(5):
     loss.backward()
     optimizer.step()
 """
+LASTING = """
+x = X.clone().requires_grad_().double().float() * 2
+t = torch.ones(24, 1, requires_grad=True).view(-1, 1)
+net = nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 1))
+optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+for step in range(4):
+    optimizer.zero_grad()
+    y = net(torch.cat([x, t], 1))
+    (slope,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+    loss = (slope.sum(1, keepdim=True) - y + Y).square().mean()
+    loss.backward(retain_graph=True)
+    optimizer.step()
+"""
 SCRIPTS = {
     "a carried state that is none at first": (CARRIED, ["h"]),
     "a carried state that starts again": (EPOCHS, ["h"]),
@@ -123,6 +136,7 @@ SCRIPTS = {
     "a mean of weights": (MEAN, ["mean"]),
     "a gradient's gradient": (PENALTY, []),
     "an optimizer's state under odd keys": (LION, []),
+    "a graph that was made before the loop": (LASTING, []),
 }
 
 
@@ -163,6 +177,41 @@ def test_what_is_written_after_the_last_step_belongs_to_it(tmp_path, monkeypatch
         explanation, _ = recorded(script, [], "grad")
     port = ported(explanation.story, updates.found, draws, "", "")
     assert any(each.shape and each.tolist() == found["left"] for each in port.state.values())
+
+
+DRAWN = """
+w, last, buffer = torch.ones(3, requires_grad=True), torch.zeros(3), []
+for step in range(6):
+    x = torch.randn(3)
+    LINES
+    loss.backward()
+    with torch.no_grad():
+        w -= 0.01 * w.grad
+    w.grad = None
+    noted = loss.item()
+    last = x
+"""
+KEPT = {
+    "a mask": "loss = (w[:1] * x[x > x.median()]).sum()",
+    "a masked write": "y = torch.zeros(3); y[x < 1] = (x * w)[x < 1]; loss = y.sum()",
+    "a place": "y = torch.zeros(3); y[x.argmax()] = 1.0; loss = (w * x * y).sum()",
+    "a mask of what is trained": "r = w * x; loss = r[r > r.median()].sum()",
+    "a condition": "loss = (w * x).sum() * (1.0 if x.sum() > 0 else -1.0)",
+    "a place in a list": "loss = (w * x).sum() * [1.0, 2.0, 3.0][x.argmax()]",
+    "what Python computed": "y = w * x; loss = y.sum() * torch.tensor(y.sum().item() ** 2)",
+    "the step before": "loss = (w * (x - last)).sum()",
+    "some steps before": "buffer = [*buffer[-2:], x]; loss = (w - torch.stack(buffer)).square().sum()",
+    "nothing": "y = x - x.mean(); loss = (w * y * (x > 0)).sum()",
+}
+
+
+@pytest.mark.parametrize("lines", KEPT.values(), ids=KEPT)
+def test_random_numbers_stay_where_something_that_is_recorded_was_computed_from_them(tmp_path, lines):
+    script, output = tmp_path / "script.py", tmp_path / "script_jax.py"
+    script.write_text(HEAD.lstrip() + DRAWN.replace("LINES", lines), encoding="utf-8")
+    assert main(["port", str(script), "-o", str(output), "--check"]) == 0
+    source, stays = output.read_text(encoding="utf-8"), lines != KEPT["nothing"]
+    assert ("jax.random" in source, "What line 10 draws stays torch's" in source) == (not stays, stays)
 
 
 def test_what_an_older_value_is_read_of_is_refused_with_its_line(tmp_path, capsys):

@@ -273,6 +273,45 @@ for step in range(4):
     assert "line 24: missing = not ready read 4 times; see" in said
 
 
+DECIDED = """
+state = 1.0
+for step in range(4):
+    r = (net(X[:5]) - Y[:5])[:, 0]
+    loss = LOSS
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+TAKES = "Values decided what ran in line 21: its places are as recorded; see jnp.where, x[jnp.argmax(x)]."
+SAMPLES = "Line 21 has torch's samples, from the weights of then: see jax.random.categorical."
+READS = "What Python computes of the samples that line 22 reads is as recorded."
+
+
+@pytest.mark.parametrize(
+    ("loss", "wanted"),
+    [
+        ("r[r > r.median()].square().sum()", [TAKES]),
+        ("r[r.argmax()].square()", [TAKES]),
+        ("r[torch.multinomial(r.softmax(0), 2)].square().sum()", [SAMPLES]),
+        ("torch.multinomial(r.softmax(0), 1)\n    loss = r.sum() * (state := state + loss.item())", [READS]),
+        ("(r * (r > 0)).sum() + X[X > 0].sum() * r[2]", []),
+    ],
+)
+def test_what_values_of_the_training_decided_is_noted(tmp_path, loss, wanted):
+    text = port(tmp_path, DECIDED.replace("LOSS", loss))[1].read_text(encoding="utf-8")
+    assert [each for each in (TAKES, SAMPLES, READS) if each in text] == wanted
+
+
+@pytest.mark.parametrize(("place", "status"), [("int(J)", 1), ("J", 1), ("J[None]", 0)])
+def test_an_index_that_makes_too_many_forms_is_named_where_it_is_read(tmp_path, capsys, place, status):
+    text = "turn = 9 * torch.eye(5)[[0, 1, 2, 3, 4, 0]] + 1\n" + DECIDED.replace("range(4)", "range(6)")
+    part = f"r[{place}].sum()".replace("J", "(r * turn[step]).argmax()")
+    text = text.replace("(net", "(9 - net").replace("LOSS", part)
+    assert port(tmp_path, text)[0] == status
+    told = "so what line 22 reads has decided which part is taken; `x[j[None]]`, of a tensor j, reads none"
+    assert (told in capsys.readouterr().err) == bool(status)
+
+
 def test_what_a_value_decided_and_what_is_only_read_is_noted_at_its_line(tmp_path, capsys):
     text = BEST.replace("SAVED", "{k: v.clone() for k, v in net.state_dict().items()}")
     port(tmp_path, text.replace("if error <", "if net[0].bias[0].item() < 9 and error <"))

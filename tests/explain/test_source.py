@@ -279,6 +279,17 @@ def test_writes_detached_values_and_no_grad():
         assert line in printed
 
 
+def test_what_is_written_loses_leading_dimensions_of_one():
+    printed = shown("""
+        x = torch.ones(1, requires_grad=True)
+        rows = torch.zeros(2, 2)
+        rows[0, 1] = x * 2
+        rows[1] = x.reshape(1, 1, 1) * 3
+        e = explain(rows)
+    """)
+    assert "rows = rows.at[0, 1].set((x * 2).reshape(()))" in printed
+
+
 def test_a_chain_of_cuts_is_one_index_and_a_write_of_what_is_there_is_none():
     printed = shown("""
         x = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
