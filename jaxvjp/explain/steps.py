@@ -711,18 +711,6 @@ class Steps:
         begins = max([each.first for each in self.begun if each.first < node.serial], default=0) if found else 0
         return [read for order, read in found if order > begins]
 
-    def _counts(self, node: Node, event: Event) -> bool:
-        """Whether Python may have computed what a step is given from the value that it has read: from samples, or from
-        what is trained, if the step has such numbers afterwards."""
-        step = next((each for each in self.steps if each.has(node)), None)
-        source = statement(event.where)
-        if step is None or (source is not None and source.prints):
-            return False
-        varying = [step.numbers[place][1] for place in self.lifted[step.kind]]
-        leaves = [each for each in step.operands if not self.inputs(each) and self.drawn(each) is None]
-        after = [each for each in (*varying, *leaves) if step.has(each) and each.serial > event.order]
-        return self.independent(node) or not all(map(self._updating, after))
-
 
 def _site(node: Node) -> Any:
     """The line and the operation of a node, and what it has in common with others that these recorded."""

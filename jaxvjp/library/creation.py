@@ -19,7 +19,7 @@ from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.layouts import Layout, strides_in_order
 from jaxvjp.ops.op import Aval
 from jaxvjp.tensor.published import public
-from jaxvjp.tensor.refusals import advice_on, advice_on_tracers
+from jaxvjp.tensor.refusals import advice_on
 from jaxvjp.tensor.storage import new_storage
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.tensor.view_steps import strided_step
@@ -72,10 +72,7 @@ def tensor(
         shown: Tensor = data.shown_as(dtype)
         return shown.requires_grad_(requires_grad)
     else:
-        try:
-            array, own = nested_array(data, dtype)
-        except jax.errors.TracerArrayConversionError:
-            raise TypeError(f"tensor() takes numbers and arrays, not a tracer\n{advice_on_tracers()}") from None
+        array, own = nested_array(data, dtype)
     return new_leaf(array, dtype or own, requires_grad, device)
 
 

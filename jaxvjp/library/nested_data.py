@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxvjp.tensor.refusals import advice_on_tracers
 from jaxvjp.tensor.tensor import NUMBERS, Tensor
 from jaxvjp.types.dtypes import (
     BOOL,
@@ -29,7 +30,10 @@ MOST_DIMS = 128
 
 def nested_array(data: Any, asked: Dtype | None) -> tuple[Any, Dtype]:
     """Nested sequences of numbers as an array, and the dtype that they are to have: `asked`, or else their own."""
-    shape, elements = _flattened(data, asked)
+    try:
+        shape, elements = _flattened(data, asked)
+    except jax.errors.TracerArrayConversionError:
+        raise TypeError(f"tensor() takes numbers and arrays, not a traced array\n{advice_on_tracers()}") from None
     own = _inferred(elements) if asked is None else asked
     return np.array(_converted(elements, own)).reshape(shape), own
 
