@@ -11,6 +11,7 @@ from typing import Any
 import jax
 
 from jaxvjp.explain.block import Line
+from jaxvjp.explain.collecting import collected
 from jaxvjp.explain.rolling import Repeat, rolled
 from jaxvjp.explain.story import Story
 from jaxvjp.explain.text import Text
@@ -61,7 +62,7 @@ def defined(text: Text) -> list[list[tuple[str, Any]]]:
         own: list[tuple[str, Any]] = [(line, ()) for line in text.texts[key].replace("NAME", called).splitlines()]
         if text.lines[key] is not None:
             body, returned = text.lines[key]
-            own += formatted([*rolled(body), returned], 1, file_of(text.story))
+            own += formatted(collected(body, returned), 1, file_of(text.story))
         pages.append([("", ()), *own, ("", ())])
     return pages
 

@@ -82,10 +82,10 @@ def rolled(lines: Sequence[Line], taken: frozenset[str] | None = None) -> list[L
     return result
 
 
-def _size(lines: Sequence[Line | Repeat]) -> float:
+def size(lines: Sequence[Line | Repeat]) -> float:
     """How many lines are printed."""
     return sum(
-        1 + len(line.head) // LONG + _size(line.lines) if isinstance(line, Repeat) else 1 + line.text.count("\n")
+        1 + len(line.head) // LONG + size(line.lines) if isinstance(line, Repeat) else 1 + line.text.count("\n")
         for line in lines
     )
 
@@ -318,7 +318,7 @@ class _Lines:
                 body.append(Repeat("else" if other else f"if {flags[kind]}", tuple(inner)))
             before = kind
         repeat = _tidied(Repeat(head, tuple(body)), names)
-        saved = covered - _size([repeat]) - dear
+        saved = covered - size([repeat]) - dear
         differs = bool(columns) or several
         enough = saved >= ENOUGH if (differs and rounds < ROUNDS) or several else saved > 0
         end = max(each for row in rows for each in row if each is not None) + 1
@@ -365,7 +365,7 @@ def _tidied(line: Any, names: frozenset[str]) -> Any:
     if isinstance(line, Repeat):
         return Repeat(line.head, tuple([_tidied(each, names) for each in line.lines]))
     text = _Sums(names).visit(ast.parse(line.text)) if "+ 0" in line.text else None
-    return line if text is None else line._replace(text=_statement(text))
+    return line if text is None else line._replace(text=statement_text(text))
 
 
 class _Sums(ast.NodeTransformer):
@@ -438,14 +438,14 @@ def _pattern(text: str) -> _Pattern:
 def _filled(text: str, texts: dict[int, str]) -> str:
     """A line with some of its numbers replaced by expressions."""
     fill = _Holes(lambda place, _: ast.parse(texts[place], mode="eval").body if place in texts else None, None)
-    return _statement(fill.visit(ast.parse(text)))
+    return statement_text(fill.visit(ast.parse(text)))
 
 
 def _renamed(text: str, names: dict[int, str]) -> str:
     """A line with some of its names replaced."""
-    return _statement(_Holes(lambda *_: None, lambda place, name: names.get(place, name)).visit(ast.parse(text)))
+    return statement_text(_Holes(lambda *_: None, lambda place, name: names.get(place, name)).visit(ast.parse(text)))
 
 
-def _statement(tree: ast.AST) -> str:
+def statement_text(tree: ast.AST) -> str:
     """A statement as text in the style of `Block`: `(x,) = ...`."""
     return re.sub(r"^(\w+), = ", r"(\1,) = ", ast.unparse(tree))
