@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -10,6 +11,8 @@ import numpy as np
 from jaxvjp.tools.comparison.text import CLOSE, DIFFERENT, FLOOR, SAME
 
 Array = np.ndarray[Any, Any]
+UNNAMED = r"leaf( \d+)?"
+"""What `recorder` calls a leaf that no variable of the user's leads to."""
 EPSILON = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "float64": 2.0**-52}
 EPSILON |= {"complex64": EPSILON["float32"], "complex128": EPSILON["float64"]}
 """By dtype, the distance between 1 and the next number."""
@@ -159,16 +162,15 @@ def _compare_call(torch: Call, jaxvjp: Call, tolerance: float, scales: dict[str,
     errors = [_sentence(each.error) for each in (torch, jaxvjp)]
     if errors[0] != errors[1]:
         notes.append(f"torch: {errors[0] or 'no error'}; jaxvjp: {errors[1] or 'no error'}")
-    ours = dict(jaxvjp.leaves)
+    theirs, ours = _named_alike(torch.leaves, jaxvjp.leaves)
     leaves = []
-    for name, values in torch.leaves:
+    for name, values in theirs.items():
         if name in ours:
             leaves.append(compare_values(name, values, ours[name], tolerance, scales.get(name, 0.0)))
             scales[name] = max(scales.get(name, 0.0), largest(values))
-    names = [name for name, _ in torch.leaves]
     for side, only in (
-        ("torch", [each for each in names if each not in ours]),
-        ("jaxvjp", [each for each in ours if each not in names]),
+        ("torch", [each for each in theirs if each not in ours]),
+        ("jaxvjp", [each for each in ours if each not in theirs]),
     ):
         if only and not any(errors):
             notes.append(f"{', '.join(only)} only under {side}")
@@ -176,6 +178,14 @@ def _compare_call(torch: Call, jaxvjp: Call, tolerance: float, scales: dict[str,
     worst = next((each for each in (DIFFERENT, CLOSE) if each in verdicts), SAME)
     same_error = f"both raise {errors[0]}" if errors[0] and not notes else ""
     return CallPair(torch.kind, torch.line, tuple(leaves), worst, "; ".join(notes) or same_error)
+
+
+def _named_alike(*sides: Sequence[tuple[str, Values | None]]) -> list[dict[str, Values | None]]:
+    """The gradients of each side by name; without those of nameless leaves, where the sides have not as many: a view of
+    jaxvjp's holds its base, which torch's graph alone holds."""
+    nameless = [{name for name, _ in side if re.fullmatch(UNNAMED, name)} for side in sides]
+    left_out = set().union(*nameless) if len({*map(len, nameless)}) > 1 else set()
+    return [{name: values for name, values in side if name not in left_out} for side in sides]
 
 
 def _sentence(error: dict[str, Any] | None) -> str:

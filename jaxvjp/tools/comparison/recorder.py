@@ -37,8 +37,6 @@ MOST_STEPS = 1_000_000
 """At most this many steps of a graph are searched for leaves."""
 DEPTH = 6
 """How many levels of lists, dicts and objects are searched for a leaf's name: `net.body.layers[0].weight` has four."""
-BASE = ".__base_tensor__"
-"""The attribute by which a view of jaxvjp's holds its base; torch's graph alone holds it."""
 DOUBLE = "JAXVJP_COMPARE_IN_DOUBLE"
 """The environment variable that has a script compute in double precision, where it says nothing or float32."""
 
@@ -90,9 +88,6 @@ class Recorder:
                 ):  # an error in the recorder must not stop the user's program
                     leaves = _leaves(original, arguments, named, self._alone)
                     names = _names(leaves, frame)
-                    if kind == "backward":  # a leaf that only a view holds, as its base, is no one's to read
-                        leaves = [leaf for leaf, name in zip(leaves, names, strict=True) if BASE not in name]
-                        names = [name for name in names if BASE not in name]
                 try:
                     result = original(*arguments, **named)
                 except Exception as error:
@@ -251,7 +246,7 @@ def _parts(name: str, value: Any, seen: set[int]) -> list[tuple[str, Any]]:
         return [(f"{name}[{key!r}]", each) for key, each in list(value.items())[:1000]]
     if isinstance(value, ModuleType | type | FunctionType):
         return []
-    attributes = getattr(value, "__dict__", {})
+    attributes = {name: each for name, each in getattr(value, "__dict__", {}).items() if name[:2] != "__"}
     if "_parameters" in attributes and callable(getattr(value, "named_parameters", None)):  # a module
         attributes = {**attributes, **dict(value.named_parameters())}
     return [(f"{name}.{attribute}", each) for attribute, each in attributes.items()]
