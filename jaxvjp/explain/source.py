@@ -540,7 +540,7 @@ class Writer:
             return True
         if node in self.top.values or node not in owners_of(self.top, node):
             return False
-        if node.holder is not None and node.tensor.__versions__.count and not node.requires_grad:
+        if (shown := node.tensor) is not None and shown.__versions__.count and not node.requires_grad:
             return False
         back = {value.wanted for function in self.top.functions for value in function.returned.values()}
         return self.text.name_of(node) not in back

@@ -187,7 +187,8 @@ class Recorder:
             *(each for walked in walks for found in (walked.gradients, walked.after) for each in found.values()),
         }
         for event in self.events:  # what a transform gave may have been printed at once
-            if isinstance(event.what, Read) and (node := event.what.node) not in known and of_transform(node):
+            node = event.what.node if isinstance(event.what, Read) else None
+            if node is not None and known.isdisjoint(_passed_on(node)) and of_transform(node):
                 source = statement(event.where)
                 if source is not None and source.prints:
                     names[node] = numbered("printed", {*names.values()})
@@ -209,11 +210,17 @@ class Recorder:
 
 def of_transform(node: Node) -> bool:
     """Whether a node is what a transform gave, such as `torch.func.grad` or `vmap`."""
-    while node.operation is not None and node.inputs and type(node.inputs[0]) is Node:
-        if node.operation not in PASSING and node.operation.write is None:  # nor a view
+    return _passed_on(node)[-1].operation in (pullback, jvp, vmap)
+
+
+def _passed_on(node: Node) -> list[Node]:
+    """A node, and those whose value it is, or a view of it."""
+    found = [node]
+    while (operation := found[-1].operation) is not None and found[-1].inputs and type(found[-1].inputs[0]) is Node:
+        if operation not in PASSING and operation.write is None:
             break
-        node = node.inputs[0]
-    return node.operation in (pullback, jvp, vmap)
+        found.append(found[-1].inputs[0])
+    return found
 
 
 def _kept(starts: Sequence[Node]) -> list[Kept]:
