@@ -55,6 +55,7 @@ def carried(torch, step, rounds, requires_grad):
     return seen, state
 
 
+@pytest.mark.accelerated("plans")
 @pytest.mark.parametrize("requires_grad", [False, True])
 @pytest.mark.parametrize("step", [carries_a_sum, carries_one_of_several, carries_two_layers])
 def test_a_state_that_is_carried_on_is_not_computed_anew_in_each_round(step, requires_grad):
