@@ -175,6 +175,7 @@ def check_tracked(position: int, node: Node) -> None:
 
 
 def _why_untracked(node: Node) -> str:
+    """Where the gradient ends that would go through `node`, if that is known, and what to write instead."""
     behind = reachable([node], lambda each: () if each.requires_grad else each.inputs)
     ends = [each for each in behind if any(isinstance(one, Node) and one.requires_grad for one in each.inputs)]
     if not ends or node.requires_grad:

@@ -178,6 +178,7 @@ def mv(input, vec):
 
 
 def _one_type_of_addmv(input, mat, vec):
+    """RuntimeError unless the three have one dtype, in the words of a matrix times a vector."""
     if not input.dtype == mat.dtype == vec.dtype:
         raise RuntimeError(
             f"addmv input tensors must have the same dtype, but got {legacy(input)}, {legacy(mat)}, and {legacy(vec)}"
@@ -277,6 +278,7 @@ def _added(input, term, beta, alpha):
 
 
 def _one_type_of_addmm(input, mat1, mat2):
+    """RuntimeError unless the three have one dtype, in the words of a product of matrices that is added."""
     for name, each in (("self", input), ("mat1", mat1)):
         if each.dtype != mat2.dtype:
             raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {legacy(each)} and {legacy(mat2)}")
