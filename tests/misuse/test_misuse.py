@@ -10,13 +10,13 @@ from __future__ import annotations
 import importlib
 import io
 import pathlib
-import re
 import tempfile
 
 import pytest
 from oracle import Outcome, theirs
 
 import jaxvjp
+from tools.fuzz.outcomes import of_any_python
 
 LINES = [
     pytest.param(line, id=f"{file.stem}: {line}")
@@ -152,12 +152,6 @@ def state(torch, scope):
         "optimizer": str(scope["opt"].state_dict()),
         "files": {each.name: each.read_bytes() for each in scope["path"].iterdir() if each.name == "model.pt"},
     }
-
-
-def of_any_python(text):
-    """A sentence of Python's as 3.11 has it: since 3.12 and 3.13 some are longer."""
-    text = re.sub(r" without an implementation for abstract method '(\w+)'", r" with abstract method \1", text)
-    return re.sub(r"\. Did you mean '\w+'\?$", "", text)
 
 
 def wrong(line):

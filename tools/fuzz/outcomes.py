@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -28,7 +29,7 @@ class Outcome:
             except Exception as error:
                 kind = type(error)
                 name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-                self.error, self.raised = error, (name, str(error).partition("\n")[0].rstrip(". "))
+                self.error, self.raised = error, (name, of_any_python(str(error).partition("\n")[0].rstrip(". ")))
 
     def difference(self, other: Outcome, rtol: float, atol: float) -> str:
         """What distinguishes the outcome from another, floats within tolerance; nothing where they are the same."""
@@ -38,6 +39,12 @@ class Outcome:
 
     def __repr__(self) -> str:
         return f"returns {self.value}" if self.raised is None else "raises {}: {}".format(*self.raised)
+
+
+def of_any_python(text: str) -> str:
+    """A sentence of Python's as 3.11 has it: since 3.12 and 3.13 some are longer."""
+    text = re.sub(r" without an implementation for abstract method '(\w+)'", r" with abstract method \1", text)
+    return re.sub(r"\. Did you mean '\w+'\?$", "", text)
 
 
 def _classes() -> tuple[Any, ...]:
