@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from operator import attrgetter
 from typing import Any
 
 import jaxvjp as torch
@@ -23,6 +22,7 @@ from jaxvjp.distributions.distribution import (
     lazy_property,
     listed,
     logits_to_probs,
+    parts_of,
     probs_to_logits,
     set_either,
     set_parameters,
@@ -48,12 +48,6 @@ class Bernoulli(WithParam, Binary, ExponentialFamily):
     support = constraints.boolean
     has_enumerate_support = True
     _mean_carrier_measure = 0
-
-    def __init__(
-        self, probs: Value | None = None, logits: Value | None = None, validate_args: bool | None = None
-    ) -> None:
-        set_either(self, validate_args, probs, logits)
-
     __formulas__ = formulas(
         mean=lambda probs: probs,
         variance=lambda probs: probs * (1 - probs),
@@ -123,17 +117,14 @@ class OfCategories(Distribution):
     """What distributions over vectors of categories share: they have a `Categorical`, and its parameters."""
 
     _categorical: Categorical
-    logits = property(attrgetter("_categorical.logits"))
-    probs = property(attrgetter("_categorical.probs"))
-    param_shape = property(attrgetter("_categorical.param_shape"))
+    logits, probs, param_shape = parts_of("_categorical", "logits", "probs", "param_shape")
 
-
-def _set_categories(
-    distribution: OfCategories, probs: Tensor | None, logits: Tensor | None, validate_args: bool | None
-) -> None:
-    distribution._categorical = Categorical(probs, logits)
-    shape = distribution._categorical.param_shape
-    Distribution.__init__(distribution, shape[:-1], shape[-1:], validate_args)
+    def __init__(
+        self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
+    ) -> None:
+        self._categorical = Categorical(probs, logits)
+        shape = self._categorical.param_shape
+        super().__init__(shape[:-1], shape[-1:], validate_args)
 
 
 class OneHotCategorical(OfCategories):
@@ -142,13 +133,7 @@ class OneHotCategorical(OfCategories):
     arg_constraints = MANY
     support = constraints.one_hot
     has_enumerate_support = True
-
-    def __init__(
-        self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
-    ) -> None:
-        _set_categories(self, probs, logits, validate_args)
-
-    _param = property(attrgetter("_categorical._param"))
+    (_param,) = parts_of("_categorical", "_param")
     __formulas__ = formulas(
         mean=lambda probs: probs,
         mode=lambda self, probs: _one_hot(self, probs.argmax(-1)),
@@ -242,7 +227,7 @@ class Multinomial(OfCategories):
         if not isinstance(total_count, int):
             raise NotImplementedError("inhomogeneous total_count is not supported")
         self.total_count = total_count
-        _set_categories(self, probs, logits, validate_args)
+        super().__init__(probs, logits, validate_args)
 
     @constraints.dependent_property(is_discrete=True, event_dim=1)
     def support(self) -> Any:
@@ -310,7 +295,7 @@ class Geometric(Binary):
     def __init__(
         self, probs: Value | None = None, logits: Value | None = None, validate_args: bool | None = None
     ) -> None:
-        set_either(self, validate_args, probs, logits)
+        super().__init__(probs, logits, validate_args)
         if self._validate_args and probs is not None and not (self.probs > 0).all():
             raise ValueError(
                 f"Expected parameter probs ({type(self.probs).__name__} of shape {tuple(self.probs.shape)}) of "

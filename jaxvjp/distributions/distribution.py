@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import cached_property, wraps
+from operator import attrgetter
 from typing import Any, Self, TypeVar
 
 import jaxvjp as torch
@@ -93,6 +94,11 @@ def _method(owner: type, name: str, formula: Any) -> Any:
     made.__name__, made.__qualname__ = name, f"{owner.__qualname__}.{name}"
     made.__annotations__, made.__doc__ = told.__annotations__, told.__doc__
     return checked(made) if name in ("log_prob", "cdf") else made
+
+
+def parts_of(path: str, *names: str) -> list[Any]:
+    """Properties that are attributes of something that a distribution has: `parts_of("base_dist", "loc", "scale")`."""
+    return [property(attrgetter(f"{path}.{name}")) for name in names]
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
@@ -399,6 +405,11 @@ class ExponentialFamily(Distribution):
 
 class Binary(Distribution):
     """What distributions of `probs` or `logits`, the log-odds, share."""
+
+    def __init__(
+        self, probs: Value | None = None, logits: Value | None = None, validate_args: bool | None = None
+    ) -> None:
+        set_either(self, validate_args, probs, logits)
 
     @lazy_property
     def logits(self) -> Tensor:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from operator import attrgetter
 from typing import Any
 
 import jaxvjp as torch
 from jaxvjp.distributions import constraints
 from jaxvjp.distributions.composite import TransformedDistribution
-from jaxvjp.distributions.continuous import Chi2
-from jaxvjp.distributions.discrete import MANY, ONE, Categorical, cross_entropy
+from jaxvjp.distributions.continuous import POSITIVE_SCALE, Chi2
+from jaxvjp.distributions.discrete import MANY, ONE, OfCategories, cross_entropy
 from jaxvjp.distributions.distribution import (
     Binary,
     Distribution,
@@ -22,7 +21,7 @@ from jaxvjp.distributions.distribution import (
     checked,
     clamp_probs,
     formulas,
-    set_either,
+    parts_of,
 )
 from jaxvjp.distributions.multivariate import Beta, MultivariateNormal, half_log_det
 from jaxvjp.distributions.transforms import ExpTransform, SigmoidTransform
@@ -93,14 +92,13 @@ class ContinuousBernoulli(WithParam, Binary, ExponentialFamily):
         lims: tuple[float, float] = (LOW, HIGH),
         validate_args: bool | None = None,
     ) -> None:
-        set_either(self, validate_args, probs, logits)
+        super().__init__(probs, logits, validate_args)
         if probs is not None:
             self.probs = clamp_probs(self.probs)
 
     __formulas__ = formulas(
         mean=_mean,
         variance=_variance,
-        stddev=lambda variance: variance.sqrt(),
         rsample=lambda shape, self, probs: self.icdf(torch.rand(shape, dtype=probs.dtype)),
         log_prob=lambda value, logits, probs: -cross_entropy(*broadcast_all(logits, value)) + _log_norm(probs),
         cdf=_cdf,
@@ -109,10 +107,6 @@ class ContinuousBernoulli(WithParam, Binary, ExponentialFamily):
         _natural_params=lambda logits: (logits,),
         _log_normalizer=_log_normalizer,
     )
-
-    def sample(self, sample_shape: Shape = ()) -> Tensor:
-        with torch.no_grad():
-            return self.rsample(sample_shape)
 
 
 class LogitRelaxedBernoulli(WithParam, Binary):
@@ -130,7 +124,7 @@ class LogitRelaxedBernoulli(WithParam, Binary):
         validate_args: bool | None = None,
     ) -> None:
         self.temperature = temperature
-        set_either(self, validate_args, probs, logits)
+        super().__init__(probs, logits, validate_args)
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -151,9 +145,7 @@ class RelaxedBernoulli(TransformedDistribution):
     arg_constraints = ONE
     support = constraints.unit_interval
     has_rsample = True
-    temperature, probs, logits = (
-        property(attrgetter(f"base_dist.{each}")) for each in ("temperature", "probs", "logits")
-    )
+    temperature, probs, logits = parts_of("base_dist", "temperature", "probs", "logits")
 
     def __init__(
         self,
@@ -165,14 +157,12 @@ class RelaxedBernoulli(TransformedDistribution):
         super().__init__(LogitRelaxedBernoulli(temperature, probs, logits), SigmoidTransform(), validate_args)
 
 
-class ExpRelaxedCategorical(Distribution):
+class ExpRelaxedCategorical(OfCategories):
     """The logarithms of `RelaxedOneHotCategorical`."""
 
     arg_constraints = MANY
     support = constraints.real_vector
     has_rsample = True
-    probs, logits = property(attrgetter("_categorical.probs")), property(attrgetter("_categorical.logits"))
-    param_shape = property(attrgetter("_categorical.param_shape"))
 
     def __init__(
         self,
@@ -181,8 +171,8 @@ class ExpRelaxedCategorical(Distribution):
         logits: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        self._categorical, self.temperature = Categorical(probs, logits), temperature
-        super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args)
+        self.temperature = temperature
+        super().__init__(probs, logits, validate_args)
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
         u = clamp_probs(torch.rand(self._extended_shape(sample_shape), dtype=self.logits.dtype))
@@ -204,9 +194,7 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     arg_constraints = MANY
     support = constraints.simplex
     has_rsample = True
-    temperature, probs, logits = (
-        property(attrgetter(f"base_dist.{each}")) for each in ("temperature", "probs", "logits")
-    )
+    temperature, probs, logits = parts_of("base_dist", "temperature", "probs", "logits")
 
     def __init__(
         self,
@@ -222,11 +210,7 @@ class RelaxedOneHotCategorical(TransformedDistribution):
 class GeneralizedPareto(Distribution):
     """What exceeds a threshold. Counterpart of `torch.distributions.GeneralizedPareto`."""
 
-    arg_constraints: Any = {
-        "loc": constraints.real,
-        "scale": constraints.positive,
-        "concentration": constraints.real,
-    }
+    arg_constraints: Any = {**POSITIVE_SCALE, "concentration": constraints.real}
     has_rsample = True
 
     def __init__(self, loc: Value, scale: Value, concentration: Value, validate_args: bool | None = None) -> None:
@@ -326,8 +310,8 @@ class Wishart(ExponentialFamily):
     support = constraints.positive_definite
     has_rsample = True
     _mean_carrier_measure = 0
-    covariance_matrix, precision_matrix, scale_tril = (
-        property(attrgetter(f"_normal.{each}")) for each in ("covariance_matrix", "precision_matrix", "scale_tril")
+    covariance_matrix, precision_matrix, scale_tril = parts_of(
+        "_normal", "covariance_matrix", "precision_matrix", "scale_tril"
     )
 
     def __init__(

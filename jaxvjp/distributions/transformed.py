@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from operator import attrgetter
 from typing import Any
 
 import jaxvjp as torch
 from jaxvjp.distributions import constraints
 from jaxvjp.distributions.composite import TransformedDistribution
 from jaxvjp.distributions.continuous import POSITIVE_SCALE, Cauchy, Exponential, Gamma, Normal, Uniform, filled
-from jaxvjp.distributions.distribution import Distribution, Value, broadcast_all, checked, formulas
+from jaxvjp.distributions.distribution import Value, broadcast_all, checked, formulas, parts_of
 from jaxvjp.distributions.transforms import (
     AbsTransform,
     AffineTransform,
@@ -29,7 +28,7 @@ class LogNormal(TransformedDistribution):
     arg_constraints = POSITIVE_SCALE
     support = constraints.positive
     has_rsample = True
-    loc, scale = property(attrgetter("base_dist.loc")), property(attrgetter("base_dist.scale"))
+    loc, scale = parts_of("base_dist", "loc", "scale")
 
     def __init__(self, loc: Value, scale: Value, validate_args: bool | None = None) -> None:
         super().__init__(Normal(loc, scale, validate_args), ExpTransform(), validate_args)
@@ -48,7 +47,7 @@ class LogisticNormal(TransformedDistribution):
     arg_constraints = POSITIVE_SCALE
     support = constraints.simplex
     has_rsample = True
-    loc, scale = property(attrgetter("base_dist.base_dist.loc")), property(attrgetter("base_dist.base_dist.scale"))
+    loc, scale = parts_of("base_dist.base_dist", "loc", "scale")
 
     def __init__(self, loc: Value, scale: Value, validate_args: bool | None = None) -> None:
         base = Normal(loc, scale, validate_args)
@@ -61,7 +60,7 @@ class _Half(TransformedDistribution):
     arg_constraints: Any = {"scale": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
-    scale = property(attrgetter("base_dist.scale"))
+    (scale,) = parts_of("base_dist", "scale")
     __formulas__ = formulas(
         mode=lambda scale: torch.zeros_like(scale),
         log_prob=lambda value, base_dist: torch.where(value >= 0, base_dist.log_prob(value) + math.log(2), -math.inf),
@@ -73,15 +72,11 @@ class _Half(TransformedDistribution):
         return self.base_dist.icdf((prob + 1) / 2)
 
 
-def _set_base(distribution: _Half, base: Distribution, validate_args: bool | None) -> None:
-    TransformedDistribution.__init__(distribution, base, AbsTransform(), validate_args)
-
-
 class HalfNormal(_Half):
     """The magnitudes of normal numbers. Counterpart of `torch.distributions.HalfNormal`."""
 
     def __init__(self, scale: Value, validate_args: bool | None = None) -> None:
-        _set_base(self, Normal(0, scale, validate_args=False), validate_args)
+        super().__init__(Normal(0, scale, validate_args=False), AbsTransform(), validate_args)
 
     mean = property(lambda self: self.scale * math.sqrt(2 / math.pi))
     variance = property(lambda self: self.scale**2 * (1 - 2 / math.pi))
@@ -91,7 +86,7 @@ class HalfCauchy(_Half):
     """The magnitudes of Cauchy's numbers. Counterpart of `torch.distributions.HalfCauchy`."""
 
     def __init__(self, scale: Value, validate_args: bool | None = None) -> None:
-        _set_base(self, Cauchy(0, scale, validate_args=False), validate_args)
+        super().__init__(Cauchy(0, scale, validate_args=False), AbsTransform(), validate_args)
 
     mean = property(lambda self: filled(self, math.inf, self.scale))
     variance = property(lambda self: self.base_dist.variance)
@@ -192,7 +187,7 @@ class InverseGamma(TransformedDistribution):
     arg_constraints: Any = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.positive
     has_rsample = True
-    concentration, rate = property(attrgetter("base_dist.concentration")), property(attrgetter("base_dist.rate"))
+    concentration, rate = parts_of("base_dist", "concentration", "rate")
 
     def __init__(self, concentration: Value, rate: Value, validate_args: bool | None = None) -> None:
         base = Gamma(concentration, rate, validate_args)
