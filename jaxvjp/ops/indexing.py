@@ -78,27 +78,31 @@ def size_along(shapes, dim):
     return (shapes[0][dim] if shapes[0] else 1), dim
 
 
-def inside_dim(values, shapes, *, dim, **_):
-    """The check of `gather`, `scatter` and, where there are several dimensions, `index_add`."""
-    size, dim = size_along(shapes, dim)
-    told = f"is out of bounds for dimension {dim} with size {size}"
-    refuse_outside(values, size, lambda position: RuntimeError(f"index {position} {told}"))
+def checking(error: type[Exception], told: str, negative: bool = False) -> Callable[..., None]:
+    """The check of an op's positions along `dim`: `told` has the first that is out of range, the dimension, and its
+    size. Below 0 they are in range where `negative` ones count from the end."""
+
+    def check(values, shapes, *, dim, **_):
+        size, dim = size_along(shapes, dim)
+        least = -size if negative else 0
+        refuse_outside(values, size, lambda position: error(told.format(position, dim, size)), least)
+
+    return check
 
 
-def inside_self(values, shapes, *, dim, **_):
-    """The check of `index_reduce`, and of `index_select` along the first of several dimensions."""
-    size, _ = size_along(shapes, dim)
-    told = "index out of range in self\nIt is {}, of a dimension of size {}."
-    refuse_outside(values, size, lambda position: IndexError(told.format(position, size)))
+inside_dim = checking(RuntimeError, "index {} is out of bounds for dimension {} with size {}")
+"""The check of `gather`, `scatter` and, where there are several dimensions, `index_add`."""
+inside_self = checking(IndexError, "index out of range in self\nIt is {0}, of a dimension of size {2}.")
+"""The check of `index_reduce`, and of `index_select` along the first of several dimensions."""
+_inside_rows = checking(RuntimeError, "INDICES element is out of DATA bounds, id={0} axis_dim={2}")
 
 
 def inside_data(values, shapes, *, dim, **_):
     """The check of `index_select`."""
-    size, last = size_along(shapes, dim)
+    _, last = size_along(shapes, dim)
     if len(shapes[0]) < 2 or not (last == len(shapes[0]) - 1 or 0 in shapes[0]):
         inside_self(values, shapes, dim=dim)
-    told = "INDICES element is out of DATA bounds, id={} axis_dim={}"
-    refuse_outside(values, size, lambda position: RuntimeError(told.format(position, size)))
+    _inside_rows(values, shapes, dim=dim)
 
 
 def check_index(name, input, index, dim):

@@ -14,14 +14,13 @@ from jaxvjp.ops.identity import rebind
 from jaxvjp.ops.indexing import (
     Pattern,
     check_index,
+    checking,
     grid_of,
     inside_all,
     inside_dim,
     inside_self,
     integral,
     key_of,
-    refuse_outside,
-    size_along,
     strip_of,
     taken,
     wrapped,
@@ -270,10 +269,7 @@ def index_add(input, dim: Index, index, source, *, alpha: Scalar = 1):
     return _added(jnp.atleast_1d(input).at[key], added).reshape(input.shape)
 
 
-def _inside_copied(values, shapes, *, dim):
-    size, dim = size_along(shapes, dim)
-    told = f"is out of bounds for dimension {dim} with size {size}"
-    refuse_outside(values, size, lambda position: IndexError(f"index_copy_(): index {position} {told}"))
+_inside_copied = checking(IndexError, "index_copy_(): index {} is out of bounds for dimension {} with size {}")
 
 
 @op(inplace=True, saves="index, source", check_values=("index", _inside_copied))
@@ -326,11 +322,7 @@ def _slices(name, input, dim, index, source):
     return dim
 
 
-def _either_side(values, shapes, *, dim, **_):
-    """The check of `index_fill`, which allows negative positions."""
-    size, dim = size_along(shapes, dim)
-    told = "index {} is out of bounds for dimension {} with size {}"
-    refuse_outside(values, size, lambda position: IndexError(told.format(position, dim, size)), -size)
+_either_side = checking(IndexError, "index {} is out of bounds for dimension {} with size {}", negative=True)
 
 
 @op(
