@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from jaxvjp.core.record.modes import transforming
-from jaxvjp.ops.neural import loss as losses  # noqa: F401 - of the rows
+from jaxvjp.ops.neural import loss as losses
 from jaxvjp.ops.neural.distance import pairwise_distance
 from jaxvjp.ops.op import REGISTRY
 from jaxvjp.tensor.answers import publish
@@ -34,13 +34,7 @@ def triplet_margin_with_distance_loss(
     """
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
-    if margin <= 0:
-        raise ValueError(f"margin must be greater than 0, got {margin}")
-    if not anchor.ndim == positive.ndim == negative.ndim:
-        raise RuntimeError(
-            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
-            f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
-        )
+    losses.check_triplet(margin, anchor, positive, negative)
 
     def euclidean(x: Tensor, y: Tensor) -> Tensor:
         return apply(pairwise_distance, (x, y), (2.0, 1e-6, False))

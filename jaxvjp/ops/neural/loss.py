@@ -336,6 +336,17 @@ def cosine_embedding_loss(input1, input2, target, margin: Real, reduction: Text)
     return reduced(jnp.where(target == 1, near, 0) + jnp.where(target == -1, far, 0), reduction)
 
 
+def check_triplet(margin: float, anchor: Any, positive: Any, negative: Any) -> None:
+    """torch's errors for a margin that is not positive, and for other numbers of dimensions than the anchor's."""
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
+        )
+
+
 @_functional("anchor, positive, negative", "ClampMinBackward0")
 @with_older_flags
 def triplet_margin_loss(
@@ -349,13 +360,7 @@ def triplet_margin_loss(
     reduction: Text = "mean",
 ):
     """`max(0, distance to positive - distance to negative + margin)`, both measured from the anchor."""
-    if margin <= 0:
-        raise ValueError(f"margin must be greater than 0, got {margin}")
-    if not anchor.ndim == positive.ndim == negative.ndim:
-        raise RuntimeError(
-            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
-            f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
-        )
+    check_triplet(margin, anchor, positive, negative)
 
     def apart(x, y):
         return pairwise_distance.function(x, y, p, eps)

@@ -5,6 +5,7 @@ k², and of equal entries the first in reading order is still chosen. Each step 
 which XLA fuses; so is its derivative, where that of `reduce_window` would be a slow scatter on a CPU.
 """
 
+import inspect
 import math
 import sys
 from collections.abc import Iterator, Sequence
@@ -301,22 +302,13 @@ def _avg_pool(dims):
     ):
         return _mean(name, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
-    def pool_1d(
-        input,
-        kernel_size: Sizes,
-        stride: Sizes | None = None,
-        padding: Sizes = (0,),
-        ceil_mode: Flag = False,
-        count_include_pad: Flag = True,
-    ):
-        return _mean(name, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
-
+    if dims == 1:  # without `divisor_override`
+        vars(pool)["__signature__"] = inspect.Signature([*inspect.signature(pool).parameters.values()][:-1])
     told = f"""The mean of each window over {spatially(dims)}.
 
     The padding counts as zeros; with `count_include_pad=False` it does not count.
     """
-    declared = _pool(dims, f"AvgPool{dims}D", name=name, out=dims > 1, rounds_once=True, doc=told)
-    declared(pool_1d if dims == 1 else pool)
+    _pool(dims, f"AvgPool{dims}D", name=name, out=dims > 1, rounds_once=True, doc=told)(pool)
 
 
 def _lp_pool(dims):
