@@ -235,24 +235,24 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
     return _filled(fill, tensor)
 
 
-def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """A function under its old name, without the underscore, which warns."""
+def deprecated(function: Callable[..., Tensor], place: str = "nn.init") -> Callable[..., Tensor]:
+    """A function of a place under its old name, without the underscore, which warns."""
     name = function.__name__
     old = name.removesuffix("_")
 
     @wraps(function)
-    def deprecated(*args: Any, **kwargs: Any) -> Tensor:
-        warn_user(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{name}`.", FutureWarning)
+    def warning(*args: Any, **kwargs: Any) -> Tensor:
+        warn_user(f"`{place}.{old}` is now deprecated in favor of `{place}.{name}`.", FutureWarning)
         return function(*args, **kwargs)
 
-    deprecated.__name__ = deprecated.__qualname__ = old
-    return deprecated
+    warning.__name__ = warning.__qualname__ = old
+    return warning
 
 
 complete_all(globals(), [each for each in globals() if each.endswith("_") or each == "calculate_gain"], "nn.init")
-uniform, normal, constant = _deprecated(uniform_), _deprecated(normal_), _deprecated(constant_)
-eye, dirac, orthogonal, sparse = _deprecated(eye_), _deprecated(dirac_), _deprecated(orthogonal_), _deprecated(sparse_)
-xavier_uniform, xavier_normal = _deprecated(xavier_uniform_), _deprecated(xavier_normal_)
-kaiming_uniform, kaiming_normal = _deprecated(kaiming_uniform_), _deprecated(kaiming_normal_)
+uniform, normal, constant = deprecated(uniform_), deprecated(normal_), deprecated(constant_)
+eye, dirac, orthogonal, sparse = deprecated(eye_), deprecated(dirac_), deprecated(orthogonal_), deprecated(sparse_)
+xavier_uniform, xavier_normal = deprecated(xavier_uniform_), deprecated(xavier_normal_)
+kaiming_uniform, kaiming_normal = deprecated(kaiming_uniform_), deprecated(kaiming_normal_)
 _no_grad_uniform_, _no_grad_normal_, _no_grad_trunc_normal_ = uniform_, normal_, trunc_normal_
 _no_grad_fill_, _no_grad_zero_ = constant_, zeros_

@@ -8,6 +8,7 @@ from typing import Any
 from jaxvjp.nn import functional as F
 from jaxvjp.nn import init
 from jaxvjp.nn.modules.layer import Layer, register_empty
+from jaxvjp.nn.modules.utils import _single
 from jaxvjp.tensor.tensor import Tensor
 
 UNDERNEATH = "a function of `nn.functional`"
@@ -40,9 +41,7 @@ class LayerNorm(_Norm):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.normalized_shape = (
-            tuple(normalized_shape) if isinstance(normalized_shape, Sequence) else (normalized_shape,)
-        )
+        self.normalized_shape = _single(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
         shape = self.normalized_shape if elementwise_affine else None
         register_empty(self, device, dtype, weight=shape, bias=shape if bias else None)
@@ -66,9 +65,7 @@ class RMSNorm(_Norm):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.normalized_shape = (
-            tuple(normalized_shape) if isinstance(normalized_shape, Sequence) else (normalized_shape,)
-        )
+        self.normalized_shape = _single(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
         register_empty(self, device, dtype, weight=self.normalized_shape if elementwise_affine else None)
         self.reset_parameters()

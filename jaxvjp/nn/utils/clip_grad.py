@@ -8,6 +8,7 @@ from types import GeneratorType
 
 from jaxvjp.autograd.modes import no_grad
 from jaxvjp.library.creation import tensor
+from jaxvjp.nn.init import deprecated
 from jaxvjp.ops.joining import stack
 from jaxvjp.tensor.apply import apply
 from jaxvjp.tensor.tensor import Tensor
@@ -95,19 +96,7 @@ def clip_grad_norm_(
     return total
 
 
-def clip_grad_norm(
-    parameters: Tensors,
-    max_norm: float,
-    norm_type: float = 2.0,
-    error_if_nonfinite: bool = False,
-    foreach: bool | None = None,
-) -> Tensor:
-    """The old name of `clip_grad_norm_`."""
-    warn_user(
-        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
-        FutureWarning,
-    )
-    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
+clip_grad_norm = deprecated(clip_grad_norm_, "torch.nn.utils")
 
 
 @no_grad()
