@@ -126,13 +126,8 @@ class ReduceLROnPlateau(LRScheduler):
         self._init_is_better(self.mode, self.threshold, self.threshold_mode)
 
 
-class _WithMomentum(LRScheduler):
-    """A schedule that moves momentum, or the first of `betas`, against the rate."""
-
-    use_beta1: bool
-
-
 def _set_momentum(scheduler: Any, group: Group, momentum: Any) -> None:
+    """Moves the momentum, or the first of `betas`."""
     if scheduler.use_beta1:
         group["betas"] = (momentum, *group["betas"][1:])
     else:
@@ -154,7 +149,7 @@ def _begin_momentum(
     return bases, mosts
 
 
-class CyclicLR(_WithMomentum):
+class CyclicLR(LRScheduler):
     """From `base_lr` to `max_lr` and back, again and again."""
 
     def __init__(
@@ -229,7 +224,7 @@ class CyclicLR(_WithMomentum):
             self._scale_fn_custom.__dict__.update(kept)
 
 
-class OneCycleLR(_WithMomentum):
+class OneCycleLR(LRScheduler):
     """Up to `max_lr` and down to nearly nothing, once."""
 
     def __init__(

@@ -41,12 +41,6 @@ class LBFGS(Optimizer):
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
         self._params: list[Tensor] = self.param_groups[0]["params"]
-        self._numel_cache: int | None = None
-
-    def _numel(self) -> int:
-        if self._numel_cache is None:
-            self._numel_cache = sum(parameter.numel() * (1 + parameter.dtype.is_complex) for parameter in self._params)
-        return self._numel_cache
 
     def _gather_flat_grad(self) -> Tensor:
         """All gradients in one vector; zeros where there are none."""
