@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import reduce
 from operator import mul
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import numpy as np
@@ -32,11 +33,11 @@ from jaxvjp.types.meshes import SPEC, OnMesh, of_all_processes, on_mesh
 UNDERNEATH = "jax.sharding"
 
 
+@dataclass(frozen=True, slots=True)
 class Placement:
     """What becomes of a tensor over one dimension of a mesh. Counterpart of `torch.distributed.tensor.Placement`."""
 
-    __slots__ = ()
-    _long = _short = ""
+    _short: ClassVar[str] = ""
 
     def is_shard(self, dim: int | None = None) -> bool:
         """Whether it is split; with `dim`, whether along that dimension."""
@@ -50,47 +51,37 @@ class Placement:
         """Whether each device has a part of a sum."""
         return isinstance(self, Partial) and reduce_op in (None, self.reduce_op)
 
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and repr(self) == repr(other)
-
-    def __hash__(self) -> int:
-        return hash(repr(self))
-
-    def __repr__(self) -> str:
-        return self._long.format(self)
-
     def __str__(self) -> str:
         return self._short.format(self)
 
 
+@dataclass(frozen=True, slots=True)
 class Shard(Placement):
     """Split along the tensor's dimension `dim`. Counterpart of `torch.distributed.tensor.Shard`."""
 
-    __slots__ = ("dim",)
-    _long, _short = "Shard(dim={0.dim})", "S({0.dim})"
-
-    def __init__(self, dim: int) -> None:
-        self.dim = dim
+    dim: int
+    _short = "S({0.dim})"
 
 
+@dataclass(frozen=True, slots=True)
 class Replicate(Placement):
     """A copy on each device. Counterpart of `torch.distributed.tensor.Replicate`."""
 
-    __slots__ = ()
-    _long, _short = "Replicate()", "R"
+    _short = "R"
 
 
+@dataclass(frozen=True, slots=True, repr=False)
 class Partial(Placement):
     """A part of a sum on each device: a name only, as XLA adds sums up where they arise, and no tensor is left so.
 
     Counterpart of `torch.distributed.tensor.Partial`.
     """
 
-    __slots__ = ("reduce_op",)
-    _long, _short = "Partial({0.reduce_op})", "P({0.reduce_op})"
+    reduce_op: str = "sum"
+    _short = "P({0.reduce_op})"
 
-    def __init__(self, reduce_op: str = "sum") -> None:
-        self.reduce_op = reduce_op
+    def __repr__(self) -> str:
+        return f"Partial({self.reduce_op})"
 
 
 class DeviceMesh:
