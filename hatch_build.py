@@ -39,7 +39,14 @@ MODULES = (
     "core/run/evaluation.py",
     "autograd/roots.py",
     "tensor/trees.py",
+    "tensor/batches.py",
+    "func/reverse.py",
+    "func/batching.py",
+    "tensor/view_steps.py",
+    "tensor/levels.py",
     "core/run/values.py",
+    "core/record/blocks.py",
+    "core/record/versions.py",
     "core/record/collector.py",
     "types/compiled.py",
 )
@@ -87,7 +94,7 @@ def compile_modules(root: Path, into: Path) -> list[Path]:
             force=True,
             quiet=True,
             nthreads=os.cpu_count() or 1,
-            compiler_directives={"language_level": 3},
+            compiler_directives={"language_level": 3, "auto_pickle": False},
         )
         for each in extensions:
             each.extra_compile_args = FLAGS

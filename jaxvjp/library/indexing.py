@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import dropwhile
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import jax
 import numpy as np
@@ -103,7 +103,7 @@ def getitem(self: Tensor, key: Any) -> Tensor:
         if shape and -shape[0] <= key < shape[0]:
             step = _steps(shape, FIRST)[0].anew()
             step.operands[0].value = key if key >= 0 else key + shape[0]
-            return taken(self, (step,))
+            return cast(Tensor, view_of(self, (step,), Tensor))  # a call less than `view(self, step)`
     marks = _marks(key if type(key) is tuple else (key,))
     if marks is not None:
         steps = tuple([step.anew() for step in _steps(self.__shown__.aval.shape, marks)])
@@ -117,7 +117,7 @@ def getitem(self: Tensor, key: Any) -> Tensor:
             return wrap(record(index, (node, *on_device(positions, node.device)), (pattern,)))
     if isinstance(key, slice) and all(step.operation is alias for step in steps):
         return cut(self, slice_, 0, 0, self.shape[0])  # the whole tensor, but torch records a slice
-    return taken(self, steps)
+    return view(self, *steps)
 
 
 def _shown_at(tensor: Tensor, positions: tuple[Node, ...], pattern: tuple[bool, ...]) -> Node:
@@ -126,11 +126,6 @@ def _shown_at(tensor: Tensor, positions: tuple[Node, ...], pattern: tuple[bool, 
         return shown(tensor)
     given = iter(positions)
     return shown(tensor, (), tuple([readonly_array_of(next(given)) if each else slice(None) for each in pattern]))
-
-
-def taken(source: Tensor, steps: tuple[Step, ...]) -> Tensor:
-    """The view of `source` by `steps`."""
-    return view_of(source, steps, Tensor)
 
 
 def setitem(self: Tensor, key: Any, value: Any) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -31,21 +30,17 @@ from jaxvjp.types.devices import META, Elsewhere, of
 from jaxvjp.types.dtypes import BOOL, FLOATING, REMEMBERED, bool_, dtype, python_number
 
 UNTRACKED_LIMIT = 2039
-"""After this many operations without a gradient, the last one is computed if it waits for more than half as many.
-Otherwise `mean = 0.9 * mean + 0.1 * x` would grow a graph until somebody reads `mean`. The number is prime, so that in
+"""Of this many nodes one, if it requires no gradient, is computed where it waits for more than half as many. Otherwise
+`mean = 0.9 * mean + 0.1 * x` would grow a graph until somebody reads `mean`. The number is prime, so that in
 a loop the count ends at each of its lines in turn. An optimizer's step waits for the next backward pass, which
 computes it whole: if less than half as many operations wait, nothing is computed here, as each other cut would be
 another program to compile."""
-_untracked = count(1).__next__
 
 
 def limit_untracked_graph(node: Node) -> None:
-    """Called with each new node that requires no gradient; computes one in `UNTRACKED_LIMIT` of them, if many wait."""
-    if _untracked() % UNTRACKED_LIMIT == 0:
-        _compute_if_many_wait(node)
-
-
-def _compute_if_many_wait(node: Node) -> None:
+    """Called with each new node; computes one in `UNTRACKED_LIMIT`, if it requires no gradient and many wait."""
+    if node.requires_grad or node.serial % UNTRACKED_LIMIT:
+        return
     if transforming().depth or transforming().forward or staging().journal:
         return
     behind = waiting_behind(node)
@@ -299,8 +294,7 @@ def written(operation: Op, target: Tensor, operands: tuple[Any, ...], result: No
         _check_fit(operation, target, operands, result)
         new = converted(result, target.dtype)
     result.in_place = True
-    if not result.requires_grad:
-        limit_untracked_graph(result)
+    limit_untracked_graph(result)
     if operation.promotion == COMPARE:
         tensors = tuple([each.__node__ for each in (target, *operands) if isinstance(each, Tensor)])
         new = record(unaffected, (new, *tensors), (operation.name, len(tensors) - 1))

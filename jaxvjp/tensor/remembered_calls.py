@@ -20,7 +20,7 @@ from jaxvjp.core.record.record import Signature, leave_recorded_uncollected, rec
 from jaxvjp.core.record.user_lines import UserLine, user_line
 from jaxvjp.ops.op import CHECKED, SHORT, Aval, Op
 from jaxvjp.ops.strided import WHERE_STRIDES_ALLOW
-from jaxvjp.tensor.apply import check_writable, limit_untracked_graph, written
+from jaxvjp.tensor.apply import UNTRACKED_LIMIT, check_writable, limit_untracked_graph, written
 from jaxvjp.tensor.autocasting import looks_for_a_block
 from jaxvjp.tensor.storage import Stored, holding, shown, view_by
 from jaxvjp.tensor.tensor import ORDINARY, Tensor
@@ -75,7 +75,7 @@ class Call:
         """The tensor of that node, as `apply.apply` makes it."""
         node = self.node(inputs, where)
         tensor = holding(node, Tensor)
-        if not node.requires_grad:
+        if not node.requires_grad and not node.serial % UNTRACKED_LIMIT:  # seldom: no call of Python's for the others
             limit_untracked_graph(node)
         return tensor
 

@@ -441,11 +441,6 @@ class Tensor(Methods):
             tell(Read(node))
         return node
 
-    @property
-    def __value__(self) -> jax.Array:
-        value: jax.Array = array_of(self.__evaluated__())
-        return value
-
     @Shadowed
     def value(self) -> jax.Array:
         """The value.
@@ -453,7 +448,10 @@ class Tensor(Methods):
         Returns a `jax.Array` of the tensor's shape and dtype. No counterpart in torch: an attribute of that name of
         one's own hides it. Underneath: the recorded program is computed, by `jax.jit`.
         """
-        return self.__value__
+        value: jax.Array = array_of(self.__evaluated__())
+        return value
+
+    __value__: jax.Array = property(value.fget)  # type: ignore[assignment]
 
     def __numbers__(self) -> np.ndarray[Any, Any]:
         """The value as a read-only NumPy array, without a round trip to the device if NumPy computed it."""

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gc
+import os
+import subprocess
+import sys
 import threading
 import weakref
 from itertools import product
@@ -333,6 +336,18 @@ def test_long_integers_need_no_setting_of_jax():
     assert big.item() == 2**40 + 1
     assert jaxvjp.tensor(0.1, dtype=jaxvjp.float64).item() == 0.1
     assert jax.config.jax_enable_x64 == before
+
+
+def test_long_integers_need_no_method_of_jax_that_is_not_documented():
+    program = """
+import jax
+wide = jax.enable_x64
+jax.enable_x64 = lambda wish: wide(wish)
+import jaxvjp
+assert (jaxvjp.tensor(2**40) + 1).item() == 2**40 + 1
+assert not jax.config.jax_enable_x64
+"""
+    subprocess.run([sys.executable, "-c", program], env={**os.environ, "JAXVJP_XLA": "always"}, check=True)
 
 
 def test_threads_have_grad_modes_of_their_own_and_do_not_disturb_each_other():
