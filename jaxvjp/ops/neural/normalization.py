@@ -4,6 +4,10 @@ float16 and bfloat16 are summed up in float32, as in torch.
 """
 
 import math
+import operator
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,14 +25,64 @@ def _wide(input):
     return input.astype(jnp.float32) if input.dtype.itemsize == 2 else input
 
 
+FEW = 1 << 18
+"""Up to this many numbers a CPU sums rows by a product with ones; beyond, memory bandwidth is the limit."""
+
+
+class _Rows(NamedTuple):
+    """How to average values over some axes (keepdims), and how to combine such an average with the values."""
+
+    mean: Callable[[Any], Any]
+    minus: Callable[[Any, Any], Any]
+    times: Callable[[Any, Any], Any]
+
+
+def _in_rows(function, input, axes):
+    """`function(input, rows)` with the `_Rows` of `axes` that are fastest where it runs."""
+
+    def plain(input):
+        return function(input, _Rows(partial(jnp.mean, axis=axes, keepdims=True), operator.sub, operator.mul))
+
+    def by_products(input):
+        kept, count = input.shape[: -len(axes)], math.prod(input.shape[-len(axes) :])
+        ones = jnp.ones((count, 1), input.dtype)
+
+        def mean(values):
+            rows = values.reshape(math.prod(kept), count)
+            return (_product(rows, ones) / count).reshape(*kept, *[1] * len(axes))
+
+        def spread(average):
+            return _product(average.reshape(math.prod(kept), 1), ones.T).reshape(input.shape)
+
+        def minus(values, average):
+            return values + spread(-average)
+
+        def times(values, average):
+            return values * spread(average)
+
+        return function(input, _Rows(mean, minus, times))
+
+    if axes != tuple(range(input.ndim - len(axes), input.ndim)) or input.size > FEW:
+        return plain(input)
+    # On a CPU a product with ones sums rows faster, also in the gradient of a broadcast: six layer norms of 256 x 256
+    # and their gradients take 0.65 of the time. Elsewhere XLA fuses a sum with the computation of its terms.
+    return jax.lax.platform_dependent(input, cpu=by_products, default=plain)
+
+
+_product = partial(jnp.dot, precision=jax.lax.Precision.HIGHEST)
+
+
 def _standardized(input, axes, eps):
     """`(input - mean) / deviation`; and the mean, variance and 1 / deviation, with keepdims."""
-    wide = _wide(input)
-    mean = jnp.mean(wide, axes, keepdims=True)
-    centered = wide - mean
-    variance = jnp.mean(centered * centered, axes, keepdims=True)
-    scale = jax.lax.rsqrt(variance + eps)
-    return centered * scale, mean, variance, scale
+
+    def standardized(wide, rows):
+        mean = rows.mean(wide)
+        centered = rows.minus(wide, mean)
+        variance = rows.mean(centered * centered)
+        scale = jax.lax.rsqrt(variance + eps)
+        return rows.times(centered, scale), mean, variance, scale
+
+    return _in_rows(standardized, _wide(input), axes)
 
 
 def _affine(input, weight, bias, shape, dtype):
@@ -97,9 +151,12 @@ def rms_norm(input, normalized_shape: Shape, weight=None, eps: Real | None = Non
     wide = _wide(input)
     if eps is None:
         eps = float(jnp.finfo(wide.dtype).eps)
-    # Complex numbers are squared themselves, not their magnitudes.
-    scale = jax.lax.rsqrt(jnp.mean(wide * wide, axes, keepdims=True) + eps)
-    return _affine(wide * scale, weight, None, normalized_shape, input.dtype)
+
+    def normalized(wide, rows):
+        # Complex numbers are squared themselves, not their magnitudes.
+        return rows.times(wide, jax.lax.rsqrt(rows.mean(wide * wide) + eps))
+
+    return _affine(_in_rows(normalized, wide, axes), weight, None, normalized_shape, input.dtype)
 
 
 @op(public="", saves="input, weight", grad_fn="NativeGroupNormBackward0")
