@@ -25,6 +25,7 @@ from jaxvjp.ops.op import Aval
 def check_passable(operations: Sequence[Node], targets: Sequence[Node] | None) -> None:
     """RuntimeError where a walk must not go through one of `operations`, in torch's order: of two nodes that are freed,
     or saved what was written since, it names the one recorded last."""
+    node: Node
     if targets is not None:
         for node in operations:
             if node.operation is not None and node.operation.refuses_inputs_error:  # a reentrant checkpoint
@@ -77,15 +78,10 @@ def reachable_from(roots: Iterable[Node]) -> tuple[list[Node], dict[Node, Node]]
     After `y = w * x` and `w -= 1`, y has w's old node as an input, and its cotangent arrives at w's new node.
     A copy that `release` made is replaced by its original, if that still exists.
     """
-
-    def onward(node: Node) -> list[Node]:
-        if any(type(operand) is Node and operand.original is not None for operand in node.inputs):
-            node.inputs = tuple([original_of(each) if isinstance(each, Node) else each for each in node.inputs])
-        return gradient_edges(node)
-
-    reached = reachable(roots, onward)
+    reached = reachable(roots, _onward)
     current_of: dict[Node, Node] = {}
     last: dict[LeafIdentity, Node] = {}
+    node: Node
     for node in reached:
         if node.leaf is not None and node.is_leaf:
             last[node.leaf] = node
@@ -100,13 +96,23 @@ def reachable_from(roots: Iterable[Node]) -> tuple[list[Node], dict[Node, Node]]
     return reached, current_of
 
 
+def _onward(node: Node) -> list[Node]:
+    """The edges of a node, which has originals as inputs from then on."""
+    for operand in node.inputs:
+        if type(operand) is Node and original_of(operand) is not operand:
+            node.inputs = tuple([original_of(each) if isinstance(each, Node) else each for each in node.inputs])
+            break
+    return gradient_edges(node)
+
+
 def needed(nodes: list[Node], targets: Sequence[Node] | None, current_of: Mapping[Node, Node]) -> list[Node]:
     """The nodes that a cotangent has to pass to reach a target, with the leaves of
     `current_of` and freed nodes of which nobody knows whether they lead to a target."""
     nodes = sorted({*nodes, *current_of.values()}, key=recording_order) if current_of else nodes
     if targets is None:
-        return [node for node in nodes if node.requires_grad]
+        return [each for each in nodes if each.requires_grad]
     on_the_way = {*targets, *[current_of.get(node, node) for node in targets]}
+    node: Node
     for node in nodes:
         if node not in on_the_way and (
             current_of.get(node) in on_the_way

@@ -401,7 +401,7 @@ recording_order = attrgetter("serial")
 
 def gradient_edges(node: Node) -> list[Any]:
     """The nodes to which `node` passes cotangents; none for a leaf."""
-    if node.is_leaf:
+    if not node.requires_grad or node.operation is variable:  # a leaf; what was given has no inputs
         return []
     onward = node.edges if node.special and node.edges is not None else node.inputs
     return [each for each in onward if each.requires_grad]

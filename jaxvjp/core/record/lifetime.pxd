@@ -6,6 +6,7 @@ from jaxvjp.core.record.graph cimport Node, gradient_edges
 from jaxvjp.core.record.modes cimport Transforming, transforming
 from jaxvjp.core.record.saves cimport count_writes
 
+cpdef Node original_of(Node node)
 cpdef object drop_inputs_if_done(Node node)
 @cython.locals(copy=Node)
 cpdef Node copy_without_inputs(Node node, object passed)

@@ -120,6 +120,7 @@ def _short_pieces(nodes: list[Node]) -> list[list[Node]]:
     most = SHORT_PIECE if Compiling.waits() else 2 * SHORT_PIECE
     labels: dict[Any, int] = {}
     parts = []
+    node: Node
     for at, node in enumerate(nodes):
         where = node.where
         # Not `where` itself: Python's hash of a code object reads all of the code.

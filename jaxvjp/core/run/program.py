@@ -76,6 +76,7 @@ def freeze(nodes: Iterable[Node], outputs: Sequence[Node]) -> tuple[Program, lis
     arguments: list[Node | Number] = []
     equations: list[Equation] = []
     weight = 0
+    node: Node
     for node in nodes:
         reads = []
         for operand in node.inputs:
