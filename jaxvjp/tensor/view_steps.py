@@ -52,7 +52,7 @@ class Step:
         """The same step with other `Number`s: two operands of a program are two objects, even if they are equal."""
         if not self.operands:
             return self
-        step = Step.__new__(Step)
+        step: Step = Step.__new__(Step)
         step.operation = self.operation
         step.static = self.static
         step.operands = tuple([operand.like(operand.value) for operand in self.operands])
