@@ -22,11 +22,15 @@ def seed() -> int:
 
 def _state(self: Generator) -> Tensor:
     """The state that determines all later draws, as bytes. Counterpart of `torch.Generator.get_state`."""
-    return tensor(self.__state__().copy(), dtype=uint8)
+    return tensor(self.__state__(), dtype=uint8)
 
 
 def _set_state(self: Generator, new_state: Tensor) -> Generator:
     """Goes back to a state. Counterpart of `torch.Generator.set_state`."""
+    if not isinstance(new_state, Tensor):
+        raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
+    if new_state.dtype is not uint8:
+        raise TypeError("RNG state must be a torch.ByteTensor")
     self.__restore__(np.asarray(new_state.__value__))
     return self
 
