@@ -39,6 +39,18 @@ setattr(Generator, "get_state", _state)  # noqa: B010 - mypy knows no such metho
 setattr(Generator, "set_state", _set_state)  # noqa: B010
 
 
+def _reduced(self: Generator) -> Any:
+    return Generator, (self.device,), (self.initial_seed(), None, _state(self))
+
+
+def _restored(self: Generator, state: Any) -> None:
+    _set_state(self, state[2])
+
+
+setattr(Generator, "__reduce__", _reduced)  # noqa: B010
+setattr(Generator, "__setstate__", _restored)  # noqa: B010
+
+
 @public("function")
 def get_rng_state() -> Tensor:
     """The state of the default generator, as bytes; counterpart of `torch.get_rng_state`."""
