@@ -95,7 +95,7 @@ class Stub:
 
     def _named(self, module: str, name: str) -> str:
         module = HOMES.get(module, module)
-        if module == "jaxvjp.ops.op":  # a named tuple with the name of a function
+        if module == "jaxvjp.return_types":  # a named tuple with the name of a function
             self.imports.add("from jaxvjp import return_types")
             return f"return_types.{name}"
         if module == "typing":

@@ -81,7 +81,8 @@ class FunctionMeta(type):
 
     def __init__(cls, name: str, bases: tuple[type, ...], attrs: dict[str, Any]) -> None:
         super().__init__(name, bases, attrs)
-        cls._backward_cls = type(name + "Backward", (BackwardCFunction,), {"_forward_cls": cls})
+        shown = {"_forward_cls": cls, "__module__": "torch.autograd.function"}
+        cls._backward_cls = type(name + "Backward", (BackwardCFunction,), shown)
 
 
 class Function(metaclass=FunctionMeta):

@@ -188,7 +188,8 @@ class Node(metaclass=ABCMeta):  # noqa: B024 - for `register`
         return None
 
     def __repr__(self) -> str:
-        return f"<{self._node.gradient_name} object at {id(self):#x}>"
+        place = type(self).__module__.removeprefix("builtins")
+        return f"<{place}{'.' if place else ''}{self._node.gradient_name} object at {id(self):#x}>"
 
 
 NUMBERS_AS_TENSORS = frozenset(["add", "sub", "mul", "div", "rdiv", "where"])
@@ -244,8 +245,10 @@ def _identity(node: Recorded) -> object:
 
 @lru_cache(maxsize=1024)
 def _class_of(name: str, context: type) -> type[Node]:
-    shown = {} if context is type(None) else {"__class__": property(lambda _: context)}
-    return type(name, (Node,), {"__slots__": (), "__module__": "jaxvjp.autograd.graph", **shown})
+    shown: dict[str, Any] = {"__module__": "builtins"}  # as in torch, where C++ makes them
+    if context is not type(None):
+        shown = {"__module__": context.__module__, "__class__": property(lambda _: context)}
+    return type(name, (Node,), {"__slots__": (), **shown})
 
 
 def _called(

@@ -28,6 +28,12 @@ from jaxvjp.types.dtypes import Dtype, fitted, get_default_dtype, int64, of_numb
 from jaxvjp.types.dtypes import from_numpy as dtype_of
 from jaxvjp.types.meshes import OnMesh, on_axes_of
 from jaxvjp.types.settings import settings
+from jaxvjp.types.user_code import warn_user
+
+COPY = (
+    "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+    "sourceTensor.detach().clone().requires_grad_(True), rather than"
+)
 
 
 @public("function")
@@ -47,7 +53,12 @@ def tensor(
         device: where it shall be; by default where a tensor among `data` is, or `get_default_device()`.
         requires_grad: whether `backward` shall accumulate into its `.grad`; RuntimeError for an integer dtype.
     """
-    dtype = taken("tensor", dtype)
+    if isinstance(data, Tensor):
+        warn_user(f"{COPY} torch.tensor(sourceTensor).")
+    return _copied(data, taken("tensor", dtype), device, requires_grad)
+
+
+def _copied(data: Any, dtype: Dtype | None, device: Any, requires_grad: bool) -> Tensor:
     if isinstance(data, str | bytes):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'\nA tensor is made of numbers.")
     if isinstance(data, Tensor):
@@ -137,12 +148,20 @@ for _create in (ones, zeros, empty, full):
 
 
 @public("method")
-def new_tensor(self: Tensor, data: Any, *, dtype: Dtype | None = None, **named: Any) -> Tensor:
+def new_tensor(
+    self: Tensor,
+    data: Any,
+    *,
+    dtype: Dtype | None = None,
+    device: Device | str | int | None = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
     """A leaf with a copy of `data`, with the dtype of this tensor. Counterpart of `torch.Tensor.new_tensor`."""
-    return tensor(data, dtype=dtype or self.dtype, **{"device": self.device, **named})
-
-
-show_signature(new_tensor, new_tensor, tensor)
+    if isinstance(data, Tensor):
+        warn_user(f"{COPY} tensor.new_tensor(sourceTensor).")
+    where = self.device if device is None else device
+    return _copied(data, taken("tensor", dtype) or self.dtype, where, requires_grad)
 
 
 def empty_strided(size: Sequence[int], stride: Sequence[int], **named: Any) -> Tensor:

@@ -209,27 +209,46 @@ class Generator:
                 return count
 
     def __state__(self) -> Array:
-        """The state that determines all later draws, as bytes."""
+        """The state that determines all later draws, byte for byte as torch writes it."""
         state: Any = self.__draws__.get_state(legacy=False)["state"]
-        key, position = state["key"], state["pos"]
-        spare = math.nan if self.__spare__ is None else self.__spare__
-        words = np.array([position, self.__seed__ & (1 << 64) - 1], np.uint64)
-        parts: list[Array] = [np.asarray(key, np.uint32), words]
-        return np.frombuffer(b"".join([part.tobytes() for part in parts]) + np.float64(spare).tobytes(), np.uint8)
+        made, key, position = np.zeros(1, STATE), state["key"], state["pos"]
+        fresh = position == 624 and key[0] == self.__seed__ & 0xFFFFFFFF
+        made["seed"], made["left"], made["seeded"] = self.__seed__ & (1 << 64) - 1, 625 - position, 1
+        made["position"], made["key"] = 0 if fresh else position, key
+        made["spare"], made["has_spare"] = self.__spare__ or 0.0, self.__spare__ is not None
+        return made.view(np.uint8)
 
     def __restore__(self, state: Array) -> None:
         """Sets the state."""
-        data = np.asarray(state, np.uint8).tobytes()
-        if len(data) != STATE_BYTES:
-            raise RuntimeError("RNG state is wrong size")
-        position, seed = np.frombuffer(data, np.uint64, 2, 624 * 4)
-        self.__draws__.set_state(("MT19937", np.frombuffer(data, np.uint32, 624), int(position), 0, 0.0))
-        self.__seed__ = int(seed)
-        spare = float(np.frombuffer(data, np.float64, 1, 624 * 4 + 16)[0])
-        self.__spare__ = None if math.isnan(spare) else spare
+        if state.size == EARLIER_STATE.itemsize:
+            found = np.frombuffer(state.tobytes(), EARLIER_STATE)[0]
+            position, has_spare, fits = found["position"], not math.isnan(found["spare"]), True
+        elif state.size == STATE.itemsize:
+            found = np.frombuffer(state.tobytes(), STATE)[0]
+            position, has_spare = 624 if found["left"] == 1 else found["position"], found["has_spare"]
+            fits = found["seeded"] == 1 and 0 < found["left"] <= 624 and found["position"] <= 624
+        else:
+            raise RuntimeError(
+                f"Expected a CPUGeneratorImplState of size {STATE.itemsize} but found the input RNG state size to be "
+                f"{state.size}\nIt is no whole result of `get_rng_state()`, or that of another device."
+            )
+        if not fits:
+            raise RuntimeError("Invalid mt19937 state\nNo generator has such a state: `get_rng_state()` gives one.")
+        self.__draws__.set_state(("MT19937", found["key"].astype(np.uint32), int(position), 0, 0.0))
+        self.__seed__ = int(found["seed"])
+        self.__spare__ = float(found["spare"]) if has_spare else None
 
 
-STATE_BYTES = 624 * 4 + 24
+STATE = np.dtype(
+    [
+        *(("seed", "u8"), ("left", "i4"), ("seeded", "i4"), ("position", "u8"), ("key", "u8", 624)),
+        *(("x", "f8"), ("spare", "f8"), ("radius", "f8"), ("has_spare", "u8"), ("float32", "u8")),
+    ]
+)
+"""torch's state on the CPU: `left` numbers of the key are to come, 1 where the next draw makes a new key; the rest is
+the second of two normal draws."""
+EARLIER_STATE = np.dtype([("key", "u4", 624), ("position", "u8"), ("seed", "u8"), ("spare", "f8")])
+"""What was written in its place by this package before; a spare that is no number is none."""
 
 
 def _box_muller(uniform: Array, mean: float, std: float) -> Array:

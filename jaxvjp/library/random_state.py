@@ -22,17 +22,33 @@ def seed() -> int:
 
 def _state(self: Generator) -> Tensor:
     """The state that determines all later draws, as bytes. Counterpart of `torch.Generator.get_state`."""
-    return tensor(self.__state__().copy(), dtype=uint8)
+    return tensor(self.__state__(), dtype=uint8)
 
 
 def _set_state(self: Generator, new_state: Tensor) -> Generator:
     """Goes back to a state. Counterpart of `torch.Generator.set_state`."""
+    if not isinstance(new_state, Tensor):
+        raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
+    if new_state.dtype is not uint8:
+        raise TypeError("RNG state must be a torch.ByteTensor")
     self.__restore__(np.asarray(new_state.__value__))
     return self
 
 
 setattr(Generator, "get_state", _state)  # noqa: B010 - mypy knows no such method
 setattr(Generator, "set_state", _set_state)  # noqa: B010
+
+
+def _reduced(self: Generator) -> Any:
+    return Generator, (self.device,), (self.initial_seed(), None, _state(self))
+
+
+def _restored(self: Generator, state: Any) -> None:
+    _set_state(self, state[2])
+
+
+setattr(Generator, "__reduce__", _reduced)  # noqa: B010
+setattr(Generator, "__setstate__", _restored)  # noqa: B010
 
 
 @public("function")

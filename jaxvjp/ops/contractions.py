@@ -12,7 +12,7 @@ from jaxvjp.ops.matrices import ctype, inexact, one_scalar_type, same_type
 from jaxvjp.ops.op import op
 from jaxvjp.ops.pointwise import broadcast
 from jaxvjp.ops.products import UNPROMOTED, at_setting, numeric, precision, vdot
-from jaxvjp.types.user_code import warn_user
+from jaxvjp.types.user_code import warn_of_call
 
 
 def _contracted(value: Any) -> int | tuple[tuple[int, ...], ...]:
@@ -216,7 +216,7 @@ def chain_matmul(matrices: Spread = ()):
     """The product of several matrices, in the order that costs least."""
     if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")
-    warn_user(
+    warn_of_call(
         "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot "
         "instead, which accepts a list of two or more tensors rather than multiple parameters."
     )
@@ -246,7 +246,7 @@ def cross(input, other, dim: Index | None = None):
         if 3 not in input.shape:
             raise RuntimeError("no dimension of size 3 in input")
         dim = input.shape.index(3)
-        warn_user(
+        warn_of_call(
             "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly "
             "or simply use torch.linalg.cross.\nThe default value of dim will change to agree with that of "
             "linalg.cross in a future release."

@@ -14,6 +14,7 @@ from jaxvjp.ops.op import OPMATH, backward_name, op
 from jaxvjp.ops.pointwise import ALL_BUT_FLOATS, supported
 from jaxvjp.ops.reduction import product, sum_
 from jaxvjp.types.dtypes import BOOL, INTEGRAL, from_numpy, int64
+from jaxvjp.types.user_code import warn_of_call
 
 
 def _declare_running(name: str, function: Any, meaning: str) -> None:
@@ -212,8 +213,11 @@ def _declare_softmax(name: str, function: Any, kernel: str, meaning: str) -> Non
     def functional(input, dim: Index | None = None, _stacklevel: Index = 3, dtype: Type | None = None):
         if name == "softmin":
             input = -input  # before it is converted, as in torch, even for unsigned integers
-        # Without `dim` torch warns, and chooses 0 or 1 by the number of dimensions.
-        return _normalised(function, kernel, input, int(input.ndim not in (0, 1, 3)) if dim is None else dim, dtype)
+        if dim is None:
+            told = "has been deprecated. Change the call to include dim=X as an argument."
+            warn_of_call(f"Implicit dimension choice for {name} {told}")
+            dim = int(input.ndim not in (0, 1, 3))
+        return _normalised(function, kernel, input, dim, dtype)
 
 
 _declare_softmax("softmax", jax.nn.softmax, "softmax", "`exp(input)`, scaled to a sum of 1 over `dim`.")

@@ -434,7 +434,15 @@ def return_type(name: str, fields: tuple[str, ...]) -> Any:
         shown = ",\n".join(f"{field}={value!r}" for field, value in zip(fields, self, strict=True))
         return f"torch.return_types.{name}(\n{shown})"
 
-    return type(name, (namedtuple(name, fields),), {"__repr__": told, "__slots__": ()})
+    def made(cls: Any, *results: Any) -> Any:
+        """Of the results or, as in torch, of a sequence of them, after which a pickle has a dict."""
+        if results and results[1:] in ((), ({},)) and isinstance(results[0], tuple | list):
+            results = tuple(results[0])
+        return super(kind, cls).__new__(cls, *results)
+
+    members = {"__new__": made, "__reduce__": lambda self: (kind, (tuple(self), {})), "__repr__": told, "__slots__": ()}
+    kind: Any = type(name, (namedtuple(name, fields),), {**members, "__module__": "jaxvjp.return_types"})
+    return kind
 
 
 def _listed(text: str) -> tuple[Saved, ...]:

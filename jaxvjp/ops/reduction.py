@@ -14,7 +14,7 @@ from jaxvjp.ops.matrices import inexact, legacy
 from jaxvjp.ops.op import ARITHMETIC, FLOAT, op
 from jaxvjp.ops.pointwise import abs_, broadcast
 from jaxvjp.types.dtypes import BOOL, INTEGRAL, bool_, from_numpy, int64, promote_types, uint8
-from jaxvjp.types.user_code import warn_user
+from jaxvjp.types.user_code import warn_of_call
 
 
 def _numbered_by_dim(name):
@@ -144,7 +144,7 @@ def _variance(name, input, dim, correction, keepdim):
     nothing = rebind.function(mean, jnp.zeros_like(mean))
     count = math.prod(input.shape[each] for each in reduced)
     if count <= correction:
-        warn_user(
+        warn_of_call(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
             "(input numel divided by output numel)."
         )

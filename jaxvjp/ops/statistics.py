@@ -11,7 +11,7 @@ from jaxvjp.ops.op import op
 from jaxvjp.ops.pointwise import ALL_BUT_FLOATS, supported
 from jaxvjp.ops.reduction import largest, smallest
 from jaxvjp.types.dtypes import from_numpy
-from jaxvjp.types.user_code import warn_user
+from jaxvjp.types.user_code import warn_of_call
 
 
 def _check_dims(name, input):
@@ -33,7 +33,7 @@ def cov(input, *, correction: Index = 1, fweights: Kept = None, aweights: Kept =
     weights = [each for each in (fweights, aweights) if each is not None]
     count = math.prod(weights, start=jnp.ones(rows.shape[1], jnp.real(rows).dtype))
     if not weights and rows.shape[1] <= correction:
-        warn_user(
+        warn_of_call(
             "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations."
         )
     total = jnp.sum(count)

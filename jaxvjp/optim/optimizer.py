@@ -131,7 +131,7 @@ class Optimizer:
                     raise RuntimeError(
                         f"{func} must return None or a tuple of (new_args, new_kwargs), but got {result}."
                     )
-            if not getattr(self, "_opt_called", False):  # schedules warn where they come before it
+            if getattr(self, "_opt_called", None) is False:  # a schedule waits for it
                 self._opt_called = True
             out = func(*args, **kwargs)
             for after in chain(self._optimizer_step_post_hooks.values(), _global_optimizer_post_hooks.values()):

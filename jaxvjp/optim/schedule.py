@@ -103,6 +103,7 @@ class LRScheduler:
                 )
         self.base_lrs = _values_of_groups(optimizer, "initial_lr")
         self.last_epoch = last_epoch
+        vars(optimizer).setdefault("_opt_called", False)  # as in torch, an earlier step does not count
         if not hasattr(optimizer.step, "hooked"):
             _note_steps(optimizer)
         self._initial_step()

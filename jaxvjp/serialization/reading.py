@@ -11,9 +11,8 @@ import sys
 import zipfile
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -179,6 +178,11 @@ TABLE: dict[str, Any] = {
 """What a file may name: what its functions and classes are here."""
 TABLE |= {f"{place}.{each.legacy}Storage": StorageType(each) for each in ALL for place in ("torch", "torch.cuda")}
 TABLE |= {f"torch.{each.name}": each for each in (*ALL, *UNSIGNED)}
+OF_TORCH = {
+    "torch._C._nn": "torch.nn.functional",
+    **dict.fromkeys(["torch.nn.utils.weight_norm", "torch.nn.utils.spectral_norm"], "torch.nn.utils.old_norms"),
+}
+"""torch's modules that are none here, and the module of ours that has what they have."""
 
 
 class _Ours:
@@ -193,9 +197,11 @@ class _Ours:
         known = TABLE.get(f"{module}.{name}".replace("__builtin__.", "builtins.", 1))
         if known is not None and module.partition(".")[0] == "torch":
             return known
-        ours = "jaxvjp" + module.removeprefix("torch")
-        if module.partition(".")[0] == "torch" and (ours in sys.modules or find_spec(ours) is not None):
-            return getattr(import_module(ours), name)
+        place = OF_TORCH.get(module, module)
+        while place.partition(".")[0] == "torch":  # in our file of that name, or else in a package around it
+            with suppress(ImportError, AttributeError):
+                return getattr(import_module("jaxvjp" + place.removeprefix("torch")), name)
+            place = place.rpartition(".")[0]
         return super().find_class(module, name)  # type: ignore[misc]
 
 

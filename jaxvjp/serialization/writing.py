@@ -10,6 +10,7 @@ import sys
 import zipfile
 from collections import OrderedDict
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,33 @@ BYTES = _Name("torch.storage", "UntypedStorage")
 STORAGES = {each: _Name("torch", f"{each.legacy}Storage") for each in ALL}
 
 
+FILES = {
+    "": "Generator",
+    "nn.modules.activation": "MultiheadAttention PReLU",
+    "nn.modules.channelshuffle": "ChannelShuffle",
+    "nn.modules.flatten": "Flatten Unflatten",
+    "nn.modules.fold": "Fold Unfold",
+    "nn.modules.instancenorm": "InstanceNorm1d InstanceNorm2d InstanceNorm3d",
+    "nn.modules.loss": "LinearCrossEntropyLoss",
+    "nn.modules.normalization": "LocalResponseNorm",
+    "nn.modules.pixelshuffle": "PixelShuffle PixelUnshuffle",
+    "nn.modules.upsampling": "Upsample UpsamplingBilinear2d UpsamplingNearest2d",
+    "nn.utils.rnn": "PackedSequence",
+    "nn.utils.weight_norm": "WeightNorm",
+}
+"""torch's files of classes that are in other files here; the first is `torch` itself."""
+FOLDERS = ("optim", "optim.lr_scheduler", "distributions", "distributions.transforms", "utils.data")
+"""Modules of torch's that have the classes of any files in them."""
+
+
+def _torchs(named: Any) -> _Name:
+    """torch's class or function of that name."""
+    own, name = named.__module__.removeprefix("jaxvjp").lstrip("."), named.__qualname__
+    files = [file for file, classes in FILES.items() if name in classes.split()]
+    files += [each for each in FOLDERS if getattr(sys.modules.get(f"jaxvjp.{each}"), name, None) is named]
+    return _Name(f"torch.{files[0] if files else own}".rstrip("."), name)
+
+
 class _Reference:
     """A storage in the file: its type, number, place and number of elements."""
 
@@ -70,6 +98,8 @@ class _Pickler(pickle._Pickler):
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, _Name | dtype):
             return "by its name"
+        if isinstance(obj, FunctionType):
+            return obj.__qualname__
         if isinstance(obj, Parameter):
             state = state_of(obj)
             parts: Any = (obj.data, obj.requires_grad, OrderedDict())
@@ -86,8 +116,9 @@ class _Pickler(pickle._Pickler):
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
         known = _Name("torch", obj.name) if isinstance(obj, dtype) else obj
-        if isinstance(obj, type) and obj.__module__.startswith("jaxvjp.") and "." not in obj.__qualname__:
-            known = _Name(obj.__module__.replace("jaxvjp", "torch", 1), obj.__qualname__)  # torch's class of that name
+        ours = isinstance(obj, type | FunctionType) and f"{obj.__module__}.".startswith("jaxvjp.")
+        if ours and obj.__qualname__.isidentifier():
+            known = _torchs(obj)
         if not isinstance(known, _Name):
             super().save_global(obj, name)  # type: ignore[misc]
             return

@@ -11,7 +11,15 @@ import numpy as np
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import staging, transforming
 from jaxvjp.core.record.promotion import as_computed, common_dtype, converted, promoted, promoted_by_role
-from jaxvjp.core.record.record import Signature, items, leave_recorded_uncollected, record, record_with
+from jaxvjp.core.record.record import (
+    Signature,
+    avals_of,
+    items,
+    leave_recorded_uncollected,
+    record,
+    record_with,
+    signature_of,
+)
 from jaxvjp.core.record.user_lines import user_line
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.transfer import on_device
@@ -193,7 +201,8 @@ def remember(key: tuple[Any, ...], node: Node, read: list[Any]) -> None:
     if REMEMBERS and len({*places}) == len(read) == len(node.inputs) and not node.special:
         if len(remembered) >= MOST_REMEMBERED:
             remembered.clear()
-        remembered[key] = node.operation, node.static, Signature(node.operation, node.aval), tuple(places)
+        signature = signature_of(node.operation, node.static, avals_of(node.inputs))
+        remembered[key] = node.operation, node.static, signature, tuple(places)
 
 
 def inspected(operation: Op, nodes: tuple[Any, ...], static: tuple[Any, ...]) -> None:

@@ -103,7 +103,10 @@ def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
 
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
     """The tensor on a GPU, the first unless told otherwise; AssertionError where JAX has none."""
-    return converted_to(self, None, "cuda" if device is None else device)
+    where = Device("cuda" if device is None else device)
+    if where.type != "cuda":
+        raise RuntimeError(f"Invalid device, must be cuda device\nIt is '{where}', to which `to` moves a tensor.")
+    return converted_to(self, None, where)
 
 
 def conversion_to(name: str, target: Dtype) -> Callable[..., Tensor]:

@@ -16,7 +16,7 @@ from functools import wraps
 from typing import Any
 
 from jaxvjp.core.record.graph import Node, Number
-from jaxvjp.core.record.record import Signature, leave_recorded_uncollected, record_with
+from jaxvjp.core.record.record import avals_of, leave_recorded_uncollected, record_with, signature_of
 from jaxvjp.core.record.user_lines import UserLine, user_line
 from jaxvjp.ops.op import CHECKED, SHORT, Aval, Op
 from jaxvjp.ops.strided import WHERE_STRIDES_ALLOW
@@ -55,7 +55,7 @@ class Call:
         assert node.operation is not None
         self.operation = self.row = node.operation
         self.static = node.static
-        self.signature = Signature(node.operation, node.aval)
+        self.signature = signature_of(node.operation, node.static, avals_of(node.inputs))
         self.inputs = inputs
         self.plain = inputs == ((0, None),)
         self.step = None if node.operation.write is None else Step(node.operation, node.static)

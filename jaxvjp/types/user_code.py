@@ -6,7 +6,9 @@ import contextlib
 import functools
 import os
 import sys
+import threading
 import warnings
+from collections.abc import Iterator
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -65,4 +67,29 @@ def warn_user(message: str | Warning, category: type[Warning] = UserWarning) -> 
         warnings.warn(message, category, stacklevel=2)
         return
     registry = frame.f_globals.setdefault("__warningregistry__", {})
-    warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, registry=registry)
+    module = frame.f_globals.get("__name__")  # Python shows a DeprecationWarning of `__main__` alone
+    warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, module, registry)
+
+
+class _Told(threading.local):
+    messages: list[str] | None = None
+
+
+_told = _Told()
+
+
+def warn_of_call(message: str) -> None:
+    """For the code of an op, which runs where a call is recorded for the first time, and where JAX compiles it: has
+    this call warn, and each one like it, at the user's line."""
+    if _told.messages is not None:
+        _told.messages.append(message)
+
+
+@contextlib.contextmanager
+def warnings_of_call() -> Iterator[list[str]]:
+    """What the code of an op says by `warn_of_call` in this block."""
+    before, _told.messages = _told.messages, []
+    try:
+        yield _told.messages
+    finally:
+        _told.messages = before

@@ -402,7 +402,7 @@ def a_function_of_a_function_class(torch):
     x = leaf(torch)
     y = Other.apply(x)
     y.sum().backward()
-    return (x.grad, y.grad_fn.name())
+    return (x.grad, y.grad_fn.name(), repr(y.grad_fn).partition(" object")[0], repr(y.sum().grad_fn).partition(" ")[0])
 
 
 def class_methods(torch):

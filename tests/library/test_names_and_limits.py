@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import warnings
 
 import pytest
@@ -145,6 +147,12 @@ def named_tuples_are_of_their_types(torch):
     found = [x.max(0), torch.topk(x, 1), torch.linalg.eigh(x), torch.func.vmap(lambda row: row.sort())(x)]
     kinds = [types.max, types.topk, types.linalg_eigh, types.sort]
     return [isinstance(each, kind) for each, kind in zip(found, kinds, strict=True)], "mode" in dir(types)
+
+
+def a_named_tuple_is_made_of_a_sequence_copied_and_pickled(torch):
+    found = torch.eye(2).max(0)
+    made = [torch.return_types.max([*found]), copy.copy(found), copy.deepcopy(found), pickle.loads(pickle.dumps(found))]
+    return [repr(each) for each in made], [each.indices for each in made]
 
 
 test_agrees_with_torch = agreement_of(programs_of(globals()))

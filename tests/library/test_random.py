@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from oracle import Outcome, agree, theirs
@@ -157,14 +159,40 @@ def test_recorded_samples():
 
 
 def test_the_state_of_the_generator():
-    jaxvjp.manual_seed(3)
-    jaxvjp.randn(3)
-    state = jaxvjp.get_rng_state()
-    drawn = jaxvjp.randn(3).tolist(), jaxvjp.rand(2).tolist()
-    jaxvjp.set_rng_state(state)
-    assert (jaxvjp.randn(3).tolist(), jaxvjp.rand(2).tolist()) == drawn
-    with pytest.raises(RuntimeError, match="RNG state is wrong size"):
-        jaxvjp.set_rng_state(state[1:])
+    def program(torch):
+        states, drawn = [], []
+        for seed, count in ((3, 0), (-5, 1), (2**40 + 5, 3), (3, 700), (0, 624)):
+            torch.manual_seed(seed)
+            torch.rand(count)
+            states.append(torch.get_rng_state())
+        torch.randn(3)
+        states.append(torch.get_rng_state())  # with the second of two normal draws
+        for state in states:
+            torch.set_rng_state(state.clone())
+            drawn.append((torch.initial_seed(), torch.randn(3), torch.rand(2)))
+        return states, drawn, torch.Generator().set_state(states[-1]).get_state().equal(states[-1])
+
+    agree(program, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("state", ["state[1:]", "state.float()", "torch.zeros_like(state)", "[1]"])
+def test_what_is_no_state_of_a_generator(state):
+    agree(
+        lambda torch: torch.set_rng_state(eval(state, {"torch": torch, "state": torch.get_rng_state()})),
+        raises=TypeError if state in ("state.float()", "[1]") else RuntimeError,
+    )
+
+
+def test_a_state_of_before_is_taken():
+    for spare in (math.nan, 0.5):
+        drawn = np.random.RandomState(3)
+        state = drawn.get_state(legacy=False)["state"]
+        words = np.array([state["pos"], 3], np.uint64)
+        data = state["key"].astype(np.uint32).tobytes() + words.tobytes() + np.float64(spare).tobytes()
+        jaxvjp.set_rng_state(jaxvjp.frombuffer(bytearray(data), dtype=jaxvjp.uint8))
+        found = jaxvjp.randn(1).item(), jaxvjp.initial_seed()
+        jaxvjp.manual_seed(3)
+        assert found == (jaxvjp.randn(1).item() if math.isnan(spare) else spare, 3)
 
 
 def test_a_sampler_in_place_cuts_the_gradient():

@@ -35,6 +35,34 @@ def sequences_refuse(torch):
     )
 
 
+def sequences_with_names(torch):
+    def made():
+        each = torch.nn.Sequential(layer(torch, 2), layer(torch, 3))
+        each.add_module("last", layer(torch, 4))
+        return each
+
+    refused = first_sentences(
+        lambda: made().insert(0, layer(torch, 1)), lambda: made().__imul__(2), lambda: made().extend(3)
+    )
+    overlapping = torch.nn.Sequential(OrderedDict([("a", layer(torch, 2)), ("2", layer(torch, 3))]))
+    overlapping += torch.nn.Sequential(layer(torch, 5), layer(torch, 6))
+    return refused, repr(made().insert(3, layer(torch, 1))), repr(overlapping)
+
+
+def lists_with_names(torch):
+    made = torch.nn.ModuleList([layer(torch, 2)])
+    made.add_module("last", layer(torch, 3))
+    refused = first_sentences(
+        lambda: made[1],
+        lambda: made.insert(0, layer(torch, 1)),
+        lambda: torch.nn.ModuleList([layer(torch, 1)]).insert(-1, layer(torch, 2)),
+        lambda: made.__setitem__(slice(0, 1), layer(torch, 1)),
+        lambda: made.__delitem__(1),
+    )
+    made[1] = layer(torch, 4)
+    return refused, repr(made), list(made.state_dict())
+
+
 def lists(torch):
     made = torch.nn.ModuleList([layer(torch, 2), layer(torch, 2), layer(torch, 3)])
     shown = [repr(made), repr(made[1:]), repr(made + torch.nn.ModuleList([layer(torch, 2)]))]
@@ -78,7 +106,12 @@ def parameter_dicts(torch):
     found = made.pop("a"), made.popitem(), made.get("z", 4), made.setdefault("k", torch.ones(1))
     joined = made | torch.nn.ParameterDict({"k": torch.zeros(2)})
     made |= {"q": torch.ones(1)}
-    refused = first_sentences(lambda: made[3], lambda: made.update(3), lambda: made.update([(1, 2, 3)]))
+    refused = first_sentences(
+        lambda: made[3],
+        lambda: made.update(3),
+        lambda: made.update([(1, 2, 3)]),
+        lambda: torch.nn.ParameterDict().popitem(),
+    )
     return shown, found, dict(joined.items()), list(made), repr(made.fromkeys(["r"], 2)), repr(made.copy()), refused
 
 

@@ -24,6 +24,28 @@ def wrapper_of(torch, optimizer):
     return Wrapper(optimizer)
 
 
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("own", [False, True])
+def test_a_step_before_the_schedule_was_made_does_not_count(own, after):
+    def program(torch):
+        class Own(torch.optim.Optimizer):
+            def step(self, closure=None):
+                pass
+
+        p = torch.nn.Parameter(torch.ones(2))
+        optimizer = Own([p], {"lr": 0.1}) if own else torch.optim.SGD([p], lr=0.1)
+        optimizer.step()
+        schedule = torch.optim.lr_scheduler.StepLR(optimizer, 1)
+        if after:
+            optimizer.step()
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            schedule.step()
+        return [str(each.message) for each in told]
+
+    agree(program)
+
+
 @pytest.mark.parametrize("order", ["step", "schedule first", "overridden", "overridden before", "two schedules"])
 def test_what_a_schedule_warns_of(order):
     def program(torch):

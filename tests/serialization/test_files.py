@@ -146,7 +146,71 @@ def test_a_whole_module_crosses(one, other):
     assert type(found) is other.nn.Sequential
     x = np.arange(6.0, dtype="float32").reshape(3, 2)
     ours, theirs = net[:3](one.from_numpy(x)), found[:3](other.from_numpy(x))
-    np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-6)
+    np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-5, atol=1e-6)
+
+
+LAYERS = """
+PReLU() ReLU6() Flatten(0,1) PixelShuffle(1) InstanceNorm1d(2) ZeroPad1d(1) Upsample(scale_factor=2)
+LocalResponseNorm(1) Conv1d(2,2,1,padding=1,padding_mode='circular') LSTM(4,2,2)
+GRU(4,2,bias=False,bidirectional=True) TransformerEncoderLayer(4,2,8)
+TransformerEncoderLayer(4,2,8,activation='gelu',batch_first=True) TransformerDecoderLayer(4,2,8)
+utils.weight_norm(nn.Linear(4,2))
+"""
+
+
+@needs_torch
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+@pytest.mark.parametrize("made", LAYERS.split())
+@pytest.mark.parametrize(("one", "other"), [(live, jaxvjp), (jaxvjp, live)])
+def test_a_whole_layer_crosses(one, other, made):
+    net = eval(f"nn.{made}", {"nn": one.nn}).eval()
+    found = other.load(written(one, net), weights_only=False)
+    assert type(found) is getattr(other.nn, type(net).__name__)
+    results, shape = [], (1, 4, 2, 2) if made.startswith(("PixelShuffle", "LocalResponse")) else (2, 2, 4)
+    for torch, each in ((one, net), (other, found)):
+        x = torch.linspace(-1, 1, 16).reshape(shape)
+        result = each(x, x) if "Decoder" in made else each(x)
+        results.append((result[0] if isinstance(result, tuple) else result).detach().numpy())
+    np.testing.assert_allclose(*results, rtol=1e-4, atol=1e-6)
+
+
+@needs_torch
+@pytest.mark.parametrize(("one", "other"), [(live, jaxvjp), (jaxvjp, live)])
+def test_other_whole_objects_cross(one, other):
+    optimizer = one.optim.Adam([one.nn.Parameter(one.ones(2))], lr=0.5)
+    schedule = one.optim.lr_scheduler.StepLR(one.optim.SGD([one.nn.Parameter(one.ones(2))], lr=0.5), 1)
+    schedule.optimizer.step()
+    schedule.step()
+    drawn = one.Generator().manual_seed(3)
+    one.randn(3, generator=drawn)
+    objects = {
+        "optimizer": optimizer,
+        "schedule": schedule,
+        "normal": one.distributions.Normal(0.0, 1.0),
+        "transform": one.distributions.AffineTransform(1.0, 2.0),
+        "largest": one.tensor([[1.0, 2.0]]).max(1),
+        "packed": one.nn.utils.rnn.pack_sequence([one.ones(2), one.ones(1)]),
+        "generator": drawn,
+        "functions": [one.nn.functional.relu, one.nn.functional.gelu],
+        "data": one.utils.data.TensorDataset(one.arange(4)),
+    }
+    found = other.load(written(one, objects), weights_only=False)
+    assert type(found["optimizer"]) is other.optim.Adam
+    results = []
+    for torch, each in ((one, objects), (other, found)):
+        [weight] = each["optimizer"].param_groups[0]["params"]
+        weight.grad = torch.ones(2)
+        each["optimizer"].step()
+        each["schedule"].optimizer.step()
+        each["schedule"].step()
+        values = [weight, torch.tensor(each["schedule"].get_last_lr()), each["normal"].log_prob(torch.tensor(0.5))]
+        values += [each["transform"](torch.ones(1)), each["largest"].values, each["largest"].indices]
+        values += [each["packed"].data, torch.randn(3, generator=each["generator"])]
+        values += [function(torch.tensor([-1.0, 1.0])) for function in each["functions"]]
+        results.append([value.tolist() for value in (*values, *each["data"][1:3])])
+        assert repr(each["largest"]).startswith("torch.return_types.max(")
+    for ours, theirs in zip(*results, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5)
 
 
 @raises(FileNotFoundError)

@@ -228,6 +228,11 @@ def a_deep_copy_is_not_written_by_writes_to_others(torch):
     return x.grad, copied.grad
 
 
+def the_hash_of_a_tensor_is_its_id(torch):
+    x, p = torch.ones(2), torch.nn.Parameter(torch.ones(1))
+    return hash(x) == id(x), hash(p) == id(p), {id(x): 1}.get(hash(x))
+
+
 def a_freed_tensor_written_through_data_is_read(torch):
     x = torch.arange(3.0, requires_grad=True)
     y, found = x * x, []

@@ -92,6 +92,8 @@ test_agrees_with_torch = agreement_of(programs_of(globals()))
         "torch.device(1.5)",
         "torch.ones(2, device='cuda')",
         "torch.ones(2).cuda()",
+        "torch.ones(2).cuda('cpu')",
+        "torch.nn.Linear(1, 1).cuda(torch.device('meta'))",
         "torch.ones(2).to('cuda:0')",
         "torch.ones(2).to('nowhere')",
         "torch.set_default_device('nowhere')",

@@ -9,6 +9,7 @@ from jaxvjp.core.record.user_lines cimport user_line
 
 cdef class Signature:
     cdef public object aval
+    cdef public tuple warnings
     cdef public bint differentiable, saves
 
 @cython.locals(node=Node)

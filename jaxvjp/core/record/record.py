@@ -20,6 +20,7 @@ from jaxvjp.ops.identity import detach, rebind, tuple_item, variable
 from jaxvjp.ops.op import Aval, Op
 from jaxvjp.ops.tracing import abstract, laid_out
 from jaxvjp.types.compiled import CYTHONIZED
+from jaxvjp.types.user_code import warn_user, warnings_of_call
 
 SIGNATURES = 1 << 16
 """How many results of `signature_of` are remembered."""
@@ -35,6 +36,8 @@ def record_with(
     signature: Signature, operation: Op, inputs: tuple[Node | Number, ...], static: tuple[Any, ...], where: UserLine
 ) -> Node:
     """`record` where the signature and the user's line are known."""
+    for message in signature.warnings:
+        warn_user(message)
     mode = grad_mode()  # `no_grad` turns `enabled` off
     tracked = signature.differentiable and mode.enabled and tracks(inputs)
     if tracked and mode.inference:  # what is computed there requires none, which `enable_grad` inside does not change
@@ -59,10 +62,11 @@ class Signature:
         aval: the aval of the result.
         differentiable: whether a gradient can flow through it.
         saves: whether torch would save tensors for the gradient.
+        warnings: what each of these calls warns of.
     """
 
-    def __init__(self, operation: Op, aval: Any) -> None:
-        self.aval = aval
+    def __init__(self, operation: Op, aval: Any, warnings: tuple[str, ...] = ()) -> None:
+        self.aval, self.warnings = aval, warnings
         self.differentiable = operation.differentiable and _differentiable(aval)
         self.saves = bool(operation.saves)
 
@@ -71,8 +75,12 @@ class Signature:
 def signature_of(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) -> Signature:
     """The signature of such calls. RuntimeError or TypeError, as torch has them, where shapes or dtypes do not fit."""
     plain = tuple([aval.plain for aval in avals])  # shapes and dtypes do not depend on strides
-    result = abstract(operation, static, avals) if plain == avals else signature_of(operation, static, plain).aval
-    return Signature(operation, laid_out(operation, static, avals, result))
+    if plain == avals:
+        with warnings_of_call() as told:
+            result = abstract(operation, static, avals)
+    else:
+        result, told = (of_plain := signature_of(operation, static, plain)).aval, of_plain.warnings
+    return Signature(operation, laid_out(operation, static, avals, result), tuple(told))
 
 
 def avals_of(inputs: tuple[Node | Number, ...]) -> tuple[Any, ...]:

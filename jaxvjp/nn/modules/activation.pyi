@@ -4,6 +4,7 @@
 from typing import Any, Literal, NamedTuple, Self, overload
 from collections.abc import Callable
 from jaxvjp.nn.modules.bases import _Bounded as _Bounded
+from jaxvjp.nn.modules.bases import _ReLU6 as _ReLU6
 from jaxvjp.nn.modules.layer import Layer as Layer
 from jaxvjp.nn.modules.layer import Size
 from jaxvjp.tensor.tensor import Tensor
@@ -72,7 +73,7 @@ class ReLU(Layer):
     inplace: bool
     def __init__(self, inplace: bool = False) -> None: ...
     def forward(self, input: Tensor) -> Any: ...
-class ReLU6(Layer):
+class ReLU6(_ReLU6):
     inplace: bool
     def __init__(self, inplace: bool = False) -> None: ...
     def forward(self, input: Tensor) -> Any: ...

@@ -29,6 +29,11 @@ class _Bounded(Layer):
             raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
 
 
+class _ReLU6(Layer):
+    def __finish_init__(self) -> None:
+        self.min_val, self.max_val = 0.0, 6.0
+
+
 def _checked_image(input: Tensor) -> Tensor:
     if input.dim() not in (3, 4):
         raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
@@ -90,6 +95,12 @@ class _TripletLoss(_Loss):
 class _Pad(Layer):
     def __finish_init__(self) -> None:
         self.padding: Any = _ntuple(2 * self.__spatial_dims__)(self.padding)
+
+
+class _ZeroPad(_Pad):
+    def __finish_init__(self) -> None:
+        super().__finish_init__()
+        self.value = 0.0
 
 
 class _Pool(Layer):

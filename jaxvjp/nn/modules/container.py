@@ -32,17 +32,16 @@ class _Listed(Module):
         return iter(self._modules.values())
 
     def __getitem__(self, index: Any) -> Any:
-        names = _names_at(self, index)
         if not isinstance(index, slice):
-            return self._modules[names[0]]
-        taken = OrderedDict((name, self._modules[name]) for name in names)
+            return self._modules[_name_at(self, index)]
+        taken = OrderedDict([*self._modules.items()][index])
         return type(self)(taken.values() if isinstance(self, ModuleList) else taken)
 
     def __setitem__(self, index: Any, module: Module) -> None:
-        setattr(self, _names_at(self, index)[0], module)
+        setattr(self, _name_at(self, index), module)
 
     def __delitem__(self, index: Any) -> None:
-        for name in _names_at(self, index):
+        for name in _names(self)[index] if isinstance(index, slice) else [_name_at(self, index)]:
             delattr(self, name)
         self._modules = {str(number): each for number, each in enumerate(self)}
 
@@ -57,15 +56,15 @@ class _Listed(Module):
             raise TypeError(
                 f"{type(self).__name__}.extend should be called with an iterable, but got {type(modules).__name__}"
             )
-        for module in [*modules]:
-            self.append(module)
+        for number, module in enumerate([*modules], len(self)):
+            self.add_module(str(number), module)
         return self
 
     def insert(self, index: int, module: Module) -> Any:  # None, but Sequential gives itself
-        """Adds a module before the one with that number."""
-        modules = [*self]
-        modules.insert(index, module)
-        self._modules.update((str(number), each) for number, each in enumerate(modules))
+        """Adds a module before the one with that number; KeyError, as in torch, if one from there on has a name."""
+        for number in range(len(self), index, -1):
+            self._modules[str(number)] = self._modules[str(number - 1)]
+        self._modules[str(index)] = module
 
     def pop(self, key: Any) -> Any:
         """Takes out the module with that number, or those of a slice."""
@@ -74,9 +73,13 @@ class _Listed(Module):
         return taken
 
 
-def _names_at(modules: _Listed, index: Any) -> list[str]:
-    names = [*modules._modules]
-    return names[index] if isinstance(index, slice) else [names[_position(len(names), index)]]
+def _names(modules: _Listed) -> list[str]:
+    """The names by which an index finds modules: in a list, as in torch, always their numbers."""
+    return [*(map(str, range(len(modules))) if isinstance(modules, ModuleList) else modules._modules)]
+
+
+def _name_at(modules: _Listed, index: Any) -> str:
+    return _names(modules)[_position(len(modules), index)]
 
 
 class Sequential(_Listed):
@@ -104,12 +107,14 @@ class Sequential(_Listed):
             raise AssertionError(f"module should be of type: {Module}")
         if not -len(self) <= index <= len(self):
             raise IndexError(f"Index out of range: {index}")
-        super().insert(index, module)
+        super().insert(index + len(self) if index < 0 else index, module)
         return self
 
     def extend(self, sequential: Iterable[Module]) -> Self:
         """Adds modules at the end."""
-        return super().extend(sequential)
+        for module in list(sequential):
+            self.append(module)
+        return self
 
     def __add__(self, other: Any) -> Sequential:
         _check_other(self, other)
@@ -117,7 +122,7 @@ class Sequential(_Listed):
 
     def __iadd__(self, other: Any) -> Self:
         _check_other(self, other)
-        return self.extend(other)
+        return super().extend(other)
 
     def __mul__(self, other: Any) -> Sequential:
         _check_times(self, other)
@@ -127,7 +132,7 @@ class Sequential(_Listed):
 
     def __imul__(self, other: Any) -> Self:
         _check_times(self, other)
-        return self.extend([*self] * (other - 1))
+        return super().extend([self._modules[str(number)] for number in range(len(self))] * (other - 1))
 
 
 def _check_times(module: Sequential, other: Any) -> None:
@@ -376,8 +381,10 @@ class ParameterDict(Module):
 
     def popitem(self) -> tuple[str, Any]:
         """Takes out the last pair."""
-        key = next(reversed(self))
-        return key, self.pop(key)
+        key, _ = self._keys.popitem()
+        taken = getattr(self, key)
+        delattr(self, key)
+        return key, taken
 
     def get(self, key: str, default: Any = None) -> Any:
         """What it has of a key, or `default`."""

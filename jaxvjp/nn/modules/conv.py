@@ -18,6 +18,8 @@ class _ConvNd(Layer):
     __printed__ = (
         "in_channels! out_channels! kernel_size stride padding? dilation? output_padding? groups? bias? padding_mode?"
     )
+    __computed__ = ("_reversed_padding_repeated_twice",)
+
     weight: Tensor
     bias: Tensor | None
 

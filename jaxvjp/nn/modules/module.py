@@ -81,6 +81,8 @@ class Module(Hooked, Stateful):
 
     dump_patches = False
     call_super_init = False
+    __computed__: tuple[str, ...] = ()
+    """What torch keeps in such a module, and is computed here: a pickle has it, for torch to read."""
     _modules: dict[str, Any]
 
     def __init_subclass__(cls, **named: Any) -> None:
@@ -156,12 +158,13 @@ class Module(Hooked, Stateful):
         return sorted(name for name in names if not name[0].isdigit())
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self.__dict__.update((name, each) for name, each in state.items() if name not in self.__computed__)
         self.__dict__.setdefault("_is_full_backward_hook", None)
         _complete(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: each for name, each in self.__dict__.items() if name != "_compiled_call_impl"}
+        own = {name: each for name, each in self.__dict__.items() if name != "_compiled_call_impl"}
+        return own | {name: getattr(self, name) for name in self.__computed__}
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Gives it a tensor that is part of its state and no parameter, such as a running mean.

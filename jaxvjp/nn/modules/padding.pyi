@@ -4,6 +4,7 @@
 from typing import Any, Literal, NamedTuple, Self, overload
 from collections.abc import Callable
 from jaxvjp.nn.modules.bases import _Pad as _Pad
+from jaxvjp.nn.modules.bases import _ZeroPad as _ZeroPad
 from jaxvjp.nn.modules.layer import Size
 from jaxvjp.tensor.tensor import Tensor
 
@@ -58,15 +59,15 @@ class ReplicationPad3d(_Pad):
     padding: Size
     def __init__(self, padding: Size) -> None: ...
     def forward(self, input: Tensor) -> Any: ...
-class ZeroPad1d(_Pad):
+class ZeroPad1d(_ZeroPad):
     padding: Size
     def __init__(self, padding: Size) -> None: ...
     def forward(self, input: Tensor) -> Any: ...
-class ZeroPad2d(_Pad):
+class ZeroPad2d(_ZeroPad):
     padding: Size
     def __init__(self, padding: Size) -> None: ...
     def forward(self, input: Tensor) -> Any: ...
-class ZeroPad3d(_Pad):
+class ZeroPad3d(_ZeroPad):
     padding: Size
     def __init__(self, padding: Size) -> None: ...
     def forward(self, input: Tensor) -> Any: ...

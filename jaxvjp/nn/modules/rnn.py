@@ -20,6 +20,7 @@ UNDERNEATH = recurrence.UNDERNEATH
 class RNNBase(Layer):
     """Several layers of a recurrent network, in one direction or in both."""
 
+    __computed__ = ("_flat_weights_names", "_flat_weights")
     __printed__ = "input_size! hidden_size! proj_size? num_layers? bias? batch_first? dropout? bidirectional?"
 
     def __init__(
@@ -88,8 +89,12 @@ class RNNBase(Layer):
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
     @property
+    def _flat_weights_names(self) -> list[str]:
+        return [name for names in self._all_weights for name in names]
+
+    @property
     def _flat_weights(self) -> list[Tensor]:
-        return [each for layer in self.all_weights for each in layer]
+        return [getattr(self, name) for name in self._flat_weights_names]
 
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
         own = self._flat_weights[0].dtype

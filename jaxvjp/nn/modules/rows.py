@@ -72,7 +72,7 @@ ROWS["activation"] = {
         "lower upper inplace?",
     ),
     "ReLU": Row("relu", INPLACE, "inplace?"),
-    "ReLU6": Row("relu6", INPLACE, "inplace?"),
+    "ReLU6": Row("relu6", INPLACE, "inplace?", "_ReLU6"),
     "SELU": Row("selu", INPLACE, "inplace?"),
     "SiLU": Row("silu", INPLACE, "inplace?"),
     "Sigmoid": Row("sigmoid"),
@@ -160,7 +160,7 @@ ROWS["padding"] = {
     ),
     "ReflectionPad{d}d": Row("F.pad(input, self.padding, 'reflect')", SIZE, "padding!", "_Pad"),
     "ReplicationPad{d}d": Row("F.pad(input, self.padding, 'replicate')", SIZE, "padding!", "_Pad"),
-    "ZeroPad{d}d": Row("F.pad(input, self.padding)", SIZE, "padding!", "_Pad"),
+    "ZeroPad{d}d": Row("F.pad(input, self.padding)", SIZE, "padding!", "_ZeroPad"),
 }
 
 WINDOW = "kernel_size: Size, stride: Size | None = None"

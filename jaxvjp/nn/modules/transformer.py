@@ -218,13 +218,8 @@ class _Block(Module):
             setattr(self, f"dropout{number}", Dropout(dropout))
         self.activation: Any = _get_activation_fn(activation) if isinstance(activation, str) else activation
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Functions of `nn.functional` are pickled by name."""
-        own = dict(vars(self))
-        names = [each for each in ("relu", "gelu") if own.get("activation") is getattr(F, each)]
-        return own | {"activation": names[0]} if names else own
-
     def __setstate__(self, state: dict[str, Any]) -> None:
+        """Earlier files have the name of a function of `nn.functional`."""
         super().__setstate__(state)
         if isinstance(self.__dict__.get("activation"), str):
             self.activation = getattr(F, self.__dict__["activation"])
@@ -246,6 +241,14 @@ def _residual(layer: _Block, x: Tensor, number: int, block: Callable[[Tensor], T
 
 class TransformerEncoderLayer(_Block):
     """Self-attention and a network of two layers."""
+
+    __computed__ = ("activation_relu_or_gelu",)
+
+    @property
+    def activation_relu_or_gelu(self) -> int:
+        """Which activation it is of those that torch's kernels for inference know: 1 for relu, 2 for gelu, else 0."""
+        relu = self.activation is F.relu or isinstance(self.activation, ReLU)
+        return 1 if relu else 2 * (self.activation is F.gelu or isinstance(self.activation, GELU))
 
     def forward(
         self, src: Tensor, src_mask: Mask = None, src_key_padding_mask: Mask = None, is_causal: bool = False
@@ -273,7 +276,7 @@ def _layer_takes_kernel(layer: TransformerEncoderLayer, src: Tensor) -> bool:
 
 def _layer_has_kernel(layer: TransformerEncoderLayer) -> bool:
     """Whether torch's kernels for inference know such a layer."""
-    known = layer.activation in (F.relu, F.gelu) or isinstance(layer.activation, ReLU | GELU)
+    known = layer.activation_relu_or_gelu > 0
     return known and layer.norm1.eps == layer.norm2.eps and _has_kernel(layer.self_attn)
 
 

@@ -14,6 +14,7 @@ from jaxvjp.ops.matrices import legacy, one_scalar_type
 from jaxvjp.ops.neural.loss import REDUCTIONS, chosen_reduction, reduced, reduction_name
 from jaxvjp.ops.op import ARITHMETIC, op
 from jaxvjp.ops.pointwise import broadcast, supported
+from jaxvjp.types.user_code import warn_of_call
 
 
 def _class_axis(input):
@@ -202,7 +203,7 @@ def multilabel_soft_margin_loss(
 ):
     """The binary cross entropy of each class, averaged over the classes."""
     if size_average is not None or reduce is not None:
-        reduction = chosen_reduction(size_average, reduce, reduction)
+        reduction = chosen_reduction(size_average, reduce, reduction, warn_of_call)
     if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not valid")
     input, target = broadcast(input, target)

@@ -17,17 +17,19 @@ from jaxvjp.ops.matrices import legacy
 from jaxvjp.ops.neural.distance import fractional, pairwise_distance
 from jaxvjp.ops.op import ARITHMETIC, Op, op
 from jaxvjp.ops.pointwise import ALL_BUT_FLOATS, abs_, broadcast, clamp_min, supported
-from jaxvjp.types.user_code import warn_user
+from jaxvjp.types.user_code import warn_of_call, warn_user
 
 REDUCTIONS = ("none", "mean", "sum")
 OLDER_FLAGS = ("size_average", "reduce")
 
 
-def chosen_reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
+def chosen_reduction(
+    size_average: bool | None, reduce: bool | None, reduction: str, warn: Callable[[str], None] = warn_user
+) -> str:
     """The reduction that torch's older flags mean, where one of them is given, and else `reduction`; ValueError."""
     if size_average is not None or reduce is not None:
         reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
-        warn_user(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.")
+        warn(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.")
     if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction\nIt is one of {', '.join(REDUCTIONS)}.")
     return reduction
@@ -61,7 +63,7 @@ def with_older_flags(loss: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(loss)
     def flagged(*operands, size_average=None, reduce=None, reduction="mean", **further):
-        return loss(*operands, reduction=chosen_reduction(size_average, reduce, reduction), **further)
+        return loss(*operands, reduction=chosen_reduction(size_average, reduce, reduction, warn_of_call), **further)
 
     own = inspect.signature(loss, eval_str=True).parameters
     flags = [own["reduction"].replace(name=each, annotation=Flag | None, default=None) for each in OLDER_FLAGS]
@@ -78,7 +80,7 @@ def _functional(saves: str, grad_fn: str, **columns: Any) -> Callable[[Callable[
 def _same_size(input, target, kernel=""):
     """Warns, as torch does, if the sizes differ and broadcast; its error where the kernel does not take that dtype."""
     if input.shape != target.shape:
-        warn_user(
+        warn_of_call(
             f"Using a target size ({_size(target)}) that is different to the input size ({_size(input)}). This will "
             "likely lead to incorrect results due to broadcasting. Please ensure they have the same size."
         )
@@ -159,12 +161,12 @@ def kl_div(
     """The Kullback-Leibler divergence of log-probabilities from a target; "batchmean" divides by the batch alone."""
     batchmean = reduction == "batchmean"
     if reduction == "mean":
-        warn_user(
+        warn_of_call(
             "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides "
             "only by the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the "
             "same as 'batchmean' in the next major release."
         )
-    reduction = chosen_reduction(size_average, reduce, "sum" if batchmean else reduction)
+    reduction = chosen_reduction(size_average, reduce, "sum" if batchmean else reduction, warn_of_call)
     if not jnp.issubdtype(input.dtype, jnp.floating):
         raise RuntimeError(f"kl_div: {'Complex' if jnp.iscomplexobj(input) else 'Integral'} inputs not supported.")
     input, target = broadcast(input, target)
@@ -188,7 +190,7 @@ def poisson_nll_loss(
     reduction: Text = "mean",
 ):
     """The negative log-likelihood of counts under Poisson distributions, of which `input` has the rate or its log."""
-    reduction = chosen_reduction(size_average, reduce, reduction)
+    reduction = chosen_reduction(size_average, reduce, reduction, warn_of_call)
     target, input = broadcast(target, input)
     rate, product, target = fractional(input), fractional(target * input), fractional(target)
     loss = jnp.exp(rate) - product if log_input else rate - target * jnp.log(rate + eps)

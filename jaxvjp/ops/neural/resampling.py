@@ -21,7 +21,7 @@ from jaxvjp.ops.neural.windows import LARGEST
 from jaxvjp.ops.op import op
 from jaxvjp.ops.pointwise import ALL_BUT_FLOATS, supported
 from jaxvjp.types.dtypes import from_numpy
-from jaxvjp.types.user_code import warn_user
+from jaxvjp.types.user_code import warn_of_call
 
 EXACTLY = jax.lax.Precision.HIGHEST
 LINEAR = {3: "linear", 4: "bilinear", 5: "trilinear"}
@@ -244,7 +244,7 @@ def _upsample_bilinear2d_aa(
 
 
 def _older(name):
-    warn_user(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.")
+    warn_of_call(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.")
 
 
 @op(public="nn.functional", **RESIZING)
@@ -348,7 +348,7 @@ def affine_grid(theta, size: Shape, align_corners: Flag | None = None):
             f"{[size[0], dims + 1]} but got: {[theta.shape[0], dims + 1]}.\n`size` begins with the number of maps."
         )
     if align_corners and min(size[2:]) == 1:
-        warn_user(
+        warn_of_call(
             "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. This "
             "is not an intended use case of affine_grid. See the documentation of affine_grid for details."
         )
@@ -362,7 +362,7 @@ def affine_grid(theta, size: Shape, align_corners: Flag | None = None):
 
 def _aligned(align_corners):
     if align_corners is None:
-        warn_user(
+        warn_of_call(
             "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please "
             "specify align_corners=True if the old behavior is desired. See the documentation of grid_sample for "
             "details."
