@@ -117,6 +117,7 @@ class Block:
         lines: the statements, in order.
         results: the expression of each result, after the last of them.
         names: the name of each value that has one.
+        text: the `Text` whose functions are defined while the statements are written; None if all are before.
     """
 
     def __init__(
@@ -126,7 +127,9 @@ class Block:
         given: Mapping[Value, Expression],
         reserved: Collection[str] = (),
         final: bool = True,
+        text: Any = None,
     ) -> None:
+        self.text = text
         self.steps = live(in_order(steps), results)
         self.expressions: dict[Value, Expression] = dict(given)
         self.names = {value: each.id for value, each in given.items() if isinstance(each, ast.Name)}
@@ -195,6 +198,8 @@ class Block:
                     continue
                 name = self._free(safe(value.wanted or "t"), value, place, owner, last_use)
                 owner[name] = value
+                if self.text is not None:
+                    self.text.taken.add(name)
                 self.names[value] = name
                 self.expressions[value] = ast.Name(name, ast.Load())
                 targets.append(name)
@@ -212,7 +217,7 @@ class Block:
         """`name`, with a number appended if another value that is still read has it."""
 
         def busy(candidate: str) -> bool:
-            if candidate in self.reserved:
+            if candidate in self.reserved or (self.text is not None and candidate in self.text.functions):
                 return True
             other = owner.get(candidate)
             return other is not None and other is not value and last_use.get(other, -1) > place

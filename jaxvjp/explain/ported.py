@@ -243,7 +243,9 @@ class _Script:
                 common = shared_beginning([entry.name for entry in entries]).rpartition("_")[0]
                 common = common if len(entries) > 1 and common.isidentifier() else "params"
                 name = known_as or numbered(common, self.taken)
-                transform = numbered(f"{name}_{type(update.optimizer).__name__.lower()}", self.taken)
+                beside = {re.sub(r"_(state|rates)$", "", each) for each in self.taken}
+                own = f"{name}_{type(update.optimizer).__name__.lower()}"
+                transform = numbered(own, self.taken | beside)
                 self.taken |= {name, transform, f"{transform}_rates"}
                 alone = update.clip is not None and len(update.groups) == 1
                 clip = [f"optax.clip_by_global_norm({update.clip.limit!r})"] if update.clip and alone else []
@@ -348,8 +350,9 @@ class _Script:
         with _cut(nodes, [each for each in nodes if steps.still(step, each)]):
             writer = StepWriter(self.story, steps, step, given, sizes, trees, self.text, self.wide)
             suffixes = [self.suffix(each) for each in range(steps.kinds)]
-            writer.text.taken |= {*self.taken, *[name + suffix for name in ("step", "draws") for suffix in suffixes]}
-            block, losses, outputs, kept = writer.body()
+            called = {*[name + suffix for name in ("step", "draws") for suffix in suffixes]}
+            writer.text.taken |= {*self.taken, *called}
+            block, losses, outputs, kept = writer.body({*called, *[tree.transform for tree in self.ruled.values()]})
         self.text = writer.text
         file = file_of(self.story)
         left = {self.entry(kind, "out", place): text for place, text in enumerate(outputs)}

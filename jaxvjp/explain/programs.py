@@ -279,9 +279,10 @@ def _function_of(
     params = [Value(_called(scope, cast(Node, each), place, len(arrays))) for place, each in enumerate(arrays)]
     inner.values.update(zip(arrays, params, strict=True))
     results = [inner.value(output) for output in outputs]
+    defined = {*scope.text.definitions.values()}
     made = function(inner, params, results, {}, own or "f", single=len(results) == 1 if single is None else single)
     scope.called.add(made)
-    return made if single is False else _without_wrapper(scope.text, made)
+    return made if single is False or made in defined else _without_wrapper(scope.text, made)
 
 
 def _program_of(node: Any) -> bool:

@@ -138,8 +138,7 @@ class Writer:
         after = dict(zip(final, found, strict=True))
         self.results = [(target, node, after[value]) for target, node, value in self.results]
         self.state = [(node, after[value]) for node, value in self.state]
-        functions = {*called, *self.text.definitions.values(), *self.text.handed_over}
-        block = Block(steps, found, {}, {"jax", "jnp", *functions})
+        block = Block(steps, found, {}, {"jax", "jnp", *called, *self.text.handed_over}, text=self.text)
         return self.finished(block)
 
     # Events.

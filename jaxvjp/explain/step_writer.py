@@ -83,10 +83,11 @@ class StepWriter(Writer):
         self.text.explicit_dtypes = wide_types
         self.text.rounds.clear()
         self.text.first, self.text.begun, self.text.inner = known.first, known.begun, known.inner
+        self.text.variables = known.variables
         self.text.twins = known.twins  # a step alone does not show what another one has copied
         if text is not None:  # the functions of all kinds are in one script
             self.text.definitions, self.text.texts, self.text.lines = text.definitions, text.texts, text.lines
-            self.text.imports, self.text.simplified = text.imports, text.simplified
+            self.text.imports, self.text.simplified, self.text.functions = text.imports, text.simplified, text.functions
         self.expressions: dict[Value, ast.expr] = {}
         self.states: dict[Tree, Value] = {}
         self.clipped: dict[int, dict[Tree, Value]] = {}
@@ -157,9 +158,9 @@ class StepWriter(Writer):
             self.clipped[id(update)] = dict(zip([tree for tree, _ in groups], step.outputs, strict=True))
         return self.clipped[id(update)]
 
-    def body(self) -> tuple[Block, list[str], list[str], dict[Tree, str]]:
+    def body(self, called: set[str]) -> tuple[Block, list[str], list[str], dict[Tree, str]]:
         """The statements of the step, and the expressions of its losses, of what it leaves, and of what its optimizers
-        keep."""
+        keep; no variable gets the name of what is `called` in the script."""
         updates = [*self.trees]
         for place, event in enumerate(self.story.events):
             while updates and updates[0][1].first < event.order:
@@ -179,11 +180,10 @@ class StepWriter(Writer):
             pending += {*sources} - needed
             needed |= {*sources}
         self.top.steps = [step for step in self.top.steps if step in needed]
-        self.text.taken |= {each.wanted for each in final if each.wanted}
+        self.text.taken |= {each.wanted for step in self.top.steps for each in step.outputs if each.wanted}
         own = {each.id for text in self.expressions.values() for each in ast.walk(text) if isinstance(each, ast.Name)}
-        functions = self.text.definitions.values()
-        reserved = {"jax", "jnp", "optax", "state", "batch", "key", "data", *own, *functions}
-        block = Block(self.top.steps, final, self.expressions, reserved)
+        reserved = {"jax", "jnp", "optax", "state", "batch", "key", "data", *own, *called}
+        block = Block(self.top.steps, final, self.expressions, reserved, text=self.text)
         texts = [ast.unparse(result) for result in block.results]
         first, last = len(self.step.losses), len(texts) - len(self.states)
         return block, texts[:first], texts[first:last], dict(zip(self.states, texts[last:], strict=True))

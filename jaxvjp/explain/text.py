@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -49,6 +50,7 @@ class Text:
         self.starts: dict[Node, tuple[str, float]] = {}
         self.begun: dict[Tensor, Node] = {}
         self.definitions: dict[str, str] = {}
+        self.functions: set[str] = set()  # the names that definitions assign, `cube` and `cube_backward`
         self.texts: dict[str, str] = {}
         self.lines: dict[str, Any] = {}
         self.imports: dict[str, None] = {}
@@ -57,6 +59,7 @@ class Text:
         self.handed_over: dict[str, Any] = {}  # functions that the program is given, by their names in it
         self.lifted: set[Number] = set()  # numbers that are arguments, not written out
         self.taken: set[str] = {*story.names.values()}
+        self.variables: set[str | None] = set()  # the user's names of all values, which no function without one gets
 
     def look_over(self, nodes: Sequence[Node]) -> None:
         """Finds leaves that are the detached form of another node (they have the identical array), and intermediate
@@ -93,6 +96,7 @@ class Text:
             if other is not node and node.operation is None and not node.requires_grad:
                 self.twins[node] = other
         self.twins.update({**_copied(self.story, nodes), **self.twins})
+        self.variables = {self.name_of(node) for node in nodes}
 
     def look_for_rounds(self, nodes: Sequence[Node]) -> None:
         """Has all rounds of a loop alike: what an optimizer makes in the first stands before it, and data that a line
@@ -122,7 +126,13 @@ class Text:
         key = key or text
         if key not in self.definitions:
             known = {definition.removeprefix("_") for definition in self.definitions.values()}
-            self.definitions[key] = numbered(safe(wanted) if wanted != "f" else "f", known | self.taken)
+            busy = {*known, *self.functions, *self.taken, *(self.variables if wanted == "f" else ())} - {None}
+            ends = {*re.findall(r"\bNAME(\w*)", text)}
+            called = numbered(
+                safe(wanted), {each.removesuffix(end) for end in ends for each in busy if each.endswith(end)}
+            )
+            self.definitions[key] = called
+            self.functions |= {called + end for end in ends}
             self.texts[key] = text
             self.lines[key] = lines
         return self.definitions[key]
@@ -152,7 +162,7 @@ class Text:
                     return own or assigned(node.where) or assigned(node.where, place)
                 return own or assigned(node.where)  # in `value, slope = jvp(...)` it may be either
             index = node.static[0]
-        elif node.operation in (unbind_one, split_one) and isinstance(node.inputs[1], Number):
+        elif node.operation in (unbind_one, split_one) and node.inputs and isinstance(node.inputs[1], Number):
             index = int(node.inputs[1].value.real)
             if node.operation is split_one and node.static[1]:
                 index //= node.static[1]

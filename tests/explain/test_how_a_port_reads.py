@@ -145,6 +145,77 @@ def test_the_port_reads_like_this_and_is_proved(tmp_path, capsys, text, wanted, 
     assert max(source.count(f"{each} = recurrence(") for each in ("t, t_2, t_3", "_, t, t_2")) <= 1
 
 
+@pytest.mark.parametrize("name", ["draws", "optax", "net_adam_state"])
+def test_a_variable_may_have_a_name_that_a_port_needs(tmp_path, capsys, name):
+    script, output = tmp_path / "script.py", tmp_path / "script_jax.py"
+    script.write_text(HEAD.lstrip() + USED.replace("NAME", name), encoding="utf-8")
+    assert main(["port", str(script), "-o", str(output), "--check"]) == 0, capsys.readouterr().err
+
+
+USED = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one, self.two = nn.Linear(3, 4), nn.Linear(3, 4)
+
+    def scaled(self, x):
+        NAME = torch.exp(-torch.arange(3) / 2)
+        return x * NAME + NAME.sum()
+
+    def forward(self, x):
+        return self.one(self.scaled(x)) + self.two(x)
+
+
+net = Net()
+optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+for NAME in X[:5]:
+    x = NAME + 0.1 * torch.rand(8, 3)
+    NAME = net(x).square().mean()
+    optimizer.zero_grad()
+    NAME.backward()
+    optimizer.step()
+NAME = net.one.bias.detach() * 2
+"""
+
+
+LOSSES_OF_ONE_NAME = """
+def slope(x):
+    x = torch.tensor(x, requires_grad=True)
+    f = ((1 - x[:-1]) ** 2 + 100 * (x[1:] - x[:-1] ** 2) ** 2).sum()
+    f.backward()
+    return x.grad
+
+x = [0.0, 0.5, 0.2]
+for i in range(3):
+    x = [a - 1e-3 * b for a, b in zip(x, slope(x).tolist())]
+w = torch.zeros(2, requires_grad=True)
+for i in range(3):
+    f = ((w - 1) ** 2).sum()
+    f.backward()
+    with torch.no_grad():
+        w -= 0.1 * w.grad
+        w.grad = None
+"""
+FUNCTION = """
+w, b = torch.ones(3, requires_grad=True), torch.zeros(3, requires_grad=True)
+def f(w, x):
+    return ((w * x).sin() ** 2).sum()
+for x in X[:4]:
+    first, second = torch.autograd.grad(f(w, x) + f(b, x), [w, b])
+    with torch.no_grad():
+        w -= 0.1 * first
+        b -= 0.1 * second
+q = torch.func.grad(lambda u: f(u, x))(w)
+"""
+
+
+@pytest.mark.parametrize("text", [LOSSES_OF_ONE_NAME, FUNCTION], ids=["losses", "function"])
+def test_what_the_user_names_f_is_no_function_of_the_port(tmp_path, capsys, text):
+    script, output = tmp_path / "script.py", tmp_path / "script_jax.py"
+    script.write_text(HEAD.lstrip() + text, encoding="utf-8")
+    assert main(["port", str(script), "-o", str(output), "--check"]) == 0, capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("number", "wanted"), [(4, "int32"), (2**40, "int64")])
 def test_integers_have_the_32_bits_that_jax_gives_them(tmp_path, number, wanted):
     script, output = tmp_path / "script.py", tmp_path / "script_jax.py"

@@ -36,6 +36,12 @@ SCRIPTS = {
     "a power of tensors": GONE + "((w + 1) ** torch.tensor([0.5, 2.0, -1.3])).sum().backward()",
     "a recurrent layer": "lstm = torch.nn.LSTM(3, 2)\nw = lstm.weight_ih_l0\n"
     "out = lstm(torch.randn(5, 1, 3))[0]\n(out * 2).sum().backward()",
+    "variables named like functions": GONE
+    + "class Cube(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n"
+    + "        ctx.save_for_backward(x)\n        return x**3\n    @staticmethod\n    def backward(ctx, g):\n"
+    + "        return 3 * g * ctx.saved_tensors[0] ** 2\n"
+    + "for cube_forward in torch.rand(3, 3):\n    f = cube_forward.cos()\n    f_2 = (Cube.apply(w) * f).sum()\n"
+    + "    f_2.backward()\nf = torch.func.grad(lambda u: (u * f).sin().sum())(w.detach())\n(w * f).sum().backward()",
     "pieces and their gradient": GONE.replace("3", "4") + "a, b = (w * 2).split(2)\n"
     "(g,) = torch.autograd.grad((a * b * b).sum(), w, create_graph=True)\ng.square().sum().backward()",
 }
