@@ -94,7 +94,7 @@ def compile_modules(root: Path, into: Path) -> list[Path]:
             force=True,
             quiet=True,
             nthreads=os.cpu_count() or 1,
-            compiler_directives={"language_level": 3, "auto_pickle": False},
+            compiler_directives={"language_level": 3},
         )
         for each in extensions:
             each.extra_compile_args = FLAGS
