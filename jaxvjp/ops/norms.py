@@ -132,9 +132,9 @@ def nuclear_norm_dim(input, dim: Dims, keepdim: Flag = False):
 
 
 def _cond_name(static, avals):
-    return {"nuc": "MulBackward0", **dict.fromkeys([None, 2, -2], "SqueezeBackward1")}.get(
-        static[0], "NanToNumBackward0"
-    )
+    if static[0] in (None, 2, -2):
+        return "SqueezeBackward1"
+    return "MulBackward0" if static[0] == "nuc" else "NanToNumBackward0"
 
 
 @op(saves="input, result", grad_fn=_cond_name)
