@@ -259,7 +259,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
 def _quantile(name: str, row: Op) -> None:
     def check(ranks: Any) -> None:
         if not ((ranks >= 0) & (ranks <= 1)).all():
-            raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
+            raise RuntimeError("quantile() q values must be in the range [0, 1]")
 
     def function(
         input: Tensor,
@@ -274,7 +274,7 @@ def _quantile(name: str, row: Op) -> None:
             if interpolation != "linear":
                 q = q.detach()  # a step function of q: torch gives it no gradient, not one of zeros
         elif not 0 <= q <= 1:
-            raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q}")
+            raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q:g}")
         return apply(row, (input, q), (dim, keepdim, interpolation))
 
     function.__name__ = function.__qualname__ = name

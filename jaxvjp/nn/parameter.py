@@ -90,7 +90,8 @@ class Parameter(Tensor, metaclass=ParameterMeta):
         return function(*arguments)
 
     def __repr__(self) -> str:
-        return f"Parameter containing:\n{super().__repr__()}"
+        text = super().__repr__()
+        return f"Parameter containing:\n{text if type(self) is Parameter else f'Parameter({text})'}"
 
 
 def rebuilt_parameter(data: Tensor, requires_grad: bool, hooks: Any = None, state: Any = None) -> Parameter:

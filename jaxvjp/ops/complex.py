@@ -32,7 +32,7 @@ def _split(array):
     return jnp.stack([array.real, array.imag], -1)
 
 
-@op(write=lambda base, new: jax.lax.complex(new, base.imag), layout=_apart, public="", grad_fn="RealBackward0")
+@op(write=lambda base, new: jax.lax.complex(new, base.imag), layout=_apart, public="", grad_fn="SelectBackward0")
 def real_part(input):
     """The real parts of complex numbers."""
     return jnp.real(input)
@@ -41,7 +41,7 @@ def real_part(input):
 _second = partial(_apart, part=1)
 
 
-@op(write=lambda base, new: jax.lax.complex(base.real, new), layout=_second, public="", grad_fn="ImagBackward0")
+@op(write=lambda base, new: jax.lax.complex(base.real, new), layout=_second, public="", grad_fn="SelectBackward0")
 def imaginary_part(input):
     """The imaginary parts of complex numbers."""
     return jnp.imag(input)

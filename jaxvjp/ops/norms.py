@@ -131,7 +131,13 @@ def nuclear_norm_dim(input, dim: Dims, keepdim: Flag = False):
     return _matrix_norm(input, "nuc", _two((dim,) if isinstance(dim, int) else dim, input.ndim), keepdim)
 
 
-@op(saves="input, result", grad_fn="NanToNumBackward0")
+def _cond_name(static, avals):
+    if static[0] in (None, 2, -2):
+        return "SqueezeBackward1"
+    return "MulBackward0" if static[0] == "nuc" else "NanToNumBackward0"
+
+
+@op(saves="input, result", grad_fn=_cond_name)
 def linalg_cond(input, p: Order | None = None):
     """A matrix's norm times that of its inverse: how much less precise than B the X of `A @ X = B` may be."""
     matrices(floating(input, "linalg.cond"), "linalg.cond", "")

@@ -16,6 +16,7 @@ from jaxvjp.optim.schedule import (
     _values_of_groups,
     _without_functions,
     present_rates,
+    with_last,
 )
 from jaxvjp.types.user_code import warn_user
 
@@ -214,7 +215,7 @@ class CyclicLR(LRScheduler):
 
     def state_dict(self) -> dict[str, Any]:
         """All attributes but the optimizer; of `scale_fn`, those of a callable object."""
-        return super().state_dict() | {"_scale_fn_custom": _without_functions(self._scale_fn_custom)}
+        return with_last(super().state_dict(), _scale_fn_custom=_without_functions(self._scale_fn_custom))
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Takes over what `state_dict()` gave."""

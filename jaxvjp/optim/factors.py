@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from jaxvjp.optim.optimizer import Optimizer
-from jaxvjp.optim.schedule import LRScheduler, _without_functions, present_rates, set_rates
+from jaxvjp.optim.schedule import LRScheduler, _without_functions, present_rates, set_rates, with_last
 
 Factors = Callable[[int], float]
 
@@ -27,7 +27,7 @@ class LambdaLR(LRScheduler):
 
     def state_dict(self) -> dict[str, Any]:
         """All attributes but the optimizer; of the functions, those of callable objects."""
-        return super().state_dict() | {"lr_lambdas": list(map(_without_functions, self.lr_lambdas))}
+        return with_last(super().state_dict(), lr_lambdas=list(map(_without_functions, self.lr_lambdas)))
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Takes over what `state_dict()` gave."""

@@ -23,7 +23,7 @@ from jaxvjp.optim.optimizer import Optimizer
 from jaxvjp.optim.schedule import EPOCH_DEPRECATION_WARNING as EPOCH_DEPRECATION_WARNING
 from jaxvjp.optim.schedule import LRScheduler as LRScheduler
 from jaxvjp.optim.schedule import _LRScheduler as _LRScheduler
-from jaxvjp.optim.schedule import _set_in_group, _values_of_groups
+from jaxvjp.optim.schedule import _set_in_group, _values_of_groups, with_last
 
 __all__ = [
     "ChainedScheduler",
@@ -52,7 +52,7 @@ class _OfSchedulers(LRScheduler):
 
     def state_dict(self) -> dict[str, Any]:
         """All attributes but the optimizer; of the schedulers, theirs."""
-        return super().state_dict() | {"_schedulers": [scheduler.state_dict() for scheduler in self._schedulers]}
+        return with_last(super().state_dict(), _schedulers=[scheduler.state_dict() for scheduler in self._schedulers])
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Takes over what `state_dict()` gave."""

@@ -62,6 +62,11 @@ def _set_in_group(param_group: Group, key: str, val: Any) -> None:
         param_group[key] = val
 
 
+def with_last(state: dict[str, Any], **own: Any) -> dict[str, Any]:
+    """A `state_dict` with other values for some keys, which torch has at the end."""
+    return {key: value for key, value in state.items() if key not in own} | own
+
+
 def _checked(optimizer: Any) -> Optimizer:
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")

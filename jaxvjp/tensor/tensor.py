@@ -571,7 +571,7 @@ class Tensor(Methods):
         if transforming().depth:
             levels = [*transforming().batches, *transforming().variables]
             return _wrapped(self.__node__, sorted(levels, key=lambda each: each.depth), self)
-        return self.__text__()
+        return f"Parameter({self.__text__()})" if getattr(self, "_is_param", False) else self.__text__()
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""

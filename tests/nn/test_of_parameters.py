@@ -278,6 +278,21 @@ def helpers_that_models_import(torch):
     )
 
 
+def parameters_of_other_classes_are_printed(torch):
+    class Own(torch.nn.Parameter):
+        pass
+
+    class Marked(torch.Tensor):
+        pass
+
+    shown = [
+        Own(torch.ones(2)),
+        torch.nn.Parameter(torch.ones(2).as_subclass(Marked)),
+        torch.nn.Parameter(torch.ones(1)),
+    ]
+    return [repr(each) for each in (*shown, shown[0] * 2, Own(torch.ones(1, device="meta")))]
+
+
 def deprecated(torch):
     module = layer(torch, 2)
     with warnings.catch_warnings(record=True) as told:

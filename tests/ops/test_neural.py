@@ -67,6 +67,18 @@ def test_the_reductions_have_torchs_nodes(reduction):
     agree(program, 1e-5, 1e-6)
 
 
+def test_the_last_of_several_operations_names_the_step():
+    def program(torch):
+        kl_div, x = torch.nn.functional.kl_div, torch.eye(2, requires_grad=True)
+        steps = [kl_div(x, x.detach(), reduction=each, log_target=True) for each in ("none", "sum", "batchmean")]
+        steps += [kl_div(x, x.detach(), reduction="batchmean")]
+        steps += [torch.linalg.cond(x, each) for each in (None, 2, -2, "nuc", "fro", 1)]
+        z = torch.ones(2, dtype=torch.complex64, requires_grad=True)
+        return [each.grad_fn.name() for each in (*steps, z.real, z.imag, z[0].real, torch.imag(z * 1))]
+
+    agree(program)
+
+
 def test_probabilities_of_exactly_zero_and_one():
     def program(torch):
         p = torch.tensor([0.0, 0.0, 0.0, 0.5, 1.0, 1.0, 1.0, 1e-30], requires_grad=True)

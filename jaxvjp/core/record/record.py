@@ -76,8 +76,8 @@ def signature_of(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]
     """The signature of such calls. RuntimeError or TypeError, as torch has them, where shapes or dtypes do not fit."""
     plain = tuple([aval.plain for aval in avals])  # shapes and dtypes do not depend on strides
     if plain != avals:
-        alike = signature_of(operation, static, plain)
-        return Signature(operation, laid_out(operation, static, avals, alike.aval), alike.warnings)
+        known = signature_of(operation, static, plain)
+        return Signature(operation, laid_out(operation, static, avals, known.aval), known.warnings)
     with warnings_of_call() as told:
         result = abstract(operation, static, avals)
     return Signature(operation, laid_out(operation, static, avals, result), tuple(told))

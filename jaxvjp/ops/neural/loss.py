@@ -53,7 +53,7 @@ def reduction_name(each: str):
     def name(static, avals):
         words = [value for value in static if isinstance(value, str)]
         chosen = words[0] if words else "mean"
-        return {"mean": "MeanBackward0", "sum": "SumBackward0"}.get(chosen, each)
+        return {"mean": "MeanBackward0", "sum": "SumBackward0", "batchmean": "DivBackward0"}.get(chosen, each)
 
     return name
 
@@ -149,7 +149,11 @@ def huber_loss(input, target, reduction: Text = "mean", delta: Real = 1.0, weigh
     return _weighted(smooth, weight, input, reduction, of_weights=False)
 
 
-@_functional("input, target", "SubBackward0")
+def _kl_div_name(static, avals):
+    return reduction_name("MulBackward0" if static[-1] else "SubBackward0")(static, avals)
+
+
+@op(public="nn.functional", promotion=ARITHMETIC, saves="input, target", grad_fn=_kl_div_name)
 def kl_div(
     input,
     target,
