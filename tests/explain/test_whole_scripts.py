@@ -61,6 +61,9 @@ SCRIPTS = {
     "        return (x * (lambda q: q * q + q)(t[0] * 2)).sin()\n    @staticmethod\n    def backward(ctx, g):\n"
     "        x, t = ctx.saved_tensors\n        s = (t[0] * 2) ** 2 + t[0] * 2\n"
     "        return g * s * (x * s).cos(), None\nt = torch.rand(3)\nSine.apply(w, t).sum().backward()",
+    "a module on the device meta": "import copy\n" + GONE + "net = torch.nn.Linear(3, 2)\n"
+    "base = copy.deepcopy(net).to('meta')\nstacked, _ = torch.func.stack_module_state([net])\n"
+    "y = torch.func.functional_call(base, {key: each[0] for key, each in stacked.items()}, (w,))\ny.sum().backward()",
     "pieces and their gradient": GONE.replace("3", "4") + "a, b = (w * 2).split(2)\n"
     "(g,) = torch.autograd.grad((a * b * b).sum(), w, create_graph=True)\ng.square().sum().backward()",
 }
