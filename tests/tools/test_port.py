@@ -422,6 +422,27 @@ def test_optimizers_that_optax_does_not_have(name, settings):
     assert rule_of(optimizer, optimizer.param_groups[0]) is None
 
 
+@pytest.mark.parametrize(("optimizer", "optax"), [("Adam", False), ("RMSprop", False), ("SGD", True)])
+def test_an_optimizer_of_complex_numbers(tmp_path, capsys, optimizer, optax):
+    status, source = ported(tmp_path, COMPLEX.replace("NAME", optimizer), "--check")
+    assert status == 0, capsys.readouterr().err
+    assert ("import optax" in source) == optax
+
+
+COMPLEX = """
+    import torch
+
+    torch.manual_seed(0)
+    x = torch.randn(8, 4, dtype=torch.cfloat)
+    w = torch.randn(4, dtype=torch.cfloat, requires_grad=True)
+    optimizer = torch.optim.NAME([w], lr=0.1)
+    for step in range(6):
+        optimizer.zero_grad()
+        (x @ w - 1).abs().square().mean().backward()
+        optimizer.step()
+"""
+
+
 def test_rounding_is_told_from_another_formula_in_double_precision(tmp_path, capsys, monkeypatch):
     """The gradient of a key's bias is zero but for rounding, and Adam takes steps of full length of it."""
     status, _ = ported(tmp_path, UNREACHED, "--check")
