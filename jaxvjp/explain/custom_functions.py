@@ -20,7 +20,7 @@ from jaxvjp.explain.literals import Unwritable, call, parsed
 from jaxvjp.explain.names import numbered, safe
 from jaxvjp.explain.scope import WRITERS, Scope
 from jaxvjp.explain.text import NOWHERE
-from jaxvjp.ops.identity import example
+from jaxvjp.ops.identity import example, function_result
 
 MODULE_HOOKS = "BackwardHookFunctionBackward"
 """The step of a Function that gives its arguments as they are: a module's backward hooks hang there."""
@@ -104,13 +104,16 @@ def _definition(
     that they read besides the arguments: these are computed outside and get no gradient."""
     text = scope.text
     names = _argument_names(step, arguments)
-    forward = Scope(text, scope, _within(outputs, arguments), False)
+    # What the function around it is given, such as the cotangent of a backward that calls this Function, stays given.
+    around = [each for each, value in scope.values.items() if isinstance(value, Value) and value.step is None]
+    known = [*arguments, *around]
+    forward = Scope(text, scope, _within(outputs, known), False)
     given = [Value(each) for each in names]
     forward.values.update(zip(arguments, given, strict=True))
     results = [forward.value(output) for output in outputs]
 
     arrived = [each for each in cotangents if each is not None]
-    before = {*arguments, *_computed(outputs, arguments)}
+    before = {*arguments, *_computed(outputs, known)}
     returned = [each for each in gradients if each is not None]
     inside = _within(returned, [*before, *arrived])
     reads = [
@@ -124,7 +127,7 @@ def _definition(
         if gradient is None and argument not in reads
     ]
     residuals = list(dict.fromkeys([*reads, *zeros]))
-    saving = Scope(text, scope, _within([*outputs, *residuals], arguments), False)
+    saving = Scope(text, scope, _within([*outputs, *residuals], known), False)
     saving.values.update(zip(arguments, given, strict=True))
     both = [saving.value(each) for each in [*outputs, *residuals]]
 
@@ -140,6 +143,9 @@ def _definition(
     for place, cotangent in enumerate(cotangents):
         if cotangent is not None and place in position:
             backward.values[cotangent] = incoming[position[place]]
+    for each in inside:
+        if each.operation is function_result and each.python is step:  # `ctx.y = x.exp()` of what forward returns
+            backward.values[each] = backward.value(each.inputs[0])
     made: list[Value] = []
     for argument in arguments:
         total: Value | None = None
@@ -214,7 +220,9 @@ def _body(
     known: dict[Value, Expression] = {value: parsed(each) for value, each in zip(given, names, strict=True)}
     for outer, inner in scope.reached.items():
         known[inner] = parsed(outside[outer]) if outer in outside else _outside(outer)
-    block = Block(scope.steps, results, known, {"jax", "jnp"} - set(names))
+    read = {each.id for text in known.values() for each in ast.walk(text) if isinstance(each, ast.Name)}
+    own = {*names, *outside.values()} - {*more}  # these are returned, and so never assigned
+    block = Block(scope.steps, results, known, {"jax", "jnp", *scope.called, *read} - own)
     texts = [*[ast.unparse(result) for result in block.results], *more, *["None"] * nones]
     residuals += len(more)
     count = len(texts) if residuals < 0 else len(texts) - residuals

@@ -138,7 +138,9 @@ def rule_of(optimizer: Any, group: Mapping[str, Any]) -> tuple[str, ...] | None:
     rate; None if none have its formula."""
     written = RULES.get(type(optimizer))
     other = any(group.get(name, value) != value for name, value in SUPPORTED.items())
-    if written is None or other or type(group["lr"]) not in (float, int):
+    # Of a complex number torch's optimizers scale each part by itself, and optax both by the absolute value.
+    parts_apart = written is not _sgd and any(each.is_complex() for each in group["params"])
+    if written is None or other or parts_apart or type(group["lr"]) not in (float, int):
         return None
     decay = group.get("weight_decay", 0)
     parts = ["optax.scale(-1.0)"] * bool(group.get("maximize"))

@@ -27,6 +27,7 @@ from jaxvjp.ops.creation import full
 from jaxvjp.ops.identity import detach, function_result, shaped, tuple_item, variable
 from jaxvjp.ops.view import put, reshape_alias, reshaped_copy, slice_, split_one, unbind_one, view
 from jaxvjp.pure.wrapping import Call
+from jaxvjp.types.devices import META
 
 POSITIONED = frozenset([*PART_OPS, put])
 """Ops whose Python numbers are positions; these are written out."""
@@ -241,6 +242,8 @@ class Scope:
     def _leaf(self, node: Node) -> Value:
         if node.value is None:
             raise Unwritable("a leaf without a value")
+        if node.device is META:
+            raise Unwritable("a tensor on the device meta has no numbers: compute on a device that has", node.where)
         values = np.asarray(node.value)
         own, order = self.text.starts.get(node) or (self.text.name_of(node), float(node.serial))
         wanted = own or ("x" if node.requires_grad else None)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
-from jaxvjp.core.record.observers import Read, Walked
+from jaxvjp.core.record.observers import Hooked, Read, Stepped, Walked
 from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain.draws import Draws
@@ -138,7 +138,7 @@ class Steps:
         }
         self.live: set[Node] = set()
         self.nodes = sorted(nodes, key=lambda node: node.serial)
-        self.gradients = _sources(story)
+        self.gradients, self.ways = _sources(story)
         self.steps = self._divided()
         if len(self.steps) < 2:
             raise NotPortable("there are no two training steps: no parameter is written between two backward passes")
@@ -546,7 +546,7 @@ class Steps:
                 told: Any = self.optimizers[node] if node in self.updated else "gradient" * (node in self.gradients)
                 name = told or ("" if node.operation is None else node.operation.name)
                 reads += [] if self.inputs(node) else [self.hashed(node)]
-                form.append((name, () if told else node.static, str(node.aval), *reads))
+                form.append((name, self.ways.get(node, ()) if told else node.static, str(node.aval), *reads))
         form += [len(step.losses), *[order[each] for each in (*step.losses, *step.outputs)]]
         step.nodes = [*order]
         step.operands, step.form = [*operands], tuple(form)
@@ -721,18 +721,39 @@ def places(entry: Entry, kind: int, direction: str) -> list[int]:
     return [place for its, way, place in entry.slots if (its, way) == (kind, direction)]
 
 
-def _sources(story: Story) -> dict[Node, tuple[Any, ...]]:
-    """For each gradient what it was computed from."""
+def _sources(story: Story) -> tuple[dict[Node, tuple[Any, ...]], dict[Node, tuple[Any, ...]]]:
+    """For each gradient what it was computed from, and what the user's code computed on the way."""
     found: dict[Node, tuple[Any, ...]] = {}
+    ways: dict[Node, tuple[Any, ...]] = {}
+    ran: list[tuple[Sequence[Any], Sequence[Any]]] = []  # what the user's code got in a backward pass, and returned
     for event in story.events:
         walked = event.what
+        if isinstance(walked, Hooked):
+            ran.append(([walked.before], [walked.after]))
+        elif isinstance(walked, Stepped):
+            ran.append((walked.cotangents, walked.results))
         if not isinstance(walked, Walked):
             continue
+        own, way = _by_user(ran, max(root.serial for root in walked.roots))
+        ways.update(dict.fromkeys([each for each in walked.gradients.values() if each is not None], way))
+        ran = []
         given = [cotangent for cotangent in walked.cotangents if cotangent is not None]
         for target, gradient in walked.gradients.items():
-            if gradient is not None:
-                found[gradient] = (target, *walked.roots, *given)
+            if gradient is not None and gradient not in own:  # else it is data, which a backward returned as it is
+                found[gradient] = (target, *walked.roots, *given, *own)
             after, before = walked.after.get(target), walked.before.get(target)
             if after is not None and after is not gradient:
                 found[after] = tuple(each for each in (before, gradient) if each is not None)
-    return found
+    return found, ways
+
+
+def _by_user(ran: Sequence[tuple[Sequence[Any], Sequence[Any]]], since: int) -> tuple[list[Node], tuple[Any, ...]]:
+    """What hooks and backwards of the user's that `ran` have read or made besides the cotangents that they got: nodes
+    from before the backward pass, which began at the time `since`, and data; and the operations that they recorded."""
+    results = [each for given, returned in ran for each in returned if each is not None and each not in given]
+    got = {each for given, _ in ran for each in given} - {*results}
+    inside: Any = lambda node: type(node) is Node and node.serial > since and node not in got  # noqa: E731
+    nodes = reachable(results, lambda node: node.inputs if inside(node) else ())
+    made = [each for each in nodes if inside(each) and each.inputs]
+    read = [each for each in nodes if type(each) is Node and each not in got and each not in made]
+    return read, tuple([(each.operation, each.static) for each in made])

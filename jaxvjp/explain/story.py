@@ -35,6 +35,7 @@ from jaxvjp.explain.names import all_names_in, names_in, numbered, statement, va
 from jaxvjp.explain.watching import Watch
 from jaxvjp.ops.identity import UNCHANGED, tuple_item
 from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.devices import META
 
 PASSING = UNCHANGED | {tuple_item}
 """What passes on a result of a transform."""
@@ -178,7 +179,7 @@ class Recorder:
         last = next_serial()
         tensors, names = _named(variables)
         # Reading a view of a written tensor records the view again, without a line of the user's.
-        shown = [node for node in names if self.first < node.serial < last]
+        shown = [node for node in names if self.first < node.serial < last and node.device is not META]
         for tensor in list(dict.fromkeys(self.owners.values())):
             self.owners.setdefault(tensor.__node__, tensor)
         walks = [event.what for event in self.events if isinstance(event.what, Walked)]

@@ -25,6 +25,7 @@ from jaxvjp.explain.names import UnlistableError, all_names_in, variables_of
 from jaxvjp.ops.layouts import Layout
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.tensor.view_steps import has_layout, memory_of
+from jaxvjp.types.devices import NO_DATA
 
 LINES, CALLS = 2_000, 1_000_000
 """After so many lines of the user's, or so many calls of any function, nothing more is watched."""
@@ -235,7 +236,7 @@ class Watch:
         size, value = memory_of(contents).size, contents.value
         if shared is not None:  # NumPy may have written it since
             return Memory(size, shared.view(contents.aval.dtype.numpy)[:CELLS].copy(), None, True, True, [])
-        if value is None or isinstance(value, jax.core.Tracer):
+        if value is None or value is NO_DATA or isinstance(value, jax.core.Tracer):
             return Memory(
                 size, None, contents if size <= QUICK and tensor.device.type != "meta" else None, False, False, []
             )

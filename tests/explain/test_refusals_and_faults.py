@@ -134,3 +134,10 @@ def test_only_a_refusal_is_told_as_a_reason():
     assert issubclass(Unwritable, Refusal)
     assert issubclass(NotPortable, Refusal)
     assert not issubclass(Refusal, ValueError | RuntimeError)  # not caught by accident, but by its name
+
+
+def test_numbers_of_the_device_meta_are_refused(script, capsys):
+    text = 'import torch\nw = torch.ones(3, device="meta", requires_grad=True)\n(w * 2).sum().backward()\n'
+    script.write_text(text, encoding="utf-8")
+    assert main(["explain", str(script)]) == 1
+    assert "line 2: a tensor on the device meta has no numbers" in capsys.readouterr().err

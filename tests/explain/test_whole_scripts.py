@@ -15,6 +15,7 @@ def sample(n=3):
 w = torch.ones(3, requires_grad=True)
 """
 GONE = "w = torch.ones(3, requires_grad=True)\n"
+FUNCTION = "Of = torch.autograd.Function\n"
 LONG = "a_name_that_is_long_enough_to_be_broken_after_it"
 SCRIPTS = {
     "two arrays of one name": SAMPLES + "X, V = sample(), sample()\n(w * X).sum().backward()",
@@ -42,6 +43,27 @@ SCRIPTS = {
     + "        return 3 * g * ctx.saved_tensors[0] ** 2\n"
     + "for cube_forward in torch.rand(3, 3):\n    f = cube_forward.cos()\n    f_2 = (Cube.apply(w) * f).sum()\n"
     + "    f_2.backward()\nf = torch.func.grad(lambda u: (u * f).sin().sum())(w.detach())\n(w * f).sum().backward()",
+    "an output that ctx keeps": GONE + FUNCTION + "class Exp(Of):\n    @staticmethod\n    def forward(ctx, x):\n"
+    "        ctx.y = x.exp()\n        return x * 2, ctx.y\n    @staticmethod\n    def backward(ctx, g, gy):\n"
+    "        return g * 2 + gy * ctx.y\nfirst, second = Exp.apply(w)\n(first * second).sum().backward()",
+    "a backward that calls a Function": GONE
+    + FUNCTION
+    + "class Root(Of):\n    @staticmethod\n    def forward(ctx, x):\n"
+    "        y = x.sqrt()\n        ctx.save_for_backward(y)\n        return y\n    @staticmethod\n"
+    "    def backward(ctx, g):\n        return Slope.apply(g, *ctx.saved_tensors)\nclass Slope(Of):\n"
+    "    @staticmethod\n    def forward(ctx, g, y):\n        ctx.save_for_backward(g, y)\n"
+    "        return g / (2 * y)\n    @staticmethod\n"
+    "    def backward(ctx, v):\n        g, y = ctx.saved_tensors\n        return v / (2 * y), -v * g / (2 * y**2)\n"
+    "(g,) = torch.autograd.grad(Root.apply(w * 4).sum(), w, create_graph=True)\n"
+    "(h,) = torch.autograd.grad(g.sum(), w, create_graph=True)\nh.sum().backward()",
+    "names of a Function and around it": GONE + FUNCTION + "class Sine(Of):\n    @staticmethod\n"
+    "    def forward(ctx, x, t):\n        ctx.save_for_backward(x, t)\n"
+    "        return (x * (lambda q: q * q + q)(t[0] * 2)).sin()\n    @staticmethod\n    def backward(ctx, g):\n"
+    "        x, t = ctx.saved_tensors\n        s = (t[0] * 2) ** 2 + t[0] * 2\n"
+    "        return g * s * (x * s).cos(), None\nt = torch.rand(3)\nSine.apply(w, t).sum().backward()",
+    "a module on the device meta": "import copy\n" + GONE + "net = torch.nn.Linear(3, 2)\n"
+    "base = copy.deepcopy(net).to('meta')\nstacked, _ = torch.func.stack_module_state([net])\n"
+    "y = torch.func.functional_call(base, {key: each[0] for key, each in stacked.items()}, (w,))\ny.sum().backward()",
     "pieces and their gradient": GONE.replace("3", "4") + "a, b = (w * 2).split(2)\n"
     "(g,) = torch.autograd.grad((a * b * b).sum(), w, create_graph=True)\ng.square().sum().backward()",
 }

@@ -422,6 +422,80 @@ def test_optimizers_that_optax_does_not_have(name, settings):
     assert rule_of(optimizer, optimizer.param_groups[0]) is None
 
 
+@pytest.mark.parametrize(("optimizer", "optax"), [("Adam", False), ("RMSprop", False), ("SGD", True)])
+def test_an_optimizer_of_complex_numbers(tmp_path, capsys, optimizer, optax):
+    status, source = ported(tmp_path, COMPLEX.replace("NAME", optimizer), "--check")
+    assert status == 0, capsys.readouterr().err
+    assert ("import optax" in source) == optax
+
+
+COMPLEX = """
+    import torch
+
+    torch.manual_seed(0)
+    x = torch.randn(8, 4, dtype=torch.cfloat)
+    w = torch.randn(4, dtype=torch.cfloat, requires_grad=True)
+    optimizer = torch.optim.NAME([w], lr=0.1)
+    for step in range(6):
+        optimizer.zero_grad()
+        (x @ w - 1).abs().square().mean().backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    "returned", ["g * 2 + x.sin()", "g * 2 + 0.01 * torch.randn(3)", "torch.as_tensor(x.numpy() * 2) * g", "x"]
+)
+def test_what_a_backward_reads_differs_from_step_to_step(tmp_path, capsys, returned):
+    status, source = ported(tmp_path, WITH_DATA.replace("RETURNED", returned), "--check")
+    assert status == 0, capsys.readouterr().err
+    assert "@jax.custom_vjp" in source
+
+
+@pytest.mark.parametrize("tensor", ["w", "h"])
+def test_what_a_hook_reads_differs_from_step_to_step(tmp_path, capsys, tensor):
+    hooked = f"h = w * 2\n        mask = torch.rand(3)\n        {tensor}.register_hook(lambda g: g * mask)\n"
+    text = REGRESSION.replace("        loss = ((X @ w", f"        {hooked}        loss = ((X @ h")
+    status, source = ported(tmp_path, text.replace("range(10)", "range(3)"), "--check")
+    assert status == 0, capsys.readouterr().err
+    assert source.count("def step") == (3 if tensor == "w" else 1)  # each step gives w one hook more
+
+
+def test_a_gradient_of_numpys_is_said_to_be_as_recorded(tmp_path, capsys):
+    text = WITH_DATA.replace("RETURNED", "torch.as_tensor(g.numpy() * x.numpy())")
+    status, source = ported(tmp_path, text, "--check")
+    assert status == 1
+    assert "k: Python has computed its numbers, which are as recorded" in source
+    assert "NOT ALL IS IN IT; largest relative difference" in capsys.readouterr().err
+
+
+WITH_DATA = """
+    import torch
+
+    torch.manual_seed(0)
+
+
+    class Scaled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, k):
+            ctx.save_for_backward(x)
+            return torch.as_tensor(x.numpy() * k.detach().numpy())
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return None, RETURNED
+
+
+    k = torch.ones(3, requires_grad=True)
+    optimizer = torch.optim.SGD([k], 0.1)
+    for step in range(4):
+        optimizer.zero_grad()
+        Scaled.apply(torch.rand(3), k).square().mean().backward()
+        optimizer.step()
+"""
+
+
 def test_rounding_is_told_from_another_formula_in_double_precision(tmp_path, capsys, monkeypatch):
     """The gradient of a key's bias is zero but for rounding, and Adam takes steps of full length of it."""
     status, _ = ported(tmp_path, UNREACHED, "--check")
