@@ -162,8 +162,8 @@ def _definition(
         scope.values.get(edge): name for edge, name in zip(step.edges, _argument_names(step, step.edges), strict=True)
     }
     labels = list(names)
-    for each in extra:
-        labels.append(numbered(safe(each.wanted or called.get(each, "constant")), labels))
+    for value in extra:
+        labels.append(numbered(safe(value.wanted or called.get(value, "constant")), labels))
     outside = dict(zip(extra, labels[len(names) :], strict=True))
     primal = _body(forward, given, names, outside, results, len(outputs) == 1)
     needed = [each for each in extra if each in backward.reached]

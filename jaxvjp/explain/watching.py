@@ -25,7 +25,6 @@ from jaxvjp.explain.names import UnlistableError, all_names_in, variables_of
 from jaxvjp.ops.layouts import Layout
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.tensor.view_steps import has_layout, memory_of
-from jaxvjp.types.devices import NO_DATA
 
 LINES, CALLS = 2_000, 1_000_000
 """After so many lines of the user's, or so many calls of any function, nothing more is watched."""
@@ -236,10 +235,9 @@ class Watch:
         size, value = memory_of(contents).size, contents.value
         if shared is not None:  # NumPy may have written it since
             return Memory(size, shared.view(contents.aval.dtype.numpy)[:CELLS].copy(), None, True, True, [])
-        if value is None or value is NO_DATA or isinstance(value, jax.core.Tracer):
-            return Memory(
-                size, None, contents if size <= QUICK and tensor.device.type != "meta" else None, False, False, []
-            )
+        meta = tensor.device.type == "meta"  # which has no numbers
+        if value is None or meta or isinstance(value, jax.core.Tracer):
+            return Memory(size, None, contents if size <= QUICK and not meta else None, False, False, [])
         if contents.serial not in self.known and _near(value):
             self.known[contents.serial] = in_memory(contents)
         return Memory(size, self.known.get(contents.serial), None, True, False, [])
