@@ -1,3 +1,4 @@
+# cython: annotation_typing=False
 """Batching: `vmap`."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# cython: annotation_typing=False
 """Reverse mode: `grad`, `grad_and_value`, `vjp`, `jacrev`."""
 
 from __future__ import annotations

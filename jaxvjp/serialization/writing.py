@@ -10,7 +10,6 @@ import sys
 import zipfile
 from collections import OrderedDict
 from pathlib import Path
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from jaxvjp.nn.parameter import Parameter
 from jaxvjp.serialization.restricted import LEGACY_VERSION, MAGIC
 from jaxvjp.tensor.storage import Storage
 from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.compiled import FUNCTIONS
 from jaxvjp.types.devices import device
 from jaxvjp.types.dtypes import ALL, dtype
 from jaxvjp.types.size import Size
@@ -98,7 +98,7 @@ class _Pickler(pickle._Pickler):
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, _Name | dtype):
             return "by its name"
-        if isinstance(obj, FunctionType):
+        if isinstance(obj, FUNCTIONS):
             return obj.__qualname__
         if isinstance(obj, Parameter):
             state = state_of(obj)
@@ -116,7 +116,7 @@ class _Pickler(pickle._Pickler):
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
         known = _Name("torch", obj.name) if isinstance(obj, dtype) else obj
-        ours = isinstance(obj, type | FunctionType) and f"{obj.__module__}.".startswith("jaxvjp.")
+        ours = isinstance(obj, (type, *FUNCTIONS)) and f"{obj.__module__}.".startswith("jaxvjp.")
         if ours and obj.__qualname__.isidentifier():
             known = _torchs(obj)
         if not isinstance(known, _Name):

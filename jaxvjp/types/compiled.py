@@ -11,3 +11,5 @@ def _here() -> None:
 
 CYTHONIZED = not isinstance(_here, FunctionType)
 """Whether this module, and with it the others that `hatch_build.py` lists, was compiled by Cython."""
+FUNCTIONS = (FunctionType, type(_here))
+"""The classes of functions: Python's, and that of compiled ones."""

@@ -67,7 +67,7 @@ def warn_user(message: str | Warning, category: type[Warning] = UserWarning) -> 
         warnings.warn(message, category, stacklevel=2)
         return
     registry = frame.f_globals.setdefault("__warningregistry__", {})
-    module = frame.f_globals.get("__name__")  # Python shows a DeprecationWarning of `__main__` alone
+    module = frame.f_globals.get("__name__", "<string>")  # Python shows a DeprecationWarning of `__main__` alone
     warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, module, registry)
 
 
