@@ -350,7 +350,7 @@ class _Script:
         with _cut(nodes, [each for each in nodes if steps.still(step, each)]):
             writer = StepWriter(self.story, steps, step, given, sizes, trees, self.text, self.wide)
             suffixes = [self.suffix(each) for each in range(steps.kinds)]
-            functions = {*[name + suffix for name in ("step", "draws") for suffix in suffixes]}
+            functions = {name + suffix for name in ("step", "draws") for suffix in suffixes}
             writer.text.taken |= {*self.taken, *functions}
             block, losses, outputs, kept = writer.body({*functions, *[tree.transform for tree in self.ruled.values()]})
         self.text = writer.text
