@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import jax
+
 import jaxvjp
 from jaxvjp.core.record.modes import thread_modes
 
@@ -88,5 +90,5 @@ def modes() -> Any:
         getattr(mode, name) for mode in (now.grad_mode, now.transforming) for name in attributes if hasattr(mode, name)
     ]
     own = [list(each) if isinstance(each, list) else each for each in own]
-    others = [now.staging.journal, now.walk, gc.isenabled(), sys.getprofile()]
+    others = [now.staging.journal, now.walk, gc.isenabled(), sys.getprofile(), jax.config.jax_enable_x64]
     return own, others, jaxvjp.get_default_dtype()

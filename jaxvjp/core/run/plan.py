@@ -7,7 +7,7 @@ Callers keep it in a `Memory`, a bounded dict, under the survey's key.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -29,17 +29,26 @@ SHORT_RUNS = 1e-3
 long_graphs: Memory[bool] = Memory(is_on("short pieces"))
 """The structures of long graphs that came before."""
 
-try:  # what `with jax.enable_x64(True):` does, without 1 µs of Python's at each dispatch
-    swap_x64, put_back_x64 = jax.enable_x64.swap_local, jax.enable_x64.set_local
-except AttributeError:
+if hasattr(jax.enable_x64, "set_local"):
 
-    def swap_x64(wish: bool) -> Any:
-        manager = jax.enable_x64(wish)
-        manager.__enter__()
-        return manager
+    def in_64_bits(call: Callable[..., Any], operands: list[Any]) -> Any:
+        """What a call gives in which integers may have 64 bits, as torch's have.
 
-    def put_back_x64(manager: Any) -> None:
-        manager.__exit__(None, None, None)
+        It is what `with jax.enable_x64(True):` does, without 1 µs of Python's at each dispatch; and an interrupt that
+        comes at any place in it leaves the thread as it was.
+        """
+        before = jax.enable_x64.get_local()
+        try:
+            jax.enable_x64.set_local(True)
+            return call(*operands)
+        finally:
+            jax.enable_x64.set_local(before)
+
+else:
+
+    def in_64_bits(call: Callable[..., Any], operands: list[Any]) -> Any:
+        with jax.enable_x64(True):
+            return call(*operands)
 
 
 def choose_short_pieces(found: Survey) -> bool:
@@ -108,11 +117,7 @@ class Plan:
                 operands.append(executable.packed(number, [values[each] for each in places], dtype))
             counters.dispatches += 1
             call = (deferring and executable.deferring) or executable.call
-            before = swap_x64(True)  # torch's integers have 64 bits
-            try:
-                results = call(*operands)
-            finally:
-                put_back_x64(before)
+            results = in_64_bits(call, operands)
             for number, place in enumerate(dispatch.gives):
                 values[place] = results[number]
             for place in dispatch.last_reads:
