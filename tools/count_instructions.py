@@ -3,9 +3,10 @@
     python tools/count_instructions.py ../before               # all workloads of the benchmark that are small
     python tools/count_instructions.py ../before network hook  # some of them
 
-A time differs by a tenth from one minute to the next, a count by a hundredth: it says whether recording and walking
-back became slower. Both checkouts have to be compiled in place (`JAXVJP_COMPILE=1 pip install -e .`), or neither. What
-XLA's threads do while they wait is left out, and so is the choice of a way to compile. Needs `valgrind`.
+A time differs by a tenth from one minute to the next, the smallest of three counts by half a hundredth: it says
+whether recording and walking back became slower. Both checkouts have to be compiled in place (`JAXVJP_COMPILE=1 pip
+install -e .`), or neither. What XLA's threads do while they wait is left out, and so is the choice of a way to compile.
+Needs `valgrind`.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ SMALL = (
 """Parts of the names of the workloads in which most of the time is spent in Python and in this package."""
 STEPS, LONG_STEPS = 40, 2
 """How many steps are counted; of a step with thousands of operations fewer."""
+RUNS = 3
+"""Of how many processes the smallest count is taken: where strings and XLA's threads lie adds up to a twentieth."""
 WARM = 40
 WAITING = re.compile(r"Eigen::|tsl::thread")
 
@@ -110,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ratios: list[float] = []
     for workload in SMALL:
         if not given.workloads or any(part in workload for part in given.workloads):
-            now, before = instructions(here, workload), instructions(other, workload)
+            now, before = (min(instructions(each, workload) for _ in range(RUNS)) for each in (here, other))
             ratios.append(now / before)
             print(f"{workload:20} {before / 1e6:9.1f} {now / 1e6:9.1f} million  {ratios[-1]:.3f}", flush=True)
     print(f"geometric mean {math.exp(sum(map(math.log, ratios)) / len(ratios)):.3f}")
