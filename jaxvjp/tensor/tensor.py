@@ -6,6 +6,7 @@ methods follow from the rows of `ops`; `bindings` adds them to the class.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from textwrap import indent
@@ -504,7 +505,7 @@ class Tensor(Methods):
 
     def item(self) -> Any:
         """The one element, as a Python number."""
-        if self.numel() != 1:
+        if math.prod(self.__shown__.aval.shape) != 1:
             raise RuntimeError(
                 f"a Tensor with {self.numel()} elements cannot be converted to Scalar\n"
                 f"Its shape is {list(self.shape)}; `.tolist()` gives all elements, `x[0].item()` one of them."

@@ -3,7 +3,9 @@ arrays."""
 
 import itertools
 import tracemalloc
+import warnings
 import weakref
+from contextvars import ContextVar
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +15,7 @@ from jax import lax
 
 from jaxvjp.core.run.interpreter import interpreter_of
 from jaxvjp.core.run.primitives import ROWS
+from jaxvjp.ops.reduction import largest, shared
 
 FLOATS = ["float32", "float64", "float16", "bfloat16"]
 INTEGERS = ["int32", "int64", "int8", "uint8"]
@@ -358,3 +361,33 @@ def test_a_wrong_row_is_seen(monkeypatch):
     monkeypatch.setitem(ROWS, "add", ROWS["sub"])
     with pytest.raises(AssertionError, match="Mismatched"):
         both(lambda x: x + 1, V)
+
+
+def test_what_nobody_reads_is_not_computed():
+    interpreter = both(lambda x: shared(x, largest, (0,)), np.ones(3))
+    assert len(interpreter._steps) < 8 < interpreter.equations  # how many are equal is asked by the derivative alone
+    seen = []
+
+    def told(x):
+        jax.debug.callback(seen.append, x)  # has no results, and is done all the same
+        return x * 2
+
+    assert interpreter_of(jax.make_jaxpr(told)(1.0))(np.float32(3))[0] == 6
+    jax.effects_barrier()
+    assert seen == [3]
+
+
+def test_numpy_does_not_warn_and_a_callback_has_its_thread_s_context():
+    def divided(x):
+        return x / 0
+
+    with warnings.catch_warnings(action="error"):
+        assert np.isnan(interpreter_of(jax.make_jaxpr(divided)(0.0))(np.float32(0))[0])
+    asked = ContextVar("asked")
+    asked.set(5.0)
+
+    def calling(x):
+        return jax.pure_callback(lambda _: np.float32(asked.get()), jax.ShapeDtypeStruct((), "float32"), x)
+
+    assert interpreter_of(jax.make_jaxpr(calling)(1.0))(np.float32(3))[0] == 5
+    assert np.geterr()["divide"] == "warn"

@@ -222,7 +222,8 @@ class Executable:
             self.call.eagerly = True
 
     def packed(self, pack: int, numbers: list[Any], own: Any) -> Any:
-        """`numbers` as the array for the pack of this number. If the last call had the same, it stays on the device."""
+        """`numbers` as the array for the pack of this number. If the last call had the same, it is kept: on the device,
+        unless NumPy runs the program."""
         known, array = self.repeated[pack]
         told: Any = numbers
         if self.complex[pack] or 0 in numbers:  # 0.0 == -0.0, but 1 / 0.0 != 1 / -0.0: compare bit by bit
@@ -232,11 +233,14 @@ class Executable:
             return packed_numbers(numbers, own)
         if array is None and isinstance(self.device, NamedSharding) and jax.process_count() > 1:
             return packed_numbers(numbers, own)  # JAX would compare it in all processes
-        if array is None and not Fork.without:
-            with jax.enable_x64(True):
-                array = jax.device_put(packed_numbers(numbers, own), self.device)
+        waits = Fork.without or (type(self.call) is Waiting and self.call.interpreter is not None)
+        if array is None or not (waits or isinstance(array, jax.Array)):
+            array = packed_numbers(numbers, own)
+            if not waits:
+                with jax.enable_x64(True):
+                    array = jax.device_put(array, self.device)
             self.repeated[pack] = (told, array)
-        return packed_numbers(numbers, own) if array is None else array
+        return array
 
     def take(self, compiled: Compiled, choice: Choice) -> None:
         """Notes the way that was chosen, and calls it from now on."""

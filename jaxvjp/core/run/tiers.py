@@ -111,6 +111,7 @@ class Waiting:
 
     Attributes:
         spent: the seconds that it has run in NumPy.
+        least: about how many seconds a run in NumPy takes.
         eagerly: whether the first call runs operation by operation in JAX, uncompiled, as it may be the only one. Used
             where programs do not wait in NumPy.
     """
@@ -120,7 +121,7 @@ class Waiting:
         self.then = then
         self.settle = settle
         self.calls = 0
-        self.spent = 0.0
+        self.spent = self.least = 0.0
         self.eagerly = False
         self.interpreter: Interpreter | None = None
         self.thread: threading.Thread | None = None
@@ -135,8 +136,13 @@ class Waiting:
                     )
                 return self.over(operands)
             self.interpreter = self.of.interpreter(operands)
-        if self.is_due(self.interpreter, operands):
-            if Compiling.when != "when it pays" or not Compiling.thread or self.is_large(self.interpreter, operands):
+            self.least = max(self.interpreter.seconds, self.interpreter.left_to_jax * PRIMITIVE)
+        if self.is_due(self.interpreter.equations):
+            if (
+                Compiling.when != "when it pays"
+                or not Compiling.thread
+                or self.least >= expected.seconds(self.interpreter.equations)
+            ):
                 return self.over(operands)
             self.begin(operands)
         if self.thread is not None and not self.thread.is_alive():
@@ -146,20 +152,13 @@ class Waiting:
         self.spent += time.perf_counter() - begun
         return results
 
-    def is_due(self, interpreter: Interpreter, operands: Sequence[Any]) -> bool:
-        """Whether it is to be compiled now."""
+    def is_due(self, equations: int) -> bool:
+        """Whether it is to be compiled now: "when it pays", also if one run takes as long as the compile."""
         if Fork.without:
             return False
-        if type(Compiling.when) is int:
-            return self.calls >= Compiling.when
-        if Compiling.when in ("always", "never"):
-            return Compiling.when == "always"
-        return self.is_large(interpreter, operands) or self.spent >= expected.seconds(interpreter.equations)
-
-    def is_large(self, interpreter: Interpreter, operands: Sequence[Any]) -> bool:
-        """Whether a single run in NumPy would take as long as the compile."""
-        run = max(interpreter.seconds, interpreter.left_to_jax * PRIMITIVE)
-        return run >= expected.seconds(interpreter.equations)
+        if Compiling.when == "when it pays":
+            return max(self.spent, self.least) >= expected.seconds(equations)
+        return Compiling.when == "always" or (type(Compiling.when) is int and self.calls >= Compiling.when)
 
     def over(self, operands: tuple[Any, ...]) -> Sequence[Any]:
         """Has it compiled, here and now unless a thread did, and runs it."""
