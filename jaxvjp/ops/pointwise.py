@@ -306,22 +306,26 @@ CLAMPING = {
     "promotion": ARITHMETIC,
     "inplace": True,
     "numbers": CHECKED,
-    "grad_fn": lambda static, avals: f"ClampBackward{1 if all(aval.number for aval in avals[1:]) else 0}",
 }
+CLAMPED = {"slopes": "", "arities": OTHER_TENSOR_OR_NUMBER, **CLAMPING}
 TOLD = "`input`, or `{}` where that is {}; at the bound the gradient goes to `input`, at a NaN to neither."
 
 
-@op(saves="input, min", slopes="", arities=OTHER_TENSOR_OR_NUMBER, doc=TOLD.format("min", "larger"), **CLAMPING)
+@op(saves="input, min", grad_fn=by_number("clamp_min", 1, 0), doc=TOLD.format("min", "larger"), **CLAMPED)
 def clamp_min(input, min: Either):
     return _bounded(jnp.greater_equal, *broadcast(input, min))
 
 
-@op(saves="input, max", slopes="", arities=OTHER_TENSOR_OR_NUMBER, doc=TOLD.format("max", "smaller"), **CLAMPING)
+@op(saves="input, max", grad_fn=by_number("clamp_max", 1, 0), doc=TOLD.format("max", "smaller"), **CLAMPED)
 def clamp_max(input, max: Either):
     return _bounded(jnp.less_equal, *broadcast(input, max))
 
 
-@op(saves="input, min, max", arities=((1, 4), (1, 4)), aliases="clip", **CLAMPING)
+def _clamp_name(static, avals):
+    return f"ClampBackward{int(all(aval.number for aval in avals[1:]))}"
+
+
+@op(saves="input, min, max", arities=((1, 4), (1, 4)), aliases="clip", grad_fn=_clamp_name, **CLAMPING)
 def clamp(input, min: Either = None, max: Either = None):
     """`input` clamped to between `min` and `max`, either of which may be omitted; at a bound `input` has the
     gradient."""

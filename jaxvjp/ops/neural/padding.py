@@ -23,7 +23,7 @@ def _pad_name(static, avals):
     amounts, mode, _ = static
     if mode == "constant":
         return "ConstantPadNdBackward0"
-    return "torch::autograd::CopySlices" if mode == "circular" else f"{ADDED.get(mode)}{len(amounts) // 2}DBackward0"
+    return "CopySlices" if mode == "circular" else f"{ADDED.get(mode)}{len(amounts) // 2}DBackward0"
 
 
 def _by_mode(row, operands, static):
