@@ -16,6 +16,7 @@ from jaxvjp.ops.layouts import CONTIGUOUS, LIKE, SAME
 from jaxvjp.ops.matrices import legacy
 from jaxvjp.ops.op import ARITHMETIC, CHECKED, FLOAT, OPMATH, SHORT, by_number, op, rounded_once
 from jaxvjp.types.dtypes import BOOL, COMPLEX, CTYPES, FLOATING, INTEGRAL, bool_, fitted, from_numpy, of_number
+from jaxvjp.types.user_code import warn_of_call
 
 OTHER_TENSOR_OR_NUMBER = ((2, 3), (2, 3))
 """The number of arguments of torch's two signatures: for a tensor as `other`, and for a number."""
@@ -348,6 +349,8 @@ def clamp(input, min: Either = None, max: Either = None):
 def cast(input, *, dtype: Type):
     """The same numbers in another dtype; complex to real keeps the real part, float to integer truncates."""
     if jnp.iscomplexobj(input) and not jnp.issubdtype(dtype.numpy, jnp.complexfloating):
+        if dtype is not bool_:
+            warn_of_call("Casting complex values to real discards the imaginary part")
         input = jnp.real(input)
     if dtype.category == INTEGRAL and jnp.issubdtype(input.dtype, jnp.floating):
         return _truncated(input, dtype)
@@ -375,7 +378,7 @@ def fill(input, value: Either):
     """One number in place of all elements of `input`."""
     if value.ndim:
         raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
-    return jnp.broadcast_to(value.astype(input.dtype), input.shape)
+    return jnp.broadcast_to(cast.function(value, dtype=from_numpy(input.dtype)), input.shape)
 
 
 def _without_waiting(row, operands, static):
