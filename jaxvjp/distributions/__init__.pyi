@@ -53,6 +53,7 @@ from jaxvjp.distributions.transformed import Pareto as Pareto
 from jaxvjp.distributions.transformed import Weibull as Weibull
 from jaxvjp.distributions.transforms import AbsTransform as AbsTransform
 from jaxvjp.distributions.transforms import AffineTransform as AffineTransform
+from jaxvjp.distributions.transforms import CatTransform as CatTransform
 from jaxvjp.distributions.transforms import ComposeTransform as ComposeTransform
 from jaxvjp.distributions.transforms import CorrCholeskyTransform as CorrCholeskyTransform
 from jaxvjp.distributions.transforms import CumulativeDistributionTransform as CumulativeDistributionTransform
@@ -65,6 +66,7 @@ from jaxvjp.distributions.transforms import ReshapeTransform as ReshapeTransform
 from jaxvjp.distributions.transforms import SigmoidTransform as SigmoidTransform
 from jaxvjp.distributions.transforms import SoftmaxTransform as SoftmaxTransform
 from jaxvjp.distributions.transforms import SoftplusTransform as SoftplusTransform
+from jaxvjp.distributions.transforms import StackTransform as StackTransform
 from jaxvjp.distributions.transforms import StickBreakingTransform as StickBreakingTransform
 from jaxvjp.distributions.transforms import TanhTransform as TanhTransform
 from jaxvjp.distributions.transforms import Transform as Transform

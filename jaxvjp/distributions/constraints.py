@@ -239,6 +239,9 @@ class _Cat(Constraint):
         self.is_discrete = any(each.is_discrete for each in self.cseq)
         self.event_dim = max(each.event_dim for each in self.cseq)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__[1:]}()"
+
     def check(self, value: Tensor) -> Tensor:
         parts = torch.split(value, self.lengths, self.dim)
         return torch.cat([each.check(part) for each, part in zip(self.cseq, parts, strict=True)], self.dim)
@@ -246,6 +249,10 @@ class _Cat(Constraint):
 
 class _Stack(_Cat):
     """Constraints of parts that lie side by side along a dimension."""
+
+    def __init__(self, cseq: Any, dim: int = 0) -> None:
+        super().__init__(cseq, dim)
+        self.event_dim += self.dim + self.event_dim < 0
 
     def check(self, value: Tensor) -> Tensor:
         parts = torch.unbind(value, self.dim)

@@ -13,6 +13,7 @@ from jaxvjp.distributions.continuous import Cauchy, Exponential, Gamma, Laplace,
 from jaxvjp.distributions.discrete import Bernoulli, Binomial, Categorical, Geometric, OneHotCategorical, Poisson
 from jaxvjp.distributions.distribution import Distribution, ExponentialFamily, sum_rightmost
 from jaxvjp.distributions.multivariate import Beta, Dirichlet, MultivariateNormal
+from jaxvjp.distributions.rarer import ContinuousBernoulli, log_norm
 from jaxvjp.distributions.transformed import EULER, Gumbel, Pareto
 from jaxvjp.nn import functional as F
 from jaxvjp.tensor.tensor import Tensor
@@ -69,10 +70,10 @@ def outside(beyond: Tensor, result: Tensor) -> Tensor:
 
 WHOLE_LINE, HALF_LINE = (Gumbel, Laplace, Normal), (Exponential, Gamma)
 for _p, _q in [
-    *product(WHOLE_LINE, (Beta, Exponential, Gamma, Pareto, Uniform)),
-    *product(HALF_LINE, (Beta, Pareto, Uniform)),
-    *product((Pareto,), (Beta, Uniform)),
-    (Beta, Pareto),
+    *product(WHOLE_LINE, (Beta, ContinuousBernoulli, Exponential, Gamma, Pareto, Uniform)),
+    *product(HALF_LINE, (Beta, ContinuousBernoulli, Pareto, Uniform)),
+    *product((Pareto,), (Beta, ContinuousBernoulli, Uniform)),
+    *product((Beta, ContinuousBernoulli), (Pareto,)),
     *product((Poisson,), (Bernoulli, Binomial)),
 ]:
     register_kl(_p, _q)(lambda p, _: torch.full_like(p.mean.detach(), math.inf))
@@ -88,8 +89,8 @@ def _to_exponential(p: Distribution, q: Exponential) -> Tensor:
     return outside(p.low < 0, found) if isinstance(p, Uniform) else found
 
 
-def _x_log_x(x: Tensor) -> Tensor:
-    return x.xlogy(x)
+def _uniform_mean_log(low: Tensor, high: Tensor) -> Tensor:
+    return (high.xlogy(high) - low.xlogy(low)) / (high - low) - 1
 
 
 def _to_gamma(mean_log: Callable[[Any], Tensor]) -> Divergence:
@@ -103,15 +104,39 @@ def _to_gamma(mean_log: Callable[[Any], Tensor]) -> Divergence:
     return divergence
 
 
-for _p in (Beta, Exponential, Gamma, Gumbel, Laplace, Pareto):
+def _to_gumbel(mean_exp: Divergence) -> Divergence:
+    """The divergence of a distribution with that mean of `exp((q.loc - x) / q.scale)` to a Gumbel distribution."""
+    return lambda p, q: q.scale.log() + (p.mean - q.loc) / q.scale + mean_exp(p, q) - p.entropy()
+
+
+def _to_continuous_bernoulli(p: Distribution, q: ContinuousBernoulli) -> Tensor:
+    found = -p.entropy() - p.mean * q.logits - (-q.probs).log1p() - log_norm(q.probs)
+    return outside((p.low <= 0) | (p.high >= 1), found) if isinstance(p, Uniform) else found
+
+
+for _p in (Beta, ContinuousBernoulli, Exponential, Gamma, Gumbel, Laplace, Pareto):
     register_kl(_p, Normal)(_to_normal)
-for _p in (Beta, Gamma, Pareto, Uniform):
+for _p in (Beta, Uniform):
+    register_kl(_p, ContinuousBernoulli)(_to_continuous_bernoulli)
+for _p, _mean_exp in (
+    (Exponential, lambda p, q: (q.loc / q.scale).exp() * p.rate * q.scale / (p.rate * q.scale + 1)),
+    (Gamma, lambda p, q: (q.loc / q.scale).exp() * (1 + (p.rate * q.scale).reciprocal()) ** -p.concentration),
+    (Normal, lambda p, q: ((q.loc - p.loc) / q.scale + 0.5 * (p.scale / q.scale) ** 2).exp()),
+    (
+        Uniform,
+        lambda p, q: (
+            q.scale / (p.high - p.low) * (((q.loc - p.low) / q.scale).exp() - ((q.loc - p.high) / q.scale).exp())
+        ),
+    ),
+):
+    register_kl(_p, Gumbel)(_to_gumbel(_mean_exp))
+for _p in (Beta, ContinuousBernoulli, Gamma, Pareto, Uniform):
     register_kl(_p, Exponential)(_to_exponential)
 for _p, _mean_log in (
     (Beta, lambda p: p.concentration1.digamma() - (p.concentration1 + p.concentration0).digamma()),
     (Exponential, lambda p: -EULER - p.rate.log()),
     (Pareto, lambda p: p.scale.log() + p.alpha.reciprocal()),
-    (Uniform, lambda p: (_x_log_x(p.high) - _x_log_x(p.low)) / (p.high - p.low) - 1),
+    (Uniform, lambda p: _uniform_mean_log(p.low, p.high)),
 ):
     register_kl(_p, Gamma)(_to_gamma(_mean_log))
 
@@ -121,6 +146,9 @@ register_kl(Cauchy, Cauchy)(
 )
 register_kl(Uniform, Uniform)(
     lambda p, q: outside((q.low > p.low) | (q.high < p.high), ((q.high - q.low) / (p.high - p.low)).log())
+)
+register_kl(ContinuousBernoulli, Uniform)(
+    lambda p, q: outside((q.low >= 0) | (q.high <= 1), (q.high - q.low).log() - p.entropy())
 )
 register_kl(Poisson, Poisson)(lambda p, q: p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate))
 register_kl(Bernoulli, Poisson)(lambda p, q: -p.entropy() - (p.probs * q.rate.log() - q.rate))
@@ -151,6 +179,20 @@ def _laplace(p: Laplace, q: Laplace) -> Tensor:
 def _uniform_normal(p: Uniform, q: Normal) -> Tensor:
     width, distance = p.high - p.low, (p.high + p.low - 2 * q.loc) / 2
     return (math.sqrt(math.pi * 2) * q.scale / width).log() + 0.5 * (width**2 / 12 + distance**2) / q.scale**2
+
+
+@register_kl(Uniform, Beta)
+def _uniform_beta(p: Uniform, q: Beta) -> Tensor:
+    a, b = q.concentration1, q.concentration0
+    means = (a - 1) * _uniform_mean_log(p.low, p.high) + (b - 1) * _uniform_mean_log(1 - p.high, 1 - p.low)
+    found = a.lgamma() + b.lgamma() - (a + b).lgamma() - means - p.entropy()
+    return outside((p.low < 0) | (p.high > 1), found)
+
+
+@register_kl(Uniform, Pareto)
+def _uniform_pareto(p: Uniform, q: Pareto) -> Tensor:
+    found = (q.alpha + 1) * _uniform_mean_log(p.low, p.high) - (q.alpha * q.scale**q.alpha).log() - p.entropy()
+    return outside(p.low < q.scale, found)
 
 
 @register_kl(Exponential, Exponential)

@@ -49,7 +49,7 @@ def _variance(probs: Tensor) -> Tensor:
     return torch.where(outside, found, 1 / 12 - (1 / 15 - 128 / 945 * x**2) * x**2)
 
 
-def _log_norm(probs: Tensor) -> Tensor:
+def log_norm(probs: Tensor) -> Tensor:
     outside, p, x = _parts(probs, 0.5)
     found = ((-p).log1p() - p.log()).abs().log() - (1 - 2 * p).abs().log()
     return torch.where(outside, found, math.log(2) + (4 / 3 + 104 / 45 * x**2) * x**2)
@@ -100,10 +100,10 @@ class ContinuousBernoulli(WithParam, Binary, ExponentialFamily):
         mean=_mean,
         variance=_variance,
         rsample=lambda shape, self, probs: self.icdf(torch.rand(shape, dtype=probs.dtype)),
-        log_prob=lambda value, logits, probs: -cross_entropy(*broadcast_all(logits, value)) + _log_norm(probs),
+        log_prob=lambda value, logits, probs: -cross_entropy(*broadcast_all(logits, value)) + log_norm(probs),
         cdf=_cdf,
         icdf=_icdf,
-        entropy=lambda mean, probs: mean * ((-probs).log1p() - probs.log()) - _log_norm(probs) - (-probs).log1p(),
+        entropy=lambda mean, probs: mean * ((-probs).log1p() - probs.log()) - log_norm(probs) - (-probs).log1p(),
         _natural_params=lambda logits: (logits,),
         _log_normalizer=_log_normalizer,
     )

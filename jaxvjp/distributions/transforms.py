@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import jaxvjp as torch
@@ -31,6 +32,7 @@ from jaxvjp.types.size import Size
 __all__ = [
     "AbsTransform",
     "AffineTransform",
+    "CatTransform",
     "ComposeTransform",
     "CorrCholeskyTransform",
     "CumulativeDistributionTransform",
@@ -43,6 +45,7 @@ __all__ = [
     "SigmoidTransform",
     "SoftmaxTransform",
     "SoftplusTransform",
+    "StackTransform",
     "StickBreakingTransform",
     "TanhTransform",
     "Transform",
@@ -300,3 +303,108 @@ def _squares_left(y: Tensor) -> Tensor:
 def _within_one(x: Tensor) -> Tensor:
     eps = torch.finfo(x.dtype).eps
     return x.clamp(eps - 1, 1 - eps)
+
+
+class StackTransform(Transform):
+    """Transforms of parts that lie side by side along a dimension, as `torch.stack` has them.
+
+    Args:
+        tseq: the transforms, one for each part.
+    """
+
+    bijective = property(lambda self: all(each.bijective for each in self.transforms))
+
+    def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:
+        if not all(isinstance(each, Transform) for each in tseq):
+            raise AssertionError("All elements of tseq must be Transform instances")
+        super().__init__(cache_size)
+        self.transforms, self.dim = [each.with_cache(cache_size) if cache_size else each for each in tseq], dim
+
+    @constraints.dependent_property
+    def domain(self) -> Any:
+        return constraints.stack([each.domain for each in self.transforms], self.dim)
+
+    @constraints.dependent_property
+    def codomain(self) -> Any:
+        return constraints.stack([each.codomain for each in self.transforms], self.dim)
+
+    def with_cache(self, cache_size: int = 1) -> Any:
+        new = super().with_cache(cache_size)
+        if new is not self:
+            new.transforms = [each.with_cache(cache_size) for each in self.transforms]
+        return new
+
+    def _expected(self) -> tuple[int, str]:
+        return len(self.transforms), f"len(transforms) {len(self.transforms)}"
+
+    def _parts(self, value: Tensor, name: str, of: str = "tensor") -> Sequence[Tensor]:
+        if not -value.dim() <= self.dim < value.dim():
+            raise AssertionError(f"dim {self.dim} out of range for {of} with {value.dim()} dimensions")
+        length, said = self._expected()
+        if value.size(self.dim) != length:
+            raise AssertionError(f"{name}.size({self.dim}) = {value.size(self.dim)} must equal {said}")
+        return self._apart(value)
+
+    def _apart(self, value: Tensor) -> Sequence[Tensor]:
+        return value.unbind(self.dim)
+
+    def _together(self, parts: Sequence[Tensor]) -> Tensor:
+        return torch.stack(parts, self.dim)
+
+    def _call(self, x: Tensor) -> Tensor:
+        return self._together([each(part) for each, part in zip(self.transforms, self._parts(x, "x"), strict=True)])
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return self._together([each.inv(part) for each, part in zip(self.transforms, self._parts(y, "y"), strict=True)])
+
+    def _slopes(self, x: Tensor, y: Tensor) -> list[Tensor]:
+        parts = zip(self.transforms, self._parts(x, "x", "x"), self._parts(y, "y", "y"), strict=True)
+        return [each.log_abs_det_jacobian(*pair) for each, *pair in parts]
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        return self._together(self._slopes(x, y))
+
+
+class CatTransform(StackTransform):
+    """Transforms of parts that lie one after another along a dimension, as `torch.cat` has them.
+
+    Args:
+        tseq: the transforms, one for each part.
+        lengths: how long each part is; 1 unless they are given.
+    """
+
+    event_dim = property(lambda self: max(each.event_dim for each in self.transforms))
+    length = property(lambda self: sum(self.lengths))
+
+    def __init__(
+        self, tseq: Sequence[Transform], dim: int = 0, lengths: Sequence[int] | None = None, cache_size: int = 0
+    ) -> None:
+        super().__init__(tseq, dim, cache_size)
+        self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
+        if len(self.lengths) != len(self.transforms):
+            raise AssertionError(f"lengths ({len(self.lengths)}) must match transforms ({len(self.transforms)})")
+
+    @constraints.dependent_property
+    def domain(self) -> Any:
+        return constraints.cat([each.domain for each in self.transforms], self.dim, self.lengths)
+
+    @constraints.dependent_property
+    def codomain(self) -> Any:
+        return constraints.cat([each.codomain for each in self.transforms], self.dim, self.lengths)
+
+    def _expected(self) -> tuple[int, str]:
+        return self.length, f"length {self.length}"
+
+    def _apart(self, value: Tensor) -> Sequence[Tensor]:
+        return value.split(self.lengths, self.dim)
+
+    def _together(self, parts: Sequence[Tensor]) -> Tensor:
+        return torch.cat(parts, self.dim)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        found = [
+            sum_rightmost(slope, self.event_dim - each.event_dim)
+            for each, slope in zip(self.transforms, self._slopes(x, y), strict=True)
+        ]
+        dim = (self.dim if self.dim < 0 else self.dim - x.dim()) + self.event_dim
+        return torch.cat(found, dim) if dim < 0 else sum(found[1:], found[0])

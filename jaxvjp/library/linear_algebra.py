@@ -16,6 +16,7 @@ from jaxvjp.tensor.apply import apply
 from jaxvjp.tensor.out_argument import written_into
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.settings import warn_once
 
 UNDERNEATH = "ops of `jaxvjp.ops.contractions`, `decompositions` and `solving`, and `jax.vjp` of them"
 
@@ -116,6 +117,11 @@ lstsq.__annotations__["return"] = lstsq_row.returns
 @public()
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> tuple[Tensor, ...]:
     """torch's older `linalg.lu_factor`, with `get_infos` its `linalg.lu_factor_ex`. Counterpart of `torch.lu`."""
+    warn_once(
+        "lu",
+        "torch.lu is deprecated in favor of torch.linalg.lu_factor / torch.linalg.lu_factor_ex and will be removed in "
+        "a future PyTorch release.",
+    )
     found: tuple[Tensor, ...] = apply(linalg_lu_factor_ex, (A,), (pivot, not get_infos))
     results: tuple[Tensor, ...] = tuple(found) if get_infos else tuple(found[:2])
     return results if out is None else written_into("lu", lambda: results, out, [A], exact=True)

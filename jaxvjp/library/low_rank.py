@@ -1,5 +1,6 @@
 """Decompositions of matrices of low rank, and single eigenpairs: `svd_lowrank`, `pca_lowrank`, `lobpcg`."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -100,6 +101,9 @@ def lobpcg(
             f"LOBPCG algorithm is not applicable when the number of A rows (={size}) is smaller than 3 x the number of "
             f"requested eigenpairs (={asked})"
         )
+    if X is None:  # torch begins at these, one matrix after another
+        for _ in range(math.prod(A.shape[:-2])):
+            randn(size, asked, dtype=A.dtype, device=A.device)
     A = (A + A.mH) / 2  # `eigh` reads one triangle, and the gradient here is symmetric, as torch's
     if B is None:
         values, vectors = apply(linalg_eigh, (A,), ("L",))

@@ -25,6 +25,7 @@ from jaxvjp.ops.matrices import (
 from jaxvjp.ops.op import SHORT, op
 from jaxvjp.ops.pointwise import supported
 from jaxvjp.ops.solving import rows_of, singular
+from jaxvjp.types.user_code import warn_of_older
 
 NOT_POSITIVE = (
     "The factorization could not be completed because the input is not positive-definite (the leading minor of order "
@@ -116,6 +117,7 @@ def linalg_cholesky_ex(input, *, upper: Flag = False, check_errors: Flag = False
 @op(saves="result", grad_fn="CholeskyBackward0", check_result=refusing("cholesky", NOT_POSITIVE), keeps=COLUMNS)
 def cholesky(input, upper: Flag = False):
     """torch's older `linalg.cholesky`."""
+    warn_of_older("cholesky", "linalg.cholesky")
     return linalg_cholesky.function(input, upper=upper)
 
 
@@ -147,6 +149,7 @@ def linalg_qr(A, mode: Text = "reduced"):
 @op(saves="result", returns=("Q", "R"), grad_fn="LinalgQrBackward0", keeps=COLUMNS)
 def qr(input, some: Flag = True):
     """torch's older `linalg.qr`."""
+    warn_of_older("qr", "linalg.qr")
     return linalg_qr.function(input, "reduced" if some else "complete")
 
 

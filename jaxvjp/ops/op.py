@@ -471,8 +471,11 @@ def op(**row: Any) -> Callable[[Callable[..., Any]], Op]:
 
 
 def backward_name(name: str, variant: int = 0) -> str:
-    """torch's name for an op's node in the backward graph: `index_select` gives `IndexSelectBackward0`."""
-    return "".join(part.capitalize() for part in name.split("_")) + f"Backward{variant}"
+    """torch's name for an op's node in the backward graph: `index_select` gives `IndexSelectBackward0`.
+
+    A word begins anew after a digit: `log1p` gives `Log1PBackward0`.
+    """
+    return "".join(part.title() for part in name.split("_")) + f"Backward{variant}"
 
 
 def by_number(name: str, tensors: int, other: int, input: int | None = None) -> Callable[..., str]:

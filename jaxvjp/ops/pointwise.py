@@ -16,6 +16,7 @@ from jaxvjp.ops.layouts import CONTIGUOUS, LIKE, SAME
 from jaxvjp.ops.matrices import legacy
 from jaxvjp.ops.op import ARITHMETIC, CHECKED, FLOAT, OPMATH, SHORT, by_number, op, rounded_once
 from jaxvjp.types.dtypes import BOOL, COMPLEX, CTYPES, FLOATING, INTEGRAL, bool_, fitted, from_numpy, of_number
+from jaxvjp.types.user_code import warn_of_call
 
 OTHER_TENSOR_OR_NUMBER = ((2, 3), (2, 3))
 """The number of arguments of torch's two signatures: for a tensor as `other`, and for a number."""
@@ -306,22 +307,26 @@ CLAMPING = {
     "promotion": ARITHMETIC,
     "inplace": True,
     "numbers": CHECKED,
-    "grad_fn": lambda static, avals: f"ClampBackward{1 if all(aval.number for aval in avals[1:]) else 0}",
 }
+CLAMPED = {"slopes": "", "arities": OTHER_TENSOR_OR_NUMBER, **CLAMPING}
 TOLD = "`input`, or `{}` where that is {}; at the bound the gradient goes to `input`, at a NaN to neither."
 
 
-@op(saves="input, min", slopes="", arities=OTHER_TENSOR_OR_NUMBER, doc=TOLD.format("min", "larger"), **CLAMPING)
+@op(saves="input, min", grad_fn=by_number("clamp_min", 1, 0), doc=TOLD.format("min", "larger"), **CLAMPED)
 def clamp_min(input, min: Either):
     return _bounded(jnp.greater_equal, *broadcast(input, min))
 
 
-@op(saves="input, max", slopes="", arities=OTHER_TENSOR_OR_NUMBER, doc=TOLD.format("max", "smaller"), **CLAMPING)
+@op(saves="input, max", grad_fn=by_number("clamp_max", 1, 0), doc=TOLD.format("max", "smaller"), **CLAMPED)
 def clamp_max(input, max: Either):
     return _bounded(jnp.less_equal, *broadcast(input, max))
 
 
-@op(saves="input, min, max", arities=((1, 4), (1, 4)), aliases="clip", **CLAMPING)
+def _clamp_name(static, avals):
+    return f"ClampBackward{int(all(aval.number for aval in avals[1:]))}"
+
+
+@op(saves="input, min, max", arities=((1, 4), (1, 4)), aliases="clip", grad_fn=_clamp_name, **CLAMPING)
 def clamp(input, min: Either = None, max: Either = None):
     """`input` clamped to between `min` and `max`, either of which may be omitted; at a bound `input` has the
     gradient."""
@@ -344,6 +349,8 @@ def clamp(input, min: Either = None, max: Either = None):
 def cast(input, *, dtype: Type):
     """The same numbers in another dtype; complex to real keeps the real part, float to integer truncates."""
     if jnp.iscomplexobj(input) and not jnp.issubdtype(dtype.numpy, jnp.complexfloating):
+        if dtype is not bool_:
+            warn_of_call("Casting complex values to real discards the imaginary part")
         input = jnp.real(input)
     if dtype.category == INTEGRAL and jnp.issubdtype(input.dtype, jnp.floating):
         return _truncated(input, dtype)
@@ -371,7 +378,7 @@ def fill(input, value: Either):
     """One number in place of all elements of `input`."""
     if value.ndim:
         raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
-    return jnp.broadcast_to(value.astype(input.dtype), input.shape)
+    return jnp.broadcast_to(cast.function(value, dtype=from_numpy(input.dtype)), input.shape)
 
 
 def _without_waiting(row, operands, static):

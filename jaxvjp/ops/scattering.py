@@ -30,6 +30,7 @@ from jaxvjp.ops.matrices import legacy
 from jaxvjp.ops.op import CHECKED, by_number, op
 from jaxvjp.ops.pointwise import masked_fill
 from jaxvjp.types.settings import alert_nondeterministic
+from jaxvjp.types.user_code import warn_of_call
 
 IN_BOUNDS = "promise_in_bounds"
 
@@ -134,6 +135,11 @@ def scatter(input, dim: Index, index, src, *, reduce: Text | None = None):
     With `reduce` "add" or "multiply" it is added to, or multiplied with, what is there.
     """
     dim, src = _part("scatter", input, dim, index, src)
+    if reduce is not None:
+        warn_of_call(
+            "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future "
+            "PyTorch release. Use torch.scatter_reduce instead for more reduction options."
+        )
     return _scattered_by(input, dim, index, src, reduce)
 
 

@@ -29,6 +29,7 @@ from jaxvjp.ops.matrices import (
 from jaxvjp.ops.op import op
 from jaxvjp.ops.pointwise import broadcast
 from jaxvjp.ops.products import numeric
+from jaxvjp.types.user_code import warn_of_older
 
 SINGULAR = "The diagonal element {} is zero, the inversion could not be completed because the input matrix is singular."
 UNSOLVED = "The solver failed because the input matrix is singular."
@@ -127,6 +128,7 @@ def linalg_solve_triangular(input, B, *, upper: Flag, left: Flag = True, unitria
 @op(name="triangular_solve", saves="A, result", returns=("solution", "cloned_coefficient"), keeps=COLUMNS)
 def triangular_solve_(input, A, upper: Flag = True, transpose: Flag = False, unitriangular: Flag = False):
     """torch's older `linalg.solve_triangular`, and A beside the solution."""
+    warn_of_older("triangular_solve", "linalg.solve_triangular")
     told = "torch.triangular_solve: Expected {} to have at least 2 dimensions, but it has {} dimensions instead"
     _older_fitting(input, A, "triangular_solve", told, "A")
     A, B = stacked(A, input)

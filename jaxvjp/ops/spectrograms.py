@@ -5,8 +5,15 @@ import jax.numpy as jnp
 
 from jaxvjp.ops.arguments import Flag, Index, Text
 from jaxvjp.ops.op import op
+from jaxvjp.types.user_code import warn_of_call
 
 PADDING = {"reflect": "reflect", "constant": "constant", "replicate": "edge", "circular": "wrap"}
+
+WINDOW_ADVICE = {
+    "stft": ",which is known to cause spectral leakage. Other windows such as torch.hann_window or "
+    "torch.hamming_window are recommended to reduce spectral leakage.",
+    "istft": ".Please provide the same window used by stft to make the inversion lossless.",
+}
 
 
 def _frame(window, n_fft, win_length, dtype):
@@ -24,7 +31,12 @@ def _sizes(name, n_fft, hop_length, win_length, window):
         raise RuntimeError(f"{name}: expected hop_length > 0, but got hop_length={hop_length}")
     if not 0 < win_length <= n_fft:
         raise RuntimeError(f"{name}: expected 0 < win_length <= n_fft, but got win_length={win_length}")
-    if window is not None and window.shape != (win_length,):
+    if window is None:
+        warn_of_call(
+            f"A window was not provided. A rectangular window will be applied{WINDOW_ADVICE[name]}To suppress this "
+            "warning and use a rectangular window, explicitly set `window=torch.ones(n_fft, device=<device>)`."
+        )
+    elif window.shape != (win_length,):
         raise RuntimeError(
             f"{name}: expected a 1D window tensor of size equal to win_length={win_length}, but got window with size "
             f"{list(window.shape)}"

@@ -157,6 +157,7 @@ class RAdam(Elementwise):
     """Adam that waits with the second average until its variance is known. Counterpart of `torch.optim.RAdam`."""
 
     __averages__ = "exp_avg exp_avg_sq"
+    __first__ = "lr betas eps weight_decay maximize foreach capturable"
     __settings__ = (
         f"lr: Rate = 1e-3, {BETAS}, {EPS}, {DECAY}, decoupled_weight_decay: bool = False, *, {MAXIMIZE}, "
         f"{FOREACH}, {CAPTURABLE}, {DIFFERENTIABLE}"
@@ -199,6 +200,7 @@ class Adagrad(Elementwise):
     """By the root of the sum of squared gradients. Counterpart of `torch.optim.Adagrad`."""
 
     __checked__ = ("lr", "lr_decay", "weight_decay", "initial_accumulator_value", "eps")
+    __first__ = "lr lr_decay eps"
     __settings__ = (
         f"lr: Rate = 1e-2, lr_decay: float = 0, {DECAY}, initial_accumulator_value: float = 0, eps: float = 1e-10, "
         f"{FOREACH}, *, {MAXIMIZE}, {DIFFERENTIABLE}, {FUSED}"
@@ -229,6 +231,7 @@ class Adadelta(Elementwise):
     __checked__ = ("lr", "rho", "eps", "weight_decay")
     __looks_back__ = True
     __averages__ = "square_avg acc_delta"
+    __first__ = "lr rho eps weight_decay maximize capturable"
     __settings__ = (
         f"lr: Rate = 1.0, rho: float = 0.9, eps: float = 1e-6, {DECAY}, {FOREACH}, *, {CAPTURABLE}, {MAXIMIZE}, "
         f"{DIFFERENTIABLE}"
@@ -251,6 +254,7 @@ class RMSprop(Elementwise):
 
     __checked__ = ("lr", "eps", "momentum", "weight_decay", "alpha")
     __averages__ = "square_avg momentum_buffer?momentum grad_avg?centered"
+    __first__ = "lr momentum alpha eps centered"
     __settings__ = (
         f"lr: Rate = 1e-2, alpha: float = 0.99, {EPS}, {DECAY}, momentum: float = 0, centered: bool = False, "
         f"{CAPTURABLE}, {FOREACH}, {MAXIMIZE}, {DIFFERENTIABLE}"
@@ -304,6 +308,7 @@ class Rprop(Elementwise):
 
     __checked__ = ("lr", "etas")
     __looks_back__ = True
+    __first__ = "lr etas step_sizes foreach maximize differentiable"
     __settings__ = (
         f"lr: Rate = 1e-2, etas: Pair = (0.5, 1.2), step_sizes: Pair = (1e-6, 50), *, {CAPTURABLE}, {FOREACH}, "
         f"{MAXIMIZE}, {DIFFERENTIABLE}"

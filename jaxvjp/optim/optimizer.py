@@ -63,10 +63,13 @@ class Optimizer:
     Attributes:
         __settings__: its settings, as the parameters of the constructor are written. The constructor that is made of
             them gives them to `__begin__`.
+        __first__: the names of those that come first in a group, where that is not the constructor's order.
         param_groups: a dict for each group of parameters: "params", and the settings, such as "lr".
         state: what is kept for each parameter from step to step, in tensors.
         defaults: the settings of a group that gives none of its own.
     """
+
+    __first__ = ""
 
     def step(self, closure: Any = None) -> Any:
         """Updates the parameters once; `closure()`, if given, computes the loss and its gradients first."""
@@ -292,7 +295,8 @@ def _add_constructor(kind: Any, settings: str) -> None:
         "from __future__ import annotations",
         f"def __init__(self, params: Params, {settings}) -> None:",
         "    given = locals()",
-        "    self.__begin__(params, {name: given[name] for name in given if name not in ('self', 'params')})",
+        "    names = [name for name in (*self.__first__.split(), *given) if name not in ('self', 'params')]",
+        "    self.__begin__(params, {name: given[name] for name in names})",
     )
     exec(compile("\n".join(lines), __file__, "exec"), globals(), own)
     kind.__init__ = own["__init__"]

@@ -85,6 +85,13 @@ def warn_of_call(message: str) -> None:
         _told.messages.append(message)
 
 
+def warn_of_older(name: str, newer: str) -> None:
+    """For the code of an op that torch has under a newer name."""
+    warn_of_call(
+        f"torch.{name} is deprecated in favor of torch.{newer} and will be removed in a future PyTorch release."
+    )
+
+
 @contextlib.contextmanager
 def warnings_of_call() -> Iterator[list[str]]:
     """What the code of an op says by `warn_of_call` in this block."""

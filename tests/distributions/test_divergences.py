@@ -29,6 +29,20 @@ OTHERS = [
     *("Pareto(s, t + 1), Exponential(u)", "Beta(s, t), Uniform(u - 1, 1.5)", "Bernoulli(u), Poisson(s)"),
     *("Normal(p, s), Gamma(s, t)", "Gamma(s, t), Uniform(u, 2.0)", "Poisson(s), Bernoulli(u)"),
     *("Laplace(p, s), Beta(s, t)", "Beta(s, t), Pareto(s, t)", "Pareto(s, t), Uniform(0.0, s)"),
+    *("Normal(p, s), Gumbel(u, t)", "Exponential(s), Gumbel(p, t)", "Gamma(s, t), Gumbel(p, u)"),
+    *("Uniform(p, p + s), Gumbel(u, t)", "Uniform(u * 0.1, u * 0.9), Beta(s, t)", "Uniform(p, p + s), Beta(s, t)"),
+    *("Uniform(u + 0.5, u + s + 0.5), Pareto(u * 0.1, t)", "Uniform(p, p + s), Pareto(u, t)"),
+    *(
+        "ContinuousBernoulli(u), Normal(p, s)",
+        "ContinuousBernoulli(u), Exponential(s)",
+        "Gumbel(p, s), ContinuousBernoulli(u)",
+    ),
+    *(
+        "ContinuousBernoulli(u), Uniform(u - 2, 3.0)",
+        "ContinuousBernoulli(u), Pareto(s, t)",
+        "Beta(s, t), ContinuousBernoulli(u)",
+    ),
+    *("Uniform(u * 0.1, u * 0.9), ContinuousBernoulli(u)", "Uniform(p, p + s), ContinuousBernoulli(u)"),
 ]
 REFUSED = [
     *("Normal(p, s), Cauchy(p, s)", "Exponential(s), Poisson(s)", "Binomial(2, u), Binomial(3, u)"),

@@ -29,6 +29,11 @@ ROWS = [
     ("CorrCholeskyTransform()", (2, 6)),
     ("PositiveDefiniteTransform()", (2, 2)),
     ("CumulativeDistributionTransform(Normal(0.5, 2.0))", (3,)),
+    ("StackTransform([ExpTransform(), AffineTransform(0.5, -2.0)], 1)", (3, 2)),
+    ("StackTransform([ExpTransform(), AffineTransform(0.5, -2.0)], -1, cache_size=1)", (2,)),
+    ("CatTransform([ExpTransform(), TanhTransform()])", (2, 3)),
+    ("CatTransform([ExpTransform(), TanhTransform()], -1, [1, 2]).with_cache()", (2, 3)),
+    ("CatTransform([IndependentTransform(ExpTransform(), 1), TanhTransform()], -1, [1, 2])", (2, 3)),
 ]
 CONSTRAINTS = [
     "real",
@@ -70,6 +75,22 @@ VALUES = [
 
 def names(torch):
     return vars(torch.distributions) | {"torch": torch}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("StackTransform([ExpTransform()])", "StackTransform([ExpTransform()], 1)", "StackTransform([torch.exp])"),
+        *("CatTransform([ExpTransform(), AbsTransform()], 0, [1, 3])", "CatTransform([ExpTransform()], 0, [1, 3])"),
+        *("CatTransform([ExpTransform(), AbsTransform()], 0, [1, 2])", "CatTransform([ExpTransform()], 2)"),
+    ],
+)
+def test_transforms_of_parts_that_do_not_fit(text):
+    def program(torch):
+        t, x = eval(text, names(torch)), torch.ones(3)
+        return [attempt(lambda: t(x)), attempt(lambda: t.inv(x)), attempt(lambda: t.log_abs_det_jacobian(x, x))]
+
+    agree(program)
 
 
 @pytest.mark.parametrize(("text", "shape"), ROWS)

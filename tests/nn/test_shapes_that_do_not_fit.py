@@ -168,6 +168,7 @@ def empty_batches(torch):
     return sizes, first_sentences(
         *[lambda mode=mode: pad(ones(1, 0, 4), (1, 1), mode=mode) for mode in ("reflect", "replicate")],
         lambda: unfold(ones(1, 0, 3, 3), 2),
+        lambda: unfold(ones(1, 1, 2, 2), 5, stride=2),
         lambda: pad(ones(1, 1, 5), (-7, 4)),
     )
 

@@ -144,6 +144,26 @@ def numbers_of_addr_are_of_the_kind_of_its_tensors(torch):
     return said(torch, calls)
 
 
+def what_torch_warns_of(torch):
+    always = torch.is_warn_always_enabled()
+    torch.set_warn_always(True)
+    one, wave, several, numbers = torch.eye(2), torch.ones(16), torch.zeros(1, 2).long(), torch.ones(2) * 1j
+    spectra, found = torch.stft(wave, 8, window=wave[:8], return_complex=True), []
+    calls = [lambda: torch.qr(one), one.cholesky, lambda: torch.triangular_solve(one, one), lambda: torch.lu(one)]
+    calls += [lambda: torch.stft(wave, 8, return_complex=True), lambda: torch.istft(spectra, 8), numbers.bool]
+    calls += [lambda: one.scatter(0, several, one, reduce="add"), lambda: one.scatter(0, several, 2.0, reduce="add")]
+    calls += [numbers.float, lambda: wave.fill_(numbers[0]), lambda: wave[:2].copy_(numbers), numbers.abs]
+    try:
+        for call in calls:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                call()
+            found.append([str(each.message)[:44] for each in caught])
+    finally:
+        torch.set_warn_always(always)
+    return found
+
+
 def numbers_between_the_tensors_warn_each_time(torch):
     always = torch.is_warn_always_enabled()
     torch.set_warn_always(True)

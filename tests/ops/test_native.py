@@ -29,6 +29,7 @@ torch.svd_lowrank(m)[1]; torch.pca_lowrank(m)[1]; torch.pca_lowrank(m, 2, center
 torch.pca_lowrank(m, 2, niter=-1)[1]; torch.pca_lowrank(m, 2)[2].abs()
 torch.lobpcg(s, 2, niter=99, tol=1e-9)[0]; torch.lobpcg(s, 2, niter=99, tol=1e-9, largest=False)[1].abs()
 torch.lobpcg(s, 2, B=9 * torch.eye(9).double() + s.detach() / 9, niter=99, tol=1e-9)[0].detach(); torch.lobpcg(s, 4)
+[torch.manual_seed(3), torch.lobpcg(s.detach().expand(2, 9, 9), 2), torch.rand(2, requires_grad=True) * s[0, 0]][2]
 torch.lobpcg(s, X=s.detach()[:, :1], niter=99, tol=1e-9)[0]; torch.lobpcg(s[None].expand(2, 9, 9), 1, niter=99)[0]
 torch.lobpcg(s.detach() + s.detach().triu(1) / 2000, 1, niter=99, tol=1e-9)[0]
 """

@@ -201,3 +201,24 @@ def test_a_row_that_attends_to_nothing_is_zero():
         return gradients(torch, torch.nn.functional.scaled_dot_product_attention(x, x, x, attn_mask=mask), x)
 
     agree(program, 1e-4, 1e-5)
+
+
+def test_the_step_has_the_name_of_the_function():
+    def program(torch):
+        x = torch.ones(2, requires_grad=True)
+        steps = [x.log1p(), x.deg2rad(), x.rad2deg(), torch.special.i0e(x)]
+        steps += [x.clamp_min(0), x.clamp_max(x.detach()), x.clamp(min=0), x.clamp(x.detach()), torch.special.i1e(x)]
+        steps += [torch.nn.functional.pad(x.view(1, 1, 2), (1, 1), "circular")]
+        return [(each, type(each.grad_fn).__name__, each.grad_fn.name()) for each in steps]
+
+    agree(program)
+
+
+@pytest.mark.parametrize("blank", [0, 2])
+def test_a_target_of_ctc_may_hold_the_blank(blank):
+    def program(torch):
+        scores = torch.arange(96.0, dtype=torch.float64).reshape(6, 4, 4).sin().log_softmax(-1)
+        targets = torch.tensor([[3, 3, 0], [3, 0, 3], [0, 0, 1], [2, 2, 2]])
+        return torch.nn.functional.ctc_loss(scores, targets, (6, 5, 6, 6), (3, 3, 3, 2), blank, "none")
+
+    agree(program, 1e-9, 1e-9)

@@ -282,6 +282,14 @@ def test_settings_that_torch_refuses(name, options):
     agree(program, raises=(ValueError, RuntimeError))
 
 
+@pytest.mark.parametrize("name", OPTIONS)
+def test_the_settings_of_a_group_come_in_the_order_of_torch(name):
+    def program(torch):
+        return list(getattr(torch.optim, name)([torch.ones(2, 2, requires_grad=True)]).state_dict()["param_groups"][0])
+
+    agree(program)
+
+
 def test_adagrad_wants_a_parameter_with_a_shape():
     with pytest.raises(ValueError, match="Attempted to use an uninitialized parameter in"):
         jaxvjp.optim.Adagrad([jaxvjp.nn.parameter.UninitializedParameter()])

@@ -32,7 +32,7 @@ def test_an_operator_of_ones_own():
             "jaxvjp_own::scaled", lambda ctx, g: (g * ctx.by * 10, None), setup_context=setup_context
         )
         (own(x * 2) ** 2).sum().backward()
-        return [each.detach() for each in results], results[0].requires_grad, refused, first, x.grad
+        return [each.detach() for each in results], results[0].requires_grad, refused, first, x.grad, repr(own)
 
     same(program)
 

@@ -236,7 +236,7 @@ def ctc_loss(
     # The targets with blanks before, between and after them: the label that each state of the automaton emits.
     states = jnp.full((batch, 2 * longest + 1), blank, targets.dtype).at[:, 1::2].set(targets)
     before = jnp.pad(states, ((0, 0), (2, 0)), constant_values=-1)[:, :-2]
-    may_skip = (states != blank) & (states != before)
+    may_skip = states != before  # blanks are apart by two, and are skipped as labels only, where a target holds them
     emitted = jnp.take_along_axis(log_probs, states[None].astype(jnp.int32), 2)  # (frames, batch, states)
     first = jnp.arange(states.shape[1]) < 2
     first &= jnp.arange(states.shape[1]) <= 2 * target_lengths[:, None]

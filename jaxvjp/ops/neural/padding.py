@@ -23,7 +23,7 @@ def _pad_name(static, avals):
     amounts, mode, _ = static
     if mode == "constant":
         return "ConstantPadNdBackward0"
-    return "torch::autograd::CopySlices" if mode == "circular" else f"{ADDED.get(mode)}{len(amounts) // 2}DBackward0"
+    return "CopySlices" if mode == "circular" else f"{ADDED.get(mode)}{len(amounts) // 2}DBackward0"
 
 
 def _by_mode(row, operands, static):
@@ -195,8 +195,8 @@ def unfold(input, kernel_size: Sizes, dilation: Sizes = (1,), padding: Sizes = (
     if min(counts) < 1:
         raise RuntimeError(
             f"Given input with spatial size {(*input.shape[-2:],)}, kernel_size={(*kernel_size,)}, dilation="
-            f"{(*dilation,)}, padding={(*padding,)}, stride={(*stride,)}, calculated shape of the array of sliding "
-            f"blocks as {(*counts,)}, but its components must be at least one."
+            f"{(*dilation,)}, padding={(*padding,)}, calculated shape of the array of sliding blocks as {(*counts,)}, "
+            "but its components must be at least one."
         )
     supported("im2col", input, "integers", "_out_cpu")
     padded = widened(input, padding, padding, 0)

@@ -19,7 +19,7 @@ class CustomOpDef:
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
         self._parameters = inspect.signature(function)
-        self._name = name.replace("::", ".")
+        self._name, self._qualname = name.replace("::", "."), name
         names = self._parameters.parameters
         kept: dict[str, Callable[..., Any]] = {
             "forward": lambda *given: function(**dict(zip(names, given, strict=True))),
@@ -32,6 +32,9 @@ class CustomOpDef:
         OPERATORS[name] = self
 
     default = property(lambda self: self)
+
+    def __repr__(self) -> str:
+        return f"<CustomOpDef({self._qualname})>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         given = self._parameters.bind(*args, **kwargs)
