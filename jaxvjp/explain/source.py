@@ -20,7 +20,7 @@ import jaxvjp.explain.programs
 import jaxvjp.explain.residuals
 import jaxvjp.explain.wrapped  # noqa: F401 - each registers a writer for its nodes
 from jaxvjp.core.record.graph import Node, gradient_edges, reachable
-from jaxvjp.core.record.observers import GradSet, Walked
+from jaxvjp.core.record.observers import GradSet, StepHooked, Walked
 from jaxvjp.explain.block import Block, Expression, Step, Value
 from jaxvjp.explain.kept import kept
 from jaxvjp.explain.layout import EXACT_PRODUCTS, WIDE_TYPES, laid_out
@@ -156,7 +156,9 @@ class Writer:
             return
         if hooks:
             order = min(each.before.serial for each in hooks) - 0.5
-        pieces = _stages(walked.roots, targets, sorted(cuts, key=lambda node: node.serial), self.story.stepped())
+        pieces = _stages(
+            walked.roots, targets, sorted(cuts, key=lambda node: node.serial), self.story.stepped(), self.story.events
+        )
         pieces = [(sorted(params, key=self.begun), outputs) for params, outputs in pieces]
         cotangents: dict[Node, Value] = {}
         for root, v in zip(walked.roots, walked.cotangents, strict=True):
@@ -586,14 +588,17 @@ def all_nodes(story: Story) -> list[Node]:
 
 
 def _stages(
-    roots: Sequence[Node], targets: set[Node], cuts: Sequence[Node], stepped: Collection[Any]
+    roots: Sequence[Node], targets: set[Node], cuts: Sequence[Node], stepped: Collection[Any], events: Sequence[Event]
 ) -> list[tuple[list[Node], list[Node]]]:
     """The stages between `targets` and `roots`, divided at the cuts: the inputs and outputs of each.
 
-    Of the Python steps in `stepped` it is known what they returned with their hooks."""
+    Of the Python steps in `stepped` it is known what they returned with their hooks, and from the `events` which
+    hooks of other steps have only looked."""
     nodes = reachable(roots, gradient_edges)
+    called = [event.what for event in events if isinstance(event.what, StepHooked)]
+    looked = {each.node for each in called} - {each.node for each in called if each.changed}
     for node in nodes:
-        if node.step_hooks is not None and node.python not in stepped:
+        if node.step_hooks is not None and node.python not in stepped and node not in looked:
             raise Unwritable(
                 f"a hook of the step {node.gradient_name} changes what goes through it, and cannot be written\n"
                 "A hook of the tensor can: `y.register_hook(...)` in the place of `y.grad_fn.register_hook(...)`.",
