@@ -195,9 +195,9 @@ def _definition(
     name = defined(forward, name, parameters(forward), results, single=single or long, custom=f"{saved}, {pulled}")
     line = f"{name}.defvjp({saved}, {pulled})"
     if line not in text.definitions:
-        for each in (saved, pulled):  # they stand below
-            if keys[each] not in before_it:
-                text.definitions[keys[each]] = text.definitions.pop(keys[each])
+        for made_as in (saved, pulled):  # they stand below
+            if keys[made_as] not in before_it:
+                text.definitions[keys[made_as]] = text.definitions.pop(keys[made_as])
         text.definitions[line], text.texts[line], text.lines[line] = name, line, None
     return name, extra
 

@@ -250,6 +250,7 @@ class Scope:
         values = np.asarray(node.value)
         own, order = self.text.starts.get(node) or (self.text.name_of(node), float(node.serial))
         wanted = own or ("x" if node.requires_grad else None)
+        text: Any
         try:
             text = array(values, explicit=self.text.explicit_dtypes)
         except Unwritable:
