@@ -26,7 +26,7 @@ from jaxvjp.core.derive.saved import release
 from jaxvjp.core.record.blocks import restored
 from jaxvjp.core.record.graph import Node, hooks_of, recording_order
 from jaxvjp.core.record.modes import ThreadModes, grad_mode, listening, thread_modes, tracking, transforming
-from jaxvjp.core.record.observers import Walked, tell
+from jaxvjp.core.record.observers import StepHooked, Walked, tell
 from jaxvjp.core.record.record import record, separate
 from jaxvjp.core.record.steps import Cotangents, StepHooks
 from jaxvjp.core.record.versions import next_serial
@@ -411,6 +411,8 @@ def _before_accumulation(gradients: dict[Node, Node]) -> dict[Node, Node]:
         if node.is_leaf and node.step_hooks is not None:
             for hook in list(node.step_hooks.before.values()):
                 given = node.step_hooks.call(None, hook, given, None)
+            if listening():
+                tell(StepHooked(node, given[0] is not gradient))
         if given[0] is not None:
             replaced[node] = given[0]
     return replaced

@@ -223,7 +223,7 @@ class Block:
             return other is not None and other is not value and last_use.get(other, -1) > place
 
         candidate, number = name, 2
-        while busy(candidate) or (candidate != name and candidate in self.wanted):
+        while busy(candidate) or (candidate in self.wanted and (candidate != name or value.wanted is None)):
             candidate, number = f"{name}_{number}", number + 1
         return candidate
 

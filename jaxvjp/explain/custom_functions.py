@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from jaxvjp.autograd.function_step import FunctionStep
 from jaxvjp.core.record.graph import Node, reachable
 from jaxvjp.core.record.modes import tracking
 from jaxvjp.core.record.observers import Stepped
 from jaxvjp.core.record.record import constant
-from jaxvjp.explain.block import Block, Expression, Step, Value
+from jaxvjp.explain.block import Expression, Step, Value
 from jaxvjp.explain.literals import Unwritable, call, parsed
 from jaxvjp.explain.names import numbered, safe
-from jaxvjp.explain.scope import WRITERS, Scope
+from jaxvjp.explain.scope import WRITERS, Scope, function
 from jaxvjp.explain.text import NOWHERE
 from jaxvjp.ops.identity import example, function_result
 
@@ -63,8 +64,7 @@ def _called(scope: Scope, step: FunctionStep, node: Node) -> Step:
     arguments = list(dict.fromkeys(arguments))
     outputs = list(step._values.values())
     cotangents, gradients = _backward(scope, step)
-    text, extra = _definition(scope, step, arguments, outputs, cotangents, gradients)
-    name = scope.define(_lower(step.name.removesuffix("Backward")), text)
+    name, extra = _definition(scope, step, arguments, outputs, cotangents, gradients)
     inputs = [*[scope.value(argument) for argument in arguments], *extra]
     several = len(outputs) > 1
     made = Step(inputs, lambda e: call(name, *e), [None] * len(outputs), node.serial, node.where, unpacked=several)
@@ -100,18 +100,14 @@ def _definition(
     cotangents: Sequence[Node | None],
     gradients: Sequence[Node | None],
 ) -> tuple[str, list[Value]]:
-    """The text of a `@jax.custom_vjp` with its forward and backward, where NAME stands for its name; and the values
-    that they read besides the arguments: these are computed outside and get no gradient."""
+    """Defines a `@jax.custom_vjp` with its forward and backward: its name, and the values that they read besides the
+    arguments: these are computed outside and get no gradient."""
     text = scope.text
     names = _argument_names(step, arguments)
     # What the function around it is given, such as the cotangent of a backward that calls this Function, stays given.
     around = [each for each, value in scope.values.items() if isinstance(value, Value) and value.step is None]
     known = [*arguments, *around]
-    forward = Scope(text, scope, _within(outputs, known), False)
     given = [Value(each) for each in names]
-    forward.values.update(zip(arguments, given, strict=True))
-    results = [forward.value(output) for output in outputs]
-
     arrived = [each for each in cotangents if each is not None]
     before = {*arguments, *_computed(outputs, known)}
     returned = [each for each in gradients if each is not None]
@@ -132,6 +128,7 @@ def _definition(
     both = [saving.value(each) for each in [*outputs, *residuals]]
 
     backward = Scope(text, scope, inside, False)
+    backward.pulled = backward_code(step)
     own = [Value(each.wanted or f"saved_{place}") for place, each in enumerate(both[len(outputs) :])]
     for place, residual in enumerate(residuals):
         if residual in arguments:
@@ -157,84 +154,89 @@ def _definition(
             source = backward.value(argument)
             total = backward.add(Step([source], lambda e: call("jnp.zeros_like", e[0]))).outputs[0]
         made.append(total)
-    extra = list(dict.fromkeys(each for part in (forward, saving, backward) for each in part.reached if _varies(each)))
+    extra = list(dict.fromkeys(each for part in (saving, backward) for each in part.reached if _varies(scope, each)))
     called = {
         scope.values.get(edge): name for edge, name in zip(step.edges, _argument_names(step, step.edges), strict=True)
     }
     labels = list(names)
     for value in extra:
         labels.append(numbered(safe(value.wanted or called.get(value, "constant")), labels))
-    outside = dict(zip(extra, labels[len(names) :], strict=True))
-    primal = _body(forward, given, names, outside, results, len(outputs) == 1)
-    needed = [each for each in extra if each in backward.reached]
-    saved = _body(
-        saving, given, names, outside, both, len(outputs) == 1, len(residuals), [outside[each] for each in needed]
-    )
-    local = [*[safe(each.wanted or "t") for each in own], *[outside[each] for each in needed]]
-    heads = [safe(each.wanted or "g") for each in incoming]
-    unpack = [f"    {', '.join(local)}{',' if len(local) == 1 else ''} = residuals"] if local else []
-    head = heads[0]
-    if len(heads) > 1:
-        unpack.append(f"    {', '.join(heads)} = cotangents")
-        head = "cotangents"
-    pulled = _body(backward, [*own, *incoming], [*local[: len(own)], *heads], outside, made, False, nones=len(extra))
-    parameters = ", ".join(labels)
-    text_of_it = "\n".join(
-        [
-            "@jax.custom_vjp",
-            f"def NAME({parameters}):",
-            *primal,
-            "",
-            "",
-            f"def NAME_forward({parameters}):",
-            *saved,
-            "",
-            "",
-            f"def NAME_backward(residuals, {head}):",
-            *unpack,
-            *pulled,
-            "",
-            "",
-            "NAME.defvjp(NAME_forward, NAME_backward)",
-        ]
-    )
-    return text_of_it, extra
+    name, single = _lower(step.name.removesuffix("Backward")), len(outputs) == 1
+
+    def defined(part: Scope, wanted: str, params: Sequence[Value], results: Sequence[Value], **more: Any) -> str:
+        outside = {outer: _outside(scope, outer) for outer in part.reached if outer not in extra}
+        made = function(part, params, results, outside, wanted, **more)
+        scope.called.add(made)
+        return made
+
+    def parameters(part: Scope) -> list[Value]:
+        for each, label in zip(extra, labels[len(names) :], strict=True):
+            part._reach(each).wanted = label
+        return [*given, *[part.reached[each] for each in extra]]
+
+    before_it = {*text.definitions}
+    needed = [place for place, each in enumerate(extra, len(given)) if each in backward.reached]
+    own += [parameters(backward)[place] for place in needed]
+    made += [backward.add(Step([], _none, free=True)).outputs[0] for _ in extra]
+    back = [_together(backward, "residuals", own), _together(backward, "cotangents", incoming)]
+    pulled = defined(backward, f"{name}_backward", back, made, single=False)
+    left = [*both[len(outputs) :], *[parameters(saving)[place] for place in needed]]
+    left = left or saving.add(Step([], _none, free=True)).outputs
+    saved = defined(saving, f"{name}_forward", parameters(saving), both[: len(outputs)], single=single, returned=left)
+    keys = {known_as: key for key, known_as in text.definitions.items()}
+    forward = Scope(text, scope, _within(outputs, known), False)
+    long = bool(text.lines[keys[saved]][0])
+    if long:  # it is written once
+        whole = Step(parameters(forward), lambda e: ast.Subscript(call(saved, *e), ast.Constant(0), ast.Load()))
+        results = forward.add(whole).outputs
+    else:
+        forward.values.update(zip(arguments, given, strict=True))
+        results = [forward.value(output) for output in outputs]
+    name = defined(forward, name, parameters(forward), results, single=single or long, custom=f"{saved}, {pulled}")
+    line = f"{name}.defvjp({saved}, {pulled})"
+    if line not in text.definitions:
+        for made_as in (saved, pulled):  # they stand below
+            if keys[made_as] not in before_it:
+                text.definitions[keys[made_as]] = text.definitions.pop(keys[made_as])
+        text.definitions[line], text.texts[line], text.lines[line] = name, line, None
+    return name, extra
 
 
-def _varies(value: Value) -> bool:
-    """Whether a value from outside a function is computed, and not a constant that can be written in its place."""
-    return value.step is None or bool(value.step.inputs)
+def _together(scope: Scope, name: str, values: Sequence[Value]) -> Value:
+    """The parameter that a function unpacks into values; a single value itself."""
+    if len(values) == 1:
+        return values[0]
+    whole = Value(name)
+    step = scope.add(Step([whole], lambda e: e[0], [each.wanted for each in values], -1, unpacked=True))
+    step.outputs = list(values)
+    for each in values:
+        each.step = step
+    return whole
 
 
-def _body(
-    scope: Scope,
-    given: Sequence[Value],
-    names: Sequence[str],
-    outside: Mapping[Value, str],
-    results: Sequence[Value],
-    single: bool,
-    residuals: int = -1,
-    more: Sequence[str] = (),
-    nones: int = 0,
-) -> list[str]:
-    known: dict[Value, Expression] = {value: parsed(each) for value, each in zip(given, names, strict=True)}
-    for outer, inner in scope.reached.items():
-        known[inner] = parsed(outside[outer]) if outer in outside else _outside(outer)
-    read = {each.id for text in known.values() for each in ast.walk(text) if isinstance(each, ast.Name)}
-    own = {*names, *outside.values()} - {*more}  # these are returned, and so never assigned
-    block = Block(scope.steps, results, known, {"jax", "jnp", *scope.called, *read} - own)
-    texts = [*[ast.unparse(result) for result in block.results], *more, *["None"] * nones]
-    residuals += len(more)
-    count = len(texts) if residuals < 0 else len(texts) - residuals
-    returned = texts[0] if single else f"({', '.join(texts[:count])}{',' if count == 1 else ''})"
-    if residuals >= 0:
-        rest = texts[count:]
-        returned += f", ({', '.join(rest)}{',' if len(rest) == 1 else ''})"
-    return [*[f"    {line.text}" for line in block.lines], f"    return {returned}"]
+def _none(_: Sequence[Expression]) -> Expression:
+    return ast.Constant(None)
 
 
-def _outside(value: Value) -> Expression:
+def _varies(scope: Scope, value: Value) -> bool:
+    """Whether a value from outside a function is computed or given, and not a constant that is written in its place."""
+    made = _origin(scope, value)
+    return made.step is None or bool(made.step.inputs) or (made is not value and made.wanted is not None)
+
+
+def _origin(scope: Scope, value: Value) -> Value:
+    """The value that a value stands for in a scope, in those around it."""
+    while value.step is None and scope.outer is not None:
+        outer = next((each for each, here in scope.reached.items() if here is value), None)
+        if outer is None:
+            break
+        value, scope = outer, scope.outer
+    return value
+
+
+def _outside(scope: Scope, value: Value) -> Expression:
     """A constant of the program as the function reads it: a number is written out, others by name."""
+    value = _origin(scope, value)
     if value.step is not None and not value.step.inputs and (value.wanted is None or value.step.free):
         return value.step.write([])
     return parsed(safe(value.wanted or "t"))
@@ -260,6 +262,11 @@ def _sum(e: Sequence[Expression]) -> Expression:
     return ast.BinOp(e[0], ast.Add(), e[1])
 
 
+def backward_code(step: FunctionStep) -> Any:
+    """The code of the user's `backward`; None if it is no function of Python's."""
+    return getattr(inspect.unwrap(step.ctx._forward_cls.__backward_method__()), "__code__", None)
+
+
 def _lower(name: str) -> str:
     """`MyCube` as `my_cube`."""
     spaced = "".join(f"_{each.lower()}" if each.isupper() else each for each in name)
@@ -268,9 +275,9 @@ def _lower(name: str) -> str:
 
 def _argument_names(step: FunctionStep, arguments: Sequence[Node]) -> list[str]:
     """The names of `forward`'s parameters that are differentiated."""
-    function = step.ctx._forward_cls
-    parameters = list(inspect.signature(function.forward).parameters.values())
-    if not function.__separates_context__():
+    own = step.ctx._forward_cls
+    parameters = list(inspect.signature(own.forward).parameters.values())
+    if not own.__separates_context__():
         parameters = parameters[1:]
     plain = [parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_POSITIONAL]
     places = [place for place, aval in enumerate(step.input_avals) if aval is not None]

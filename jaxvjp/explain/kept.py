@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
+from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -118,7 +119,7 @@ def kept(
     found = live(in_order(scope.steps), wanted)
     if not story.calls or not found:
         return scope.steps, [*wanted], set(), None
-    chains = _chains(story, found)
+    chains = _chains(story, found, scope.pulled)
     serials, begun = _serials(scope), _begun(scope)
     own: Whole | None = None
     while True:
@@ -175,9 +176,9 @@ def kept(
     return steps, [after.get(each, each) for each in wanted], called, own
 
 
-def _chains(story: Story, steps: Sequence[Step]) -> dict[Step, list[FunctionCall]]:
+def _chains(story: Story, steps: Sequence[Step], pulled: CodeType | None) -> dict[Step, list[FunctionCall]]:
     """For each step the calls that it was recorded in, from the outermost to the one of its own function: those in
-    which no backward pass took place."""
+    which no backward pass took place; in the backward `pulled` those that it called."""
     walks = [event for event in story.events if isinstance(event.what, Walked)]
     backwards = {each.where for each in walks}
     chains: dict[Step, list[FunctionCall]] = {}
@@ -192,6 +193,9 @@ def _chains(story: Story, steps: Sequence[Step]) -> dict[Step, list[FunctionCall
         hooks = [place for place, each in enumerate(running) if each.where in backwards]  # called by a backward pass
         chain = running[: hooks[0]] if hooks else running
         chain = [each for each in chain if not any(each.first < walk.order < each.last for walk in walks)]
+        if pulled is not None:  # what passes in it give is written in it
+            own = [place for place, each in enumerate(running) if each.code is pulled]
+            chain = running[own[-1] + 1 :] if own else []
         code = None if step.where is None or step.where[0].co_name.startswith("<") else step.where[0]
         while chain and code is not None and chain[-1].code is not code:
             chain = chain[:-1]
@@ -220,7 +224,8 @@ def _begun(scope: Scope) -> dict[Value, list[int]]:
     begun: dict[Value, list[int]] = {}
     for node, value in scope.values.items():
         computed = type(node) is Node and isinstance(value, Value) and node.operation not in PART_OPS
-        if computed and any(type(operand) is Node for operand in scope.text.inputs(node)):
+        operands = [each for each in scope.text.inputs(node) if type(each) is Node] if computed else []
+        if operands and value not in [scope.values.get(each) for each in operands]:
             begun.setdefault(value, []).append(node.serial)
     return begun
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -104,6 +105,7 @@ class Scope:
         calls: by backward step of a custom Function, the step that calls it, which may have several outputs.
         transform: the node of the transform of a function, such as `torch.vmap`, that is written here; None outside.
         called: the names of the functions that are called here.
+        pulled: the user's code of the backward of a custom Function that this is, or is inside of; None outside.
         within: how many calls of the user's functions all that is written here was recorded in.
     """
 
@@ -123,6 +125,7 @@ class Scope:
         self.only_rows: dict[Value, Value] = {}  # values of one row, and that row
         self.transform: Node | None = None if outer is None else outer.transform
         self.called: set[str] = set()
+        self.pulled: CodeType | None = None if outer is None else outer.pulled
         self.within = 0
 
     def value(self, wanted: Any) -> Any:
@@ -247,17 +250,18 @@ class Scope:
         values = np.asarray(node.value)
         own, order = self.text.starts.get(node) or (self.text.name_of(node), float(node.serial))
         wanted = own or ("x" if node.requires_grad else None)
-        if wanted is None and values.size > SHORT:  # large: it is written once, above everything that reads it
-            key = (node.where, values.dtype, values.shape, values.tobytes())
-            if self.outer is None and key in self.text.data:
-                return self.text.data[key]
-            wanted = numbered("data", self.text.unnamed)
-            self.text.unnamed.add(wanted)
+        text: Any
         try:
             text = array(values, explicit=self.text.explicit_dtypes)
         except Unwritable:
             text = encoded(np.asarray(array_of(node)))
             self.text.imports["import base64"] = None
+        if wanted is None and values.size > SHORT and text.func.attr in ("array", "reshape"):  # large: it is written
+            key = (node.where, values.dtype, values.shape, values.tobytes())  # once, above everything that reads it
+            if self.outer is None and key in self.text.data:
+                return self.text.data[key]
+            wanted = numbered("data", self.text.unnamed)
+            self.text.unnamed.add(wanted)
         free = wanted is None and not values.ndim
         step = Step([], lambda inputs: text, [wanted], order, node.where, free=free)
         step.note = "leaf"
@@ -408,9 +412,10 @@ def function(
     single: bool = True,
     param_names: Sequence[str] | None = None,
     returned: Sequence[Value] = (),
+    custom: str = "",
 ) -> str:
     """Defines a function with the statements of `scope` and returns its name; `outside` has the values it reads from
-    outside, and values `returned` come beside its results."""
+    outside, and values `returned` come beside its results. A `jax.custom_vjp` has a forward and backward, `custom`."""
     # Values that turned out to be unread are not in `outside`.
     given = {inner: outside[outer] for outer, inner in scope.reached.items() if outer in outside}
     reserved = {each.id for text in given.values() for each in ast.walk(text) if isinstance(each, ast.Name)}
@@ -445,7 +450,8 @@ def function(
     key = "\n".join([f"({len(roots)})", *[each.text for each in (*kept, lines[1])]])
     for place, each in enumerate(roots):  # functions that differ in the names of their parameters are one
         key = re.sub(rf"(?<![\w.]){re.escape(each)}(?!\w|=[^=])", f"_{place}", key)
-    return scope.text.define(wanted, f"def NAME({parameters}):", lines, key)
+    head = "@jax.custom_vjp\n" if custom else ""
+    return scope.text.define(wanted, f"{head}def NAME({parameters}):", lines, custom + key)
 
 
 def in_dicts(columns: Sequence[Sequence[Value]], names: Sequence[str], before: Sequence[str] = ()) -> list[str]:

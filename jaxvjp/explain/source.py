@@ -14,14 +14,15 @@ from typing import Any, NamedTuple
 
 import jax
 
-import jaxvjp.explain.custom_functions
 import jaxvjp.explain.plain_forms
 import jaxvjp.explain.programs
 import jaxvjp.explain.residuals
 import jaxvjp.explain.wrapped  # noqa: F401 - each registers a writer for its nodes
+from jaxvjp.autograd.function_step import FunctionStep
 from jaxvjp.core.record.graph import Node, gradient_edges, reachable
-from jaxvjp.core.record.observers import GradSet, Walked
+from jaxvjp.core.record.observers import GradSet, StepHooked, Walked
 from jaxvjp.explain.block import Block, Expression, Step, Value
+from jaxvjp.explain.custom_functions import backward_code
 from jaxvjp.explain.kept import kept
 from jaxvjp.explain.layout import EXACT_PRODUCTS, WIDE_TYPES, laid_out
 from jaxvjp.explain.lifting import Lifted, divided, owners_of
@@ -151,12 +152,15 @@ class Writer:
         cuts = [node for node in walked.gradients if not node.is_leaf]
         cuts += [each.node for each in hooks if not each.node.is_leaf and each.node not in cuts]
         targets = set(walked.gradients)
-        if walked.create_graph and not walked.after and not hooks and self.inside_later(place, walked):
+        later = walked.create_graph and self.inside_later(place, walked)
+        if not walked.after and not hooks and (later or self.in_function(order)):
             self.inside.update(walked.roots)
             return
         if hooks:
             order = min(each.before.serial for each in hooks) - 0.5
-        pieces = _stages(walked.roots, targets, sorted(cuts, key=lambda node: node.serial), self.story.stepped())
+        pieces = _stages(
+            walked.roots, targets, sorted(cuts, key=lambda node: node.serial), self.story.stepped(), self.story.events
+        )
         pieces = [(sorted(params, key=self.begun), outputs) for params, outputs in pieces]
         cotangents: dict[Node, Value] = {}
         for root, v in zip(walked.roots, walked.cotangents, strict=True):
@@ -232,6 +236,11 @@ class Writer:
         later = [event.what for event in self.story.events[place + 1 :] if isinstance(event.what, Walked)]
         through = {*reachable([root for each in later for root in each.roots], gradient_edges)} if later else {}
         return all(gradient in through for gradient in walked.gradients.values())
+
+    def in_function(self, order: float) -> bool:
+        """Whether the backward of a custom Function did at a time what is written in it."""
+        codes = {backward_code(step) for step in self.story.stepped() if isinstance(step, FunctionStep)}
+        return any(each.code in codes and each.first < order < each.last for each in self.story.calls)
 
     def alone(self, walked: Walked) -> bool:
         """Whether nothing else walks back from the roots of a backward pass, which would need its pullback again."""
@@ -586,14 +595,17 @@ def all_nodes(story: Story) -> list[Node]:
 
 
 def _stages(
-    roots: Sequence[Node], targets: set[Node], cuts: Sequence[Node], stepped: Collection[Any]
+    roots: Sequence[Node], targets: set[Node], cuts: Sequence[Node], stepped: Collection[Any], events: Sequence[Event]
 ) -> list[tuple[list[Node], list[Node]]]:
     """The stages between `targets` and `roots`, divided at the cuts: the inputs and outputs of each.
 
-    Of the Python steps in `stepped` it is known what they returned with their hooks."""
+    Of the Python steps in `stepped` it is known what they returned with their hooks, and from the `events` which
+    hooks of other steps have only looked."""
     nodes = reachable(roots, gradient_edges)
+    called = [event.what for event in events if isinstance(event.what, StepHooked)]
+    looked = {each.node for each in called} - {each.node for each in called if each.changed}
     for node in nodes:
-        if node.step_hooks is not None and node.python not in stepped:
+        if node.step_hooks is not None and node.python not in stepped and node not in looked:
             raise Unwritable(
                 f"a hook of the step {node.gradient_name} changes what goes through it, and cannot be written\n"
                 "A hook of the tensor can: `y.register_hook(...)` in the place of `y.grad_fn.register_hook(...)`.",

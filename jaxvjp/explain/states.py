@@ -68,9 +68,13 @@ def states_of(story: Story, nodes: Sequence[Node], unnamed: Any) -> States:
         if start is not None and len(chain) > 1 and chain[0].where is not None and unnamed(chain[0]):
             round_ = bisect.bisect(walks, chain[0].serial)
             sites.setdefault(chain[0].where, {}).setdefault(round_, []).append((chain, start))
-    again = {assigned(where) for where, own in lines.items() if len(own) > 1} - {None}
+    repeated = {where for where, own in lines.items() if len(own) > 1}
+    again = {assigned(where) for where in repeated} - {None}
     copied = (each for each in nodes if each.operation is not None and each.operation.name == "clone")
-    found.copies.update(each for each in copied if assigned(each.where) in again)
+    for each in copied:  # in a line of the user's that runs again, or in one of an optimizer's rounds
+        target = assigned(each.where)
+        if target in again or (target is None and each.where in repeated and not unnamed(each)):
+            found.copies.add(each)
     taken = {*story.tensors.values()}
     for where, rounds in sites.items():
         *_, last = rounds.values()

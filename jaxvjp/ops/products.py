@@ -344,3 +344,20 @@ def addbmm(input, batch1, batch2, *, beta: Scalar = 1, alpha: Scalar = 1):
         )
     _one_type_of_addmm(input, batch1, batch2)
     return _added(input, jnp.einsum("bij,bjk->ik", batch1, batch2, precision=precision()), beta, alpha)
+
+
+@op(public="")
+def two_loops(grad, diagonal, changes, steps, weights):
+    """Minus the gradient times the inverse Hessian that the last steps suggest: the two loops of L-BFGS."""
+
+    def back(rest, row):
+        change, step, weight = row
+        part = jnp.sum(step * rest) * weight
+        return rest - change * part, part
+
+    def forth(way, row):
+        change, step, weight, part = row
+        return way + step * (part - jnp.sum(change * way) * weight), None
+
+    rest, parts = jax.lax.scan(back, -grad, (changes, steps, weights), reverse=True)
+    return jax.lax.scan(forth, rest * diagonal, (changes, steps, weights, parts))[0]

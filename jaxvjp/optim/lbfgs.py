@@ -10,7 +10,8 @@ from typing import Any
 
 from jaxvjp.autograd.modes import enable_grad, no_grad
 from jaxvjp.ops.complex import view_as_real
-from jaxvjp.ops.joining import cat
+from jaxvjp.ops.joining import cat, stack
+from jaxvjp.ops.products import two_loops
 from jaxvjp.optim.elementwise import CHECKS, number_of
 from jaxvjp.optim.optimizer import Optimizer, Params
 from jaxvjp.tensor.apply import apply
@@ -18,6 +19,8 @@ from jaxvjp.tensor.tensor import Tensor, view
 from jaxvjp.tensor.view_steps import Step
 
 AS_REAL = Step(view_as_real, ())
+HISTORY = ("old_dirs", "old_stps", "ro")
+"""The state's lists: by how much the gradient changed in the last steps, these steps, and one over their products."""
 
 
 class LBFGS(Optimizer):
@@ -27,6 +30,9 @@ class LBFGS(Optimizer):
         "lr: Rate = 1, max_iter: int = 20, max_eval: int | None = None, tolerance_grad: float = 1e-7, "
         "tolerance_change: float = 1e-9, history_size: int = 100, line_search_fn: str | None = None"
     )
+
+    _rows: tuple[Any, Any] = None, ()
+    """The list of the state's that the rows of the history are of, and these rows."""
 
     def __begin__(self, params: Params, settings: dict[str, Any]) -> None:
         lr = settings["lr"]
@@ -57,6 +63,13 @@ class LBFGS(Optimizer):
             p.add_(part * step_size if isinstance(step_size, Tensor) else part, alpha=_alpha(step_size))
             offset += p.numel()
 
+    def _rows_of(self, state: dict[str, Any]) -> Any:
+        """The lists of HISTORY, each as the rows of one array; nothing if they are empty."""
+        lists = [state.get(name, []) for name in HISTORY]
+        if lists[0] is self._rows[0]:
+            return self._rows[1]
+        return [apply(stack, (tuple(each),), (0,)) for each in lists if each]
+
     @no_grad()
     def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
         """Minimizes for up to `max_iter` steps, and returns the loss before the first.
@@ -77,23 +90,27 @@ class LBFGS(Optimizer):
         if grad.abs().max() <= tolerance:
             return first_loss
         way, size = state.get("d"), state.get("t")
-        ways, changes, weights = (state.get(name, []) for name in ("old_dirs", "old_stps", "ro"))
+        rows = self._rows_of(state)
+        state.setdefault("al", [None] * group["history_size"])
         diagonal, before, loss_before = (state.get(name) for name in ("H_diag", "prev_flat_grad", "prev_loss"))
         for count in range(1, most + 1):
             state["n_iter"] += 1
             if state["n_iter"] == 1:
-                way, ways, changes, weights, diagonal = -grad, [], [], [], 1
+                way, rows, diagonal = -grad, (), 1
             else:
                 change, step = grad - before, way * size
                 product = change.dot(step)
                 if product > 1e-10:
-                    for kept, new in ((ways, change), (changes, step), (weights, 1.0 / product)):
-                        if len(kept) == group["history_size"]:
-                            kept.pop(0)
-                        kept.append(new)
+                    new = [each.unsqueeze(0) for each in (change, step, 1.0 / product)]
+                    if rows:
+                        full = len(rows[0]) == group["history_size"]
+                        new = [apply(cat, ((old[full:], row),), (0,)) for old, row in zip(rows, new, strict=True)]
+                    rows = new
                     diagonal = product / change.dot(change)
-                way = _direction(state, grad, ways, changes, weights, diagonal, group["history_size"])
-            before = grad.clone() if before is None else before.copy_(grad)
+                way = -grad * diagonal
+                if rows:
+                    way = apply(two_loops, (grad, diagonal, *rows))
+            before = grad.clone()
             loss_before = loss
             size = min(1.0, 1.0 / grad.abs().sum()) * lr if state["n_iter"] == 1 else lr
             slope = grad.dot(way)
@@ -128,30 +145,11 @@ class LBFGS(Optimizer):
                 break
             if (way * size).abs().max() <= least_change or abs(loss - loss_before) < least_change:
                 break
-        state.update(d=way, t=size, old_dirs=ways, old_stps=changes, ro=weights)
+        lists = [list(each.unbind()) for each in rows] or [[], [], []]
+        self._rows = lists[0], rows
+        state.update(d=way, t=size, **dict(zip(HISTORY, lists, strict=True)))
         state.update(H_diag=diagonal, prev_flat_grad=before, prev_loss=loss_before)
         return first_loss
-
-
-def _direction(
-    state: dict[str, Any],
-    grad: Tensor,
-    ways: list[Any],
-    changes: list[Any],
-    weights: list[Any],
-    diagonal: Any,
-    history: int,
-) -> Tensor:
-    """Minus the gradient times the inverse Hessian that the last steps suggest."""
-    parts = state.setdefault("al", [None] * history)
-    rest: Tensor = -grad
-    for i in reversed(range(len(ways))):
-        parts[i] = changes[i].dot(rest) * weights[i]
-        rest = rest - ways[i] * parts[i]
-    way: Tensor = rest * diagonal
-    for i in range(len(ways)):
-        way = way + changes[i] * (parts[i] - ways[i].dot(way) * weights[i])
-    return way
 
 
 def _alpha(size: Any) -> Any:

@@ -55,6 +55,42 @@ PROGRAMS = {
         "logcumsumexp = logcumsumexp_2(double) ",
         "sort(sort(",
     ),
+    "what a custom function calls, in loops, and a gradient in its backward": (
+        """
+        def euler(f, y):
+            t = 0.0
+            for _ in range(5):
+                y = y + 0.1 * f(y + t)
+                t = t + 0.1
+            return y
+
+        class Adjoint(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, y, w):
+                ctx.save_for_backward(y, w)
+                return euler(lambda y: torch.tanh(y * w), y)
+
+            @staticmethod
+            def backward(ctx, grad):
+                y, w = ctx.saved_tensors
+
+                def slope(state):
+                    with torch.enable_grad():
+                        own = y.detach().requires_grad_()
+                        (g,) = torch.autograd.grad(torch.tanh(own * w), own, state)
+                    return g
+
+                return euler(slope, grad), grad.sum() * w
+
+        w = torch.tensor(0.5, requires_grad=True)
+        z = (Adjoint.apply(x, w) ** 2).sum()
+        z.backward()
+        """,
+        "    for number in (0.1, 0.2, 0.3, 0.4):\n        y = y + 0.1 * slope(",
+        "def adjoint(y, w):\n    return adjoint_forward(y, w)[0]\n",
+        "    y, w = residuals\n    return euler(grad, y, w), jnp.sum(grad) * w\n",
+        "\n\n\nz, (y_grad, w_grad) = jax.value_and_grad(",
+    ),
     "a class with methods, in a loop": (
         """
         class Net:

@@ -141,3 +141,12 @@ def test_numbers_of_the_device_meta_are_refused(script, capsys):
     script.write_text(text, encoding="utf-8")
     assert main(["explain", str(script)]) == 1
     assert "line 2: a tensor on the device meta has no numbers" in capsys.readouterr().err
+
+
+def test_a_hook_of_a_step_that_replaces_a_cotangent_is_refused(script, capsys):
+    text = "import torch\nw = torch.ones(3, requires_grad=True)\ny = w * 2\n"
+    script.write_text(
+        f"{text}y.grad_fn.register_prehook(lambda g: (g[0] * 2,))\ny.sum().backward()\n", encoding="utf-8"
+    )
+    assert main(["explain", str(script)]) == 1
+    assert "line 3: a hook of the step MulBackward0 changes what goes through it" in capsys.readouterr().err

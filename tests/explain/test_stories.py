@@ -242,3 +242,22 @@ def test_a_gradient_is_as_it_was_though_nobody_can_read_it_at_the_end():
         seen += [space[name] for name in ("z_grad", "x_grad") if name in space]
     for each in expected:
         assert any(np.allclose(value, each, 1e-4) for value in seen)
+
+
+def test_lbfgs_has_its_two_loops_as_a_function():
+    story = run_lines("""
+        x = torch.tensor([-1.5, 2.0, 0.5, 1.0], requires_grad=True)
+        optimizer = torch.optim.LBFGS([x], lr=0.1, max_iter=12)
+
+        def closure():
+            optimizer.zero_grad()
+            loss = ((x - 1) ** 4).sum() + (x[0] * x[1]) ** 2
+            loss.backward()
+            return loss
+
+        with explain.recording() as story:
+            optimizer.step(closure)
+    """)["story"]
+    story.check()
+    assert story.source.count("two_loops(") < 8
+    assert story.source.count("\n") < 100

@@ -64,6 +64,9 @@ SCRIPTS = {
     "a module on the device meta": "import copy\n" + GONE + "net = torch.nn.Linear(3, 2)\n"
     "base = copy.deepcopy(net).to('meta')\nstacked, _ = torch.func.stack_module_state([net])\n"
     "y = torch.func.functional_call(base, {key: each[0] for key, each in stacked.items()}, (w,))\ny.sum().backward()",
+    "hooks of steps that only look": GONE + "y = (w * 3).exp()\ny.grad_fn.register_prehook(lambda g: seen.append(g))\n"
+    "y.grad_fn.register_hook(lambda given, got: seen.append(given))\nseen = []\n"
+    "w.expand(3).grad_fn.next_functions[0][0].register_prehook(lambda g: seen.append(g))\ny.sum().backward()",
     "pieces and their gradient": GONE.replace("3", "4") + "a, b = (w * 2).split(2)\n"
     "(g,) = torch.autograd.grad((a * b * b).sum(), w, create_graph=True)\ng.square().sum().backward()",
 }

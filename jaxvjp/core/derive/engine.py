@@ -30,7 +30,7 @@ from jaxvjp.core.record.graph import (
 )
 from jaxvjp.core.record.lifetime import NodesMet
 from jaxvjp.core.record.modes import listening, thread_modes, tracking
-from jaxvjp.core.record.observers import Hooked, Pulled, Stepped, Unpacked, tell
+from jaxvjp.core.record.observers import Hooked, Pulled, StepHooked, Stepped, Unpacked, tell
 from jaxvjp.core.record.record import constant, record
 from jaxvjp.core.record.steps import PythonBackward
 from jaxvjp.core.record.versions import next_serial
@@ -410,9 +410,12 @@ def _take_step(walk: Walk, segment: list[Node]) -> None:
     else:
         inputs = list(node.inputs)
         results = _pull_alone(walk, segment, outputs, given)
+    made = results
     if hooks is not None:
         for hook in list(hooks.after.values()):
             results = hooks.call(node, hook, results, given)
+        if step is None and listening():
+            tell(StepHooked(node, _differ(arrived, given) or _differ(made, results)))
     if step is not None and listening():
         tell(Stepped(step, arrived, results))
     if anomaly.enabled and anomaly.check_nan:
@@ -424,6 +427,11 @@ def _take_step(walk: Walk, segment: list[Node]) -> None:
         pairs = list(dict(pairs).items())  # an input that is read twice has one cotangent, the sum
     for each, result in pairs:
         walk.arrive(each, result)
+
+
+def _differ(before: Sequence[Node | None], after: Sequence[Node | None]) -> bool:
+    """Whether one of these is another node."""
+    return any(one is not other for one, other in zip(before, after, strict=True))
 
 
 def _outputs_of(segment: list[Node]) -> Sequence[Node | None]:

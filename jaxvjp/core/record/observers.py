@@ -46,6 +46,14 @@ class Hooked(NamedTuple):
     after: Any
 
 
+class StepHooked(NamedTuple):
+    """The hooks of the backward step of `node`, no Python step, were called; `changed` says whether one has replaced a
+    cotangent."""
+
+    node: Any
+    changed: bool
+
+
 class Stepped(NamedTuple):
     """A Python backward step, such as a custom `Function.backward`, returned `results` for `cotangents`: it and its
     hooks."""
