@@ -189,7 +189,8 @@ class _Script:
         self.trees: dict[tuple[int, int], Tree] = {}
         self.find_trees()
         self.ruled = {key: tree for key, tree in self.trees.items() if tree.transform}
-        self.dicts = [*{tree.name: tree for tree in self.trees.values()}.values()]
+        dicts = [*{tree.name: tree for tree in self.trees.values()}.values()]
+        self.dicts = sorted(dicts, key=lambda tree: any({*tree.entries} < {*other.entries} for other in dicts))
         for (base, _, _), entries in own.items():
             self.gather(base, entries)
 
@@ -263,15 +264,25 @@ class _Script:
 
     def place(self, entry: Entry) -> str:
         """Where an entry is: in the state, or a constant."""
-        outer = 'state["{}"]' if entry.role == "state" else "{}"
+        name, member, _ = self.member(entry)
+        return (f'state["{name}"]' if entry.role == "state" else name) + member
+
+    def member(self, entry: Entry) -> tuple[str, str, Tree | None]:
+        """The dict that has an entry, and its key there: `("net", '["weight"]', tree)`. Where two optimizers have the
+        parameter it is the first, or larger, dict: the other names its entries for the optimizer alone."""
         for tree in self.dicts:
             if entry in tree.entries:
-                return outer.format(tree.name) + f'["{tree.keys[tree.entries.index(entry)]}"]'
-        return outer.format(entry.name)
+                return tree.name, f'["{tree.keys[tree.entries.index(entry)]}"]', tree
+        return entry.name, "", None
 
     def display(self, tree: Tree) -> list[str]:
         """The lines that define a dict."""
-        own = zip(tree.keys, map(self.first, tree.entries), strict=True)
+        homes = [self.member(each) for each in tree.entries]
+        values = [
+            self.first(each) if home is tree else name + member
+            for each, (name, member, home) in zip(tree.entries, homes, strict=True)
+        ]
+        own = zip(tree.keys, values, strict=True)
         return [f"{tree.name} = {{", *[f'    "{key}": {value},' for key, value in own], "}"]
 
     def first(self, entry: Entry) -> str:
@@ -424,7 +435,8 @@ class _Script:
                 constants += self.display(tree)
             else:
                 start += self.display(tree)
-                grown.append(f'    "{tree.name}": {tree.name},')
+                if any(self.member(each)[2] is tree for each in tree.entries):
+                    grown.append(f'    "{tree.name}": {tree.name},')
         ends: dict[str, Node] = {}
         optimizers = {id(update.optimizer): update.optimizer for update in steps.updates}
         for (optimizer, group), tree in self.ruled.items():

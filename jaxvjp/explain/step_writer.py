@@ -113,7 +113,10 @@ class StepWriter(Writer):
         together = update.clip is not None and len(update.groups) > 1
         gradients = [self.clip(update, where)[tree]] if together else [self.top.value(each) for each in group.gradients]
         before = [self.top.value(each) for each in group.before]
-        whole = all(each in self.expressions for each in before)
+        whole = all(
+            each in self.expressions and ast.unparse(self.expressions[each]) == f"state['{tree.name}']['{key}']"
+            for key, each in zip(tree.keys, before, strict=True)
+        )
         kept = [self.states[tree]] if tree in self.states else []
         read = [*gradients, *kept, *([] if whole else before)]
 

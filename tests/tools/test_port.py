@@ -281,6 +281,28 @@ for _ in range(4):
     assert source.count(".update(params_grad, ") == 2
 
 
+@pytest.mark.parametrize("first", ["net[2]", "net"])
+def test_two_optimizers_of_the_same_parameters(tmp_path, capsys, first):
+    """A head is trained alone, and then the whole; or the other way round."""
+    text = f"""
+import torch
+torch.manual_seed(0)
+x, y = torch.randn(8, 4), torch.randint(0, 3, (8,))
+net = torch.nn.Sequential(torch.nn.Linear(4, 5), torch.nn.ReLU(), torch.nn.Linear(5, 3))
+for trained in ({first}, net if "{first}" == "net[2]" else net[2]):
+    optimizer = torch.optim.SGD(trained.parameters(), lr=0.1, momentum=0.9, weight_decay=0.01)
+    for _ in range(4):
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(net(x), y)
+        loss.backward()
+        optimizer.step()
+"""
+    status, script = ported(tmp_path, text, "--check")
+    assert (status, "agree" in capsys.readouterr().err) == (0, True)
+    assert '"net": net,' in script
+    assert '"net_2": net_2,' not in script  # its arrays are those of net
+
+
 def test_what_cannot_be_ported_is_listed_with_its_line(tmp_path, capsys):
     status, source = ported(tmp_path, GROWING)
     assert status == 1
