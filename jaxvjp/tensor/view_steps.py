@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -108,8 +109,12 @@ REPEATING = frozenset([expand, unfold, strided])
 
 def memory_of(contents: Node) -> Layout:
     """How the contents of a whole storage lie in it: without gaps, but not always in the order of the dimensions."""
-    layout: Layout = contents.aval.layout
-    return layout if layout.dense else contents.aval.plain.layout
+    return _memory(contents.aval)
+
+
+@lru_cache(maxsize=1 << 10)  # without it `x.numpy()` takes a fifth longer
+def _memory(aval: Aval) -> Layout:
+    return aval.layout if aval.layout.dense else aval.plain.layout
 
 
 def strided_step(contents: Node, size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> Step:
