@@ -334,35 +334,39 @@ class StackTransform(Transform):
             new.transforms = [each.with_cache(cache_size) for each in self.transforms]
         return new
 
-    def _expected(self) -> tuple[int, str]:
+    def __expected__(self) -> tuple[int, str]:
         return len(self.transforms), f"len(transforms) {len(self.transforms)}"
 
-    def _parts(self, value: Tensor, name: str, of: str = "tensor") -> Sequence[Tensor]:
+    def __parts__(self, value: Tensor, name: str, of: str = "tensor") -> Sequence[Tensor]:
         if not -value.dim() <= self.dim < value.dim():
             raise AssertionError(f"dim {self.dim} out of range for {of} with {value.dim()} dimensions")
-        length, said = self._expected()
+        length, said = self.__expected__()
         if value.size(self.dim) != length:
             raise AssertionError(f"{name}.size({self.dim}) = {value.size(self.dim)} must equal {said}")
-        return self._apart(value)
+        return self.__apart__(value)
 
-    def _apart(self, value: Tensor) -> Sequence[Tensor]:
+    def __apart__(self, value: Tensor) -> Sequence[Tensor]:
         return value.unbind(self.dim)
 
-    def _together(self, parts: Sequence[Tensor]) -> Tensor:
+    def __together__(self, parts: Sequence[Tensor]) -> Tensor:
         return torch.stack(parts, self.dim)
 
     def _call(self, x: Tensor) -> Tensor:
-        return self._together([each(part) for each, part in zip(self.transforms, self._parts(x, "x"), strict=True)])
+        return self.__together__(
+            [each(part) for each, part in zip(self.transforms, self.__parts__(x, "x"), strict=True)]
+        )
 
     def _inverse(self, y: Tensor) -> Tensor:
-        return self._together([each.inv(part) for each, part in zip(self.transforms, self._parts(y, "y"), strict=True)])
+        return self.__together__(
+            [each.inv(part) for each, part in zip(self.transforms, self.__parts__(y, "y"), strict=True)]
+        )
 
-    def _slopes(self, x: Tensor, y: Tensor) -> list[Tensor]:
-        parts = zip(self.transforms, self._parts(x, "x", "x"), self._parts(y, "y", "y"), strict=True)
+    def __slopes__(self, x: Tensor, y: Tensor) -> list[Tensor]:
+        parts = zip(self.transforms, self.__parts__(x, "x", "x"), self.__parts__(y, "y", "y"), strict=True)
         return [each.log_abs_det_jacobian(*pair) for each, *pair in parts]
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return self._together(self._slopes(x, y))
+        return self.__together__(self.__slopes__(x, y))
 
 
 class CatTransform(StackTransform):
@@ -392,19 +396,19 @@ class CatTransform(StackTransform):
     def codomain(self) -> Any:
         return constraints.cat([each.codomain for each in self.transforms], self.dim, self.lengths)
 
-    def _expected(self) -> tuple[int, str]:
+    def __expected__(self) -> tuple[int, str]:
         return self.length, f"length {self.length}"
 
-    def _apart(self, value: Tensor) -> Sequence[Tensor]:
+    def __apart__(self, value: Tensor) -> Sequence[Tensor]:
         return value.split(self.lengths, self.dim)
 
-    def _together(self, parts: Sequence[Tensor]) -> Tensor:
+    def __together__(self, parts: Sequence[Tensor]) -> Tensor:
         return torch.cat(parts, self.dim)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         found = [
             sum_rightmost(slope, self.event_dim - each.event_dim)
-            for each, slope in zip(self.transforms, self._slopes(x, y), strict=True)
+            for each, slope in zip(self.transforms, self.__slopes__(x, y), strict=True)
         ]
         dim = (self.dim if self.dim < 0 else self.dim - x.dim()) + self.event_dim
         return torch.cat(found, dim) if dim < 0 else sum(found[1:], found[0])

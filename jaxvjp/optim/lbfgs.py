@@ -31,7 +31,7 @@ class LBFGS(Optimizer):
         "tolerance_change: float = 1e-9, history_size: int = 100, line_search_fn: str | None = None"
     )
 
-    _rows: tuple[Any, Any] = None, ()
+    __rows__: tuple[Any, Any] = None, ()
     """The list of the state's that the rows of the history are of, and these rows."""
 
     def __begin__(self, params: Params, settings: dict[str, Any]) -> None:
@@ -63,11 +63,11 @@ class LBFGS(Optimizer):
             p.add_(part * step_size if isinstance(step_size, Tensor) else part, alpha=_alpha(step_size))
             offset += p.numel()
 
-    def _rows_of(self, state: dict[str, Any]) -> Any:
+    def __rows_of__(self, state: dict[str, Any]) -> Any:
         """The lists of HISTORY, each as the rows of one array; nothing if they are empty."""
         lists = [state.get(name, []) for name in HISTORY]
-        if lists[0] is self._rows[0]:
-            return self._rows[1]
+        if lists[0] is self.__rows__[0]:
+            return self.__rows__[1]
         return [apply(stack, (tuple(each),), (0,)) for each in lists if each]
 
     @no_grad()
@@ -90,7 +90,7 @@ class LBFGS(Optimizer):
         if grad.abs().max() <= tolerance:
             return first_loss
         way, size = state.get("d"), state.get("t")
-        rows = self._rows_of(state)
+        rows = self.__rows_of__(state)
         state.setdefault("al", [None] * group["history_size"])
         diagonal, before, loss_before = (state.get(name) for name in ("H_diag", "prev_flat_grad", "prev_loss"))
         for count in range(1, most + 1):
@@ -146,7 +146,7 @@ class LBFGS(Optimizer):
             if (way * size).abs().max() <= least_change or abs(loss - loss_before) < least_change:
                 break
         lists = [list(each.unbind()) for each in rows] or [[], [], []]
-        self._rows = lists[0], rows
+        self.__rows__ = lists[0], rows
         state.update(d=way, t=size, **dict(zip(HISTORY, lists, strict=True)))
         state.update(H_diag=diagonal, prev_flat_grad=before, prev_loss=loss_before)
         return first_loss
