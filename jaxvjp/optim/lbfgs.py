@@ -6,6 +6,7 @@ It decides on values as it goes, so each evaluation of the closure is read, and 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 from jaxvjp.autograd.modes import enable_grad, no_grad
@@ -31,8 +32,8 @@ class LBFGS(Optimizer):
         "tolerance_change: float = 1e-9, history_size: int = 100, line_search_fn: str | None = None"
     )
 
-    __rows__: tuple[Any, Any] = None, ()
-    """The list of the state's that the rows of the history are of, and these rows."""
+    __rows__: tuple[list[Any], Any] = [], ()
+    """The tensors of the state's lists, and the rows of the history that they are views of."""
 
     def __begin__(self, params: Params, settings: dict[str, Any]) -> None:
         lr = settings["lr"]
@@ -66,8 +67,9 @@ class LBFGS(Optimizer):
     def __rows_of__(self, state: dict[str, Any]) -> Any:
         """The lists of HISTORY, each as the rows of one array; nothing if they are empty."""
         lists = [state.get(name, []) for name in HISTORY]
-        if lists[0] is self.__rows__[0]:
-            return self.__rows__[1]
+        known, rows = self.__rows__
+        if [*map(id, chain(*lists))] == [*map(id, known)]:  # else they were loaded, or changed by the user
+            return rows
         return [apply(stack, (tuple(each),), (0,)) for each in lists if each]
 
     @no_grad()
@@ -146,7 +148,7 @@ class LBFGS(Optimizer):
             if (way * size).abs().max() <= least_change or abs(loss - loss_before) < least_change:
                 break
         lists = [list(each.unbind()) for each in rows] or [[], [], []]
-        self.__rows__ = lists[0], rows
+        self.__rows__ = [*chain(*lists)], rows
         state.update(d=way, t=size, **dict(zip(HISTORY, lists, strict=True)))
         state.update(H_diag=diagonal, prev_flat_grad=before, prev_loss=loss_before)
         return first_loss

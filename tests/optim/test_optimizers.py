@@ -301,3 +301,33 @@ def test_sparse_adam_is_refused_with_a_reason():
 
 
 test_agrees_with_torch = agreement_of(programs_of(globals()))
+
+
+@pytest.mark.parametrize(
+    "change", [lambda kept: kept.clear(), lambda kept: kept[0].mul_(0)], ids=["emptied", "written"]
+)
+def test_a_history_of_lbfgs_that_is_changed_in_place_is_the_history(change):
+    def after(change):
+        w = jaxvjp.tensor([3.0, -2.0], requires_grad=True)
+        optimizer = jaxvjp.optim.LBFGS([w], lr=0.1, max_iter=3)
+
+        def closure():
+            optimizer.zero_grad()
+            loss = (w**4).sum() + w.prod()
+            loss.backward()
+            return loss
+
+        optimizer.step(closure)
+        state = optimizer.state[w]
+        for name in ("old_dirs", "old_stps", "ro"):
+            change(state, name)
+        optimizer.step(closure)
+        return w.tolist()
+
+    def anew(state, name):
+        state[name] = [each.clone() for each in state[name]]
+        change(state[name])
+
+    here = after(lambda state, name: change(state[name]))
+    assert here == pytest.approx(after(anew))
+    assert here != pytest.approx(after(lambda state, name: None))
