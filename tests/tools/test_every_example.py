@@ -15,6 +15,7 @@ from oracle import live, needs_torch
 
 import jaxvjp
 from jaxvjp.__main__ import main
+from jaxvjp.core.run.tiers import Compiling
 from jaxvjp.tools.examples import examples, folder
 from jaxvjp.tools.scripts.program import run_as_main, started_as
 
@@ -90,7 +91,10 @@ def test_it_runs_and_is_explained_drawn_and_ported(name, tmp_path, capsys):
 
 @needs_torch
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_it_compares_equal(name):
+def test_it_compares_equal(name, monkeypatch):
+    """As a user runs it, also under `--xla`: a whole script compiles for minutes what it runs once."""
+    monkeypatch.setattr(Compiling, "when", "when it pays")
+
     def script(torch):
         as_torch = jaxvjp.as_torch() if torch is jaxvjp else contextlib.nullcontext()
         with as_torch, started_as(SCRIPTS[name]), warnings.catch_warnings():
