@@ -30,6 +30,7 @@ from jaxvjp.library.creation import zeros_like
 from jaxvjp.ops.creation import one_hot
 from jaxvjp.ops.op import Aval
 from jaxvjp.tensor.tensor import Tensor, wrap
+from jaxvjp.types.tracebacks import without_own_lines, without_own_lines_in_errors
 from jaxvjp.types.user_code import own_name, warn_user
 
 REFERENCE_CYCLE = (
@@ -40,6 +41,7 @@ REFERENCE_CYCLE = (
 )
 
 
+@without_own_lines_in_errors
 def backward(
     tensors: Tensors,
     grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
@@ -113,6 +115,7 @@ def grad(
 ) -> tuple[Tensor, ...]: ...
 
 
+@without_own_lines_in_errors
 def grad(
     outputs: Tensors,
     inputs: Inputs,
@@ -182,6 +185,7 @@ def grad(
     return dict(zip(inputs, found, strict=True)) if isinstance(inputs, dict) else found
 
 
+@without_own_lines_in_errors
 def jacobian(outputs: Tensor, inputs: Tensors, create_graph: bool = False) -> Any:
     """The whole Jacobian of a result that is already there, without running its Python again.
 
@@ -247,8 +251,11 @@ def _method(
     may be left out where there is one element, for then it is 1. The other arguments are those of `autograd.backward`.
     """
     plain = retain_graph is None and inputs is None and create_graph is False and not broadcast
-    if not (plain and backward_of_one(self, gradient)):
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs, broadcast=broadcast)
+    try:
+        if not (plain and backward_of_one(self, gradient)):
+            backward(self, gradient, retain_graph, create_graph, inputs=inputs, broadcast=broadcast)
+    except Exception as error:
+        raise without_own_lines(error)  # noqa: B904  # it is the same error
 
 
 _method.__name__, _method.__qualname__ = "backward", "Tensor.backward"

@@ -16,11 +16,13 @@ from jaxvjp.ops.layouts import COLUMNS, CONTIGUOUS, ELEMENTWISE, LIKE, SAME, kep
 from jaxvjp.ops.op import Op
 from jaxvjp.types.dtypes import from_numpy
 from jaxvjp.types.meshes import OnMesh
+from jaxvjp.types.tracebacks import without_own_lines_in_errors
 
 TRACES = 1 << 10
 """How many jaxprs of ops are remembered. What was recorded last is what NumPy runs next."""
 
 
+@without_own_lines_in_errors
 def abstract(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) -> Any:
     """The abstract value (a tuple of them for a tuple) that `operation` gives; errors of shape and device rise here.
 

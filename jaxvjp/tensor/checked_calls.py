@@ -20,6 +20,7 @@ from jaxvjp.tensor.signatures import OTHER_NAMES, Signature, chosen
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.devices import device
 from jaxvjp.types.dtypes import FROM_PYTHON, dtype
+from jaxvjp.types.tracebacks import without_own_lines
 
 IN_PYTHON = frozenset(
     [
@@ -112,10 +113,11 @@ def checked(function: Callable[..., Any], name: str, method: bool = False) -> Ca
                 named["dtype"] = type_(named["dtype"])
         try:
             return function(*arguments, **named)
-        except (TypeError, ValueError, AttributeError, LookupError):
-            # Of one combination of types some values fit and some do not: `[1]` and `[1.5]`.
-            check(arguments, named)
-            raise
+        except Exception as error:
+            if isinstance(error, TypeError | ValueError | AttributeError | LookupError):
+                # Of one combination of types some values fit and some do not: `[1]` and `[1.5]`.
+                check(arguments, named)
+            raise without_own_lines(error)  # noqa: B904  # it is the same error
 
     return front
 

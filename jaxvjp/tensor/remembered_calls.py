@@ -29,6 +29,7 @@ from jaxvjp.types import dtypes
 from jaxvjp.types.accelerators import is_on
 from jaxvjp.types.dtypes import FLOATING, dtype, int64
 from jaxvjp.types.size import Size
+from jaxvjp.types.tracebacks import without_own_lines_in_errors
 
 Front = Callable[..., Any]
 ON = is_on("remembered calls")
@@ -176,6 +177,7 @@ class Calls:
 
 def remembering(slow: Front, by_value: bool) -> Front:
     """The front `slow`, made to remember its calls. `by_value`: see `Calls`."""
+    slow = without_own_lines_in_errors(slow)
     if not ON:
         return slow
     calls = Calls(by_value)
@@ -223,6 +225,7 @@ def remembering_in_place(slow: Callable[..., tuple[Op, Node | None, Tensor]], by
     `slow` checks, records and writes. It returns the row, the node and what it wrote; None for the node, if another
     call has more to check than whether its first argument may be written.
     """
+    slow = without_own_lines_in_errors(slow)
     calls = Calls(by_value)
 
     @wraps(slow)
@@ -288,6 +291,7 @@ def call_of(read: Sequence[Any], node: Node | None) -> Call:
 
 def remembering_operator(slow: Front, by_value: bool) -> Front:
     """As `remembering`, for a binary operator: twice as fast."""
+    slow = without_own_lines_in_errors(slow)
     if not ON:
         return slow
     calls: dict[tuple[Any, ...], Call] = {}

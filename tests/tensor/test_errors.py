@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -272,3 +273,36 @@ def test_a_failed_operation_changes_nothing(line):
     assert x.grad.tolist() == [3.0, 3.0]
     assert x.tolist() == [1.0, 2.0]
     assert z.tolist() == [3.0, 6.0]
+
+
+@pytest.fixture
+def short_tracebacks():
+    jax.config.update("jax_traceback_filtering", "auto")
+    yield
+    jax.config.update("jax_traceback_filtering", "off")  # as in `conftest.py`
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x + torch.ones(3)",
+        "x.backward(torch.ones(3))",
+        "torch.nn.Linear(3, 2)(x)",
+        "x.view(3)",
+        "torch.sum(x, 3)",
+    ],
+)
+def test_a_traceback_shows_the_users_lines(line, short_tracebacks):
+    x = jaxvjp.tensor([1.0, 2.0], requires_grad=True)
+    with pytest.raises((RuntimeError, IndexError)) as caught:
+        eval(line, {"torch": jaxvjp, "x": x})
+    assert sum("jaxvjp" in str(entry.path) for entry in caught.traceback[2:]) <= 4
+    assert not getattr(caught.value, "__notes__", None)
+
+
+def test_a_traceback_shows_a_line_of_a_hook(short_tracebacks):
+    x = jaxvjp.tensor([1.0, 2.0], requires_grad=True)
+    x.register_hook(lambda gradient: gradient + jaxvjp.ones(3))
+    with pytest.raises(RuntimeError) as caught:
+        (x * 2).sum().backward()
+    assert sum(entry.path.name == "test_errors.py" for entry in caught.traceback) == 2

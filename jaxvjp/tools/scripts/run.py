@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 
 import jax
 
@@ -17,6 +16,7 @@ from jaxvjp.tools.scripts.names import TABLE, advise, table
 from jaxvjp.tools.scripts.processes import run_together
 from jaxvjp.tools.scripts.program import run_as_main, started_as
 from jaxvjp.tools.scripts.stand_in import as_torch
+from jaxvjp.types.tracebacks import without_own_lines
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -109,29 +109,7 @@ def run(script: Path, arguments: Sequence[str] = ()) -> int:
 
 def of_script(error: BaseException, script: Path) -> BaseException:
     """`error` with the part of its traceback that is the script's; without a traceback, where it raised nothing."""
-    told = error.with_traceback(_from_script(error.__traceback__, script))
-    told.__notes__ = [each for each in getattr(told, "__notes__", ()) if "JAX has removed" not in each]
-    return told
-
-
-def _from_script(traceback: TracebackType | None, script: Path) -> TracebackType | None:
-    """The part of a traceback that starts in the script; None for a syntax error.
-
-    As JAX does with its own, it leaves the library's lines out, but with JAX_TRACEBACK_FILTERING=off.
-    """
+    traceback = error.__traceback__
     while traceback is not None and traceback.tb_frame.f_code.co_filename != str(script):
         traceback = traceback.tb_next
-    if getattr(jax.config, "jax_traceback_filtering", None) == "off":
-        return traceback
-    own: TracebackType | None = None
-    for each in reversed([*_parts(traceback)]):
-        name = each.tb_frame.f_globals.get("__name__", "")
-        if name.partition(".")[0] not in ("jaxvjp", "jax"):
-            own = TracebackType(own, each.tb_frame, each.tb_lasti, each.tb_lineno)
-    return own
-
-
-def _parts(traceback: TracebackType | None) -> Iterator[TracebackType]:
-    while traceback is not None:
-        yield traceback
-        traceback = traceback.tb_next
+    return without_own_lines(error.with_traceback(traceback))
