@@ -20,7 +20,7 @@ from jaxvjp.core.record.record import constant, record
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.pointwise import add
 from jaxvjp.ops.reduction import sum_
-from jaxvjp.tensor.refusals import ARRAYS, advice_on
+from jaxvjp.tensor.refusals import ARRAYS, advice_on, advice_on_array
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.devices import meet
 from jaxvjp.types.size import Size
@@ -62,7 +62,8 @@ def checked_inputs(tensors: Sequence[Tensor | GradientEdge], function: str) -> l
         raise RuntimeError(f"`inputs` argument to `{function}()` cannot be empty.")
     for operand in inputs:
         if not isinstance(operand, Tensor):
-            raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(operand).__name__}")
+            told = f"all inputs have to be Tensors or GradientEdges, but got {type(operand).__name__}"
+            raise RuntimeError(told + advice_on_array(operand))
     return inputs
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.record import constant
+from jaxvjp.tensor.refusals import advice_on_array
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.tensor.trees import flattened, unflattened
 
@@ -53,7 +54,8 @@ def with_chosen(arguments: Sequence[Any], argnums: Argnums, chosen: Any) -> list
 
 def required_tensor(value: Any) -> Tensor:
     if not isinstance(value, Tensor):
-        raise ValueError(f"Thing passed to transform API must be Tensor, got {type(value)}")
+        told = f"Thing passed to transform API must be Tensor, got {type(value)}"
+        raise ValueError(told + advice_on_array(value))
     return value
 
 

@@ -11,6 +11,7 @@ from jaxvjp.core.record.blocks import restored
 from jaxvjp.func.arguments import check_randomness
 from jaxvjp.ops.arguments import wrap as wrapped_dim
 from jaxvjp.tensor.batches import Batch
+from jaxvjp.tensor.refusals import advice_on_array
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.tensor.trees import ONE, flattened, in_order, told, unflattened
 
@@ -127,7 +128,7 @@ def _in_axes(name: str, in_dims: Any, args: tuple[Any, ...], flat: list[Any], st
         if not isinstance(each, Tensor):
             raise ValueError(
                 f"{call()}Got in_dim={axis} for an input but the input is of type {type(each)}. We cannot vmap over "
-                "non-Tensor arguments, please use None as the respective in_dim"
+                f"non-Tensor arguments, please use None as the respective in_dim{advice_on_array(each)}"
             )
         if not -each.ndim <= axis < each.ndim:
             raise ValueError(

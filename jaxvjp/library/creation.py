@@ -19,7 +19,7 @@ from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.layouts import Layout, strides_in_order
 from jaxvjp.ops.op import Aval
 from jaxvjp.tensor.published import public
-from jaxvjp.tensor.refusals import advice_on
+from jaxvjp.tensor.refusals import advice_on, is_traced
 from jaxvjp.tensor.storage import new_storage
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.tensor.view_steps import strided_step
@@ -61,6 +61,10 @@ def tensor(
 def _copied(data: Any, dtype: Dtype | None, device: Any, requires_grad: bool) -> Tensor:
     if isinstance(data, str | bytes):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'\nA tensor is made of numbers.")
+    if isinstance(data, Tensor) and is_traced(data.__node__):
+        copied: Tensor = data.detach().to(device, dtype, copy=True)
+        copied.requires_grad = requires_grad
+        return copied
     if isinstance(data, Tensor):
         device = data.device if device is None else device
         array: Any = nothing(data.shape) if data.is_meta and place(device) is META else np.asarray(data.__value__)

@@ -22,7 +22,7 @@ from jaxvjp.ops.op import Aval
 from jaxvjp.tensor import bindings
 from jaxvjp.tensor.conversion import converted_to
 from jaxvjp.tensor.published import public
-from jaxvjp.tensor.refusals import advice_on
+from jaxvjp.tensor.refusals import advice_on, advice_on_array
 from jaxvjp.tensor.shared_memory import address, owner_of, share, storage_of
 from jaxvjp.tensor.storage import UNLESS_SET, Storage, new_storage, of_class
 from jaxvjp.tensor.tensor import Tensor, wrap, wrap_unlinked
@@ -148,7 +148,9 @@ def from_jax(array: Any, *, requires_grad: bool = False) -> Tensor:
             "`jax.random.key_data(key)` is."
         )
     if not (isinstance(array, jax.Array) and is_array(array)):
-        raise TypeError(f"expected jax.Array (got {type(array).__name__})\n`torch.tensor(data)` takes numbers.")
+        is_one = "It is one already, as all arguments of a function of `torch.functional` are."
+        advice = is_one if isinstance(array, Tensor) else "`torch.tensor(data)` takes numbers."
+        raise TypeError(f"expected jax.Array (got {type(array).__name__})\n{advice}")
     if isinstance(array, jax.core.Tracer):
         raise TypeError(f"expected jax.Array (got a tracer)\n{advice_on(array)}")
     return wrap(node_of_array(array)).requires_grad_(requires_grad)
@@ -340,7 +342,7 @@ def from_numpy(ndarray: Any) -> Tensor:
     On a CPU what is written to the one is in the other, too; elsewhere it is a copy.
     """
     if not isinstance(ndarray, np.ndarray):
-        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__}){advice_on_array(ndarray)}")
     if any(stride < 0 for stride in ndarray.strides):
         raise ValueError(
             "At least one stride in the given numpy array is negative, and tensors with negative strides are not "

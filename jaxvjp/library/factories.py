@@ -243,7 +243,8 @@ def number(value: Any, argument: str = "") -> Any:
     if isinstance(value, Tensor) and not value.ndim:
         return value.item()
     if argument and not isinstance(value, (*NUMBERS, np.number, np.bool_)):
-        raise TypeError(f"{argument} must be Number, not {typename(value)}")
+        advice = "\nThe number of an array is `a.item()`." if isinstance(value, jax.Array) else ""
+        raise TypeError(f"{argument} must be Number, not {typename(value)}{advice}")
     return within_64_bits(value.item() if isinstance(value, Tensor) else python_number(value))
 
 

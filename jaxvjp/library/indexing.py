@@ -30,7 +30,7 @@ from jaxvjp.ops.scattering import index_put, masked_put
 from jaxvjp.ops.view import alias, select, slice_, unsqueeze
 from jaxvjp.tensor.apply import apply, apply_in_place, inspect
 from jaxvjp.tensor.published import public
-from jaxvjp.tensor.refusals import differs, unreadable
+from jaxvjp.tensor.refusals import advice_on_array, differs, unreadable
 from jaxvjp.tensor.storage import OVERLAP, shown
 from jaxvjp.tensor.storage import view as view_of
 from jaxvjp.tensor.tensor import NUMBERS, Tensor, view, wrap, wrap_unlinked
@@ -138,7 +138,8 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     own = self.dtype
     if not isinstance(value, Tensor):
         if not isinstance(value, (*NUMBERS, np.integer)):
-            raise TypeError(f"can't assign a {repr(type(value))[8:-2]} to a torch.{own.legacy}Tensor")
+            told = f"can't assign a {repr(type(value))[8:-2]} to a torch.{own.legacy}Tensor"
+            raise TypeError(told + advice_on_array(value))
         if type(value) is int and not LEAST <= value < -LEAST:
             raise ValueError(f"Overflow when unpacking long long\nThat was {value}; write a float.")
         if own is bool_:

@@ -15,6 +15,7 @@ from jaxvjp.ops.spectrograms import short_time_spectra
 from jaxvjp.tensor.apply import apply
 from jaxvjp.tensor.out_argument import written_into
 from jaxvjp.tensor.published import public
+from jaxvjp.tensor.refusals import advice_on_array
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.settings import warn_once
 
@@ -51,7 +52,8 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         raise ValueError(UNFED)
     for place, each in enumerate(operands):
         if not isinstance(each, Tensor):
-            raise TypeError(f"expected Tensor as element {place} in argument 1, but got {type(each).__name__}")
+            told = f"expected Tensor as element {place} in argument 1, but got {type(each).__name__}"
+            raise TypeError(told + advice_on_array(each))
     if len(operands) == 1:
         seen = _as_view(operands[0], equation)
         if seen is not None:

@@ -9,9 +9,9 @@ from typing import Any
 from jaxvjp.library.creation import empty
 from jaxvjp.library.crossing import state_of, with_state
 from jaxvjp.tensor.overriding import SILENT, disabled
+from jaxvjp.tensor.refusals import advice_on
 from jaxvjp.tensor.storage import of_class
 from jaxvjp.tensor.tensor import ORDINARY, Tensor
-from jaxvjp.types.user_code import own_name
 
 UNDERNEATH = "a leaf: what `jax.grad` calls an argument"
 
@@ -55,16 +55,20 @@ class Parameter(Tensor, metaclass=ParameterMeta):
         if not isinstance(source, Tensor):
             raise AttributeError(
                 f"'{type(source).__name__}' object has no attribute 'detach'\n"
-                f"A parameter is made of a tensor: `Parameter({own_name()}.tensor({source!r}))`."
+                f"A parameter is made of a tensor. {advice_on(source)}"
             )
         if requires_grad and not source.dtype.differentiable:
             raise RuntimeError(
                 "Only Tensors of floating point and complex dtype can require gradients\n"
                 f"This one is torch.{source.dtype.name}; convert it first, or say `requires_grad=False`."
             )
-        made = source.detach().requires_grad_(requires_grad)
         if type(source) in (Tensor, Parameter):
+            made = source.detach()
+            if type(requires_grad) is not bool:
+                made.requires_grad_(requires_grad)  # which says what is wrong
+            made.requires_grad = requires_grad  # also in a function that is being transformed, as in torch
             return as_parameter(made, cls)
+        made = source.detach().requires_grad_(requires_grad)
         if type(made) is not type(source):
             raise RuntimeError(
                 f"Creating a Parameter from an instance of type {type(source).__name__} requires that detach() returns "

@@ -11,6 +11,7 @@ from typing import Any
 
 from jaxvjp.library.facts import typename
 from jaxvjp.nn.parameter import clear_gradients
+from jaxvjp.tensor.refusals import advice_on_array
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import float32
 from jaxvjp.types.hooks import RemovableHandle
@@ -260,7 +261,8 @@ class Optimizer:
             param_group["param_names"] = names
         for each in param_group["params"]:
             if not isinstance(each, Tensor):
-                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {typename(each)}")
+                told = f"optimizer can only optimize Tensors, but one of the params is {typename(each)}"
+                raise TypeError(told + advice_on_array(each))
             if not self.defaults.get("differentiable") and not (each.is_leaf or each.retains_grad):
                 raise ValueError(
                     "can't optimize a non-leaf Tensor\nIt was computed, so its gradient goes on to what it was "

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import jax
 import numpy as np
@@ -23,12 +22,14 @@ import numpy as np
 from jaxvjp.core.derive.between import frozen_for_jax
 from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
 from jaxvjp.core.record.modes import grad_mode
+from jaxvjp.core.record.record import tracers
+from jaxvjp.core.record.steps import level_of
 from jaxvjp.core.run.compilation import packed_numbers
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.program import Program, replay
 from jaxvjp.core.run.values import array_of
 from jaxvjp.library.crossing import aval_of, is_array, node_of_array
-from jaxvjp.ops.identity import traced, variable
+from jaxvjp.ops.identity import traced, transform_argument, variable
 from jaxvjp.ops.op import Aval
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.types.devices import META, NO_DATA
@@ -52,8 +53,6 @@ ENDED = (
     "or the function kept a tensor elsewhere. Of one that takes and returns tensors, `torch.functional(f)` is one of "
     "arrays: `jax.jacfwd(torch.functional(f))(x)`."
 )
-tracers: WeakKeyDictionary[Node, Any] = WeakKeyDictionary()
-"""The array, usually a tracer, behind each node that stands for an argument of a function that JAX traces."""
 
 
 def node_of(array: Any) -> Node:
@@ -64,9 +63,11 @@ def node_of(array: Any) -> Node:
 def argument_node(aval: Aval, array: Any = None) -> Node:
     """A leaf without a value that stands for an argument of a pure function: for `array`, if that is known.
 
-    It requires a gradient, so that `detach`, `no_grad` and custom Functions are recorded; JAX may differentiate.
+    It requires a gradient, so that `detach`, `no_grad` and custom Functions are recorded; JAX may differentiate. Under
+    `no_grad()` it does not, as the user's block is around what JAX traces, and JAX differentiates all the same.
     """
-    node = Node(variable, (), (Node(traced, (), (), aval),), aval, aval.dtype.differentiable)
+    tracked = aval.dtype.differentiable and grad_mode().enabled
+    node = Node(variable, (), (Node(traced, (), (), aval),), aval, tracked)
     if array is not None:
         tracers[node] = array
     return node
@@ -132,12 +133,31 @@ def arrays_of(nodes: Sequence[Node]) -> list[Any]:
             evaluate(nodes)
             return [_given(each) for each in nodes]
     computed = [each for each in nodes if each not in starts]
+    refuse_hooks(behind, min(each.serial for each in starts))
     replayed = Replayed(computed, {each: place for place, each in enumerate(starts)})
     try:
         results = dict(zip(computed, replayed(*[tracers[each] for each in starts]), strict=True)) if computed else {}
     except jax.errors.UnexpectedTracerError:
         raise jax.errors.UnexpectedTracerError(ENDED) from None
     return [results[each] if each in results else tracers[each] for each in nodes]
+
+
+def refuse_hooks(nodes: Iterable[Node], first: int) -> None:
+    """RuntimeError where the function registered a hook of a gradient: JAX's derivative would not call it.
+
+    The transforms of `torch.func` have called what was registered inside of them: after `first`, where it began.
+    """
+    for node in nodes:
+        own, steps = node.hooks or {}, node.step_hooks
+        hooks = [*own.values()] + ([*steps.before.values(), *steps.after.values()] if steps else [])
+        if any(level_of(each) < first for each in hooks):
+            argument = node.operation in (transform_argument, variable)
+            of = "an argument of the function" if argument else f"what was recorded by {node.location}"
+            raise RuntimeError(
+                f"a JAX function cannot go through the hook on {of}\n"
+                "JAX's derivative would not call it. Differentiate inside of the function, by `torch.func.grad`, "
+                "which calls hooks; or leave it out where JAX traces."
+            )
 
 
 def _given(node: Node) -> Any:

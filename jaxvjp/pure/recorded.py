@@ -21,6 +21,7 @@ from jaxvjp.library.crossing import aval_of, is_array
 from jaxvjp.ops.op import Aval
 from jaxvjp.pure.arrays import Replayed, crossing, wide_types
 from jaxvjp.pure.recording import PLAIN, is_tensor
+from jaxvjp.tensor.refusals import advice_on_array
 from jaxvjp.tensor.tensor import Tensor, wrap
 
 UNDERNEATH = "the recorded program"
@@ -42,12 +43,16 @@ class RecordedFunction:
 
     def __init__(self, outputs: Any, wrt: Any) -> None:
         found, self._tree = jax.tree.flatten(outputs, is_leaf=is_tensor)
+        if not isinstance(wrt, Iterable):
+            told = f"wrt of a recorded function are tensors, and it is a {type(wrt).__name__}"
+            raise TypeError(f"{told}\nOf a module: `dict(module.named_parameters())`.")
         own = (wrt,) if isinstance(wrt, Tensor | Mapping) else tuple(wrt)
         leaves, given = jax.tree.flatten(own, is_leaf=is_tensor)
         for name, those in (("outputs", found), ("wrt", leaves)):
             for one in those:
                 if not isinstance(one, Tensor):
-                    raise TypeError(f"{name} of a recorded function are tensors, and one is a {type(one).__name__}")
+                    told = f"{name} of a recorded function are tensors, and one is a {type(one).__name__}"
+                    raise TypeError(told + advice_on_array(one))
         nodes = [each.__node__ for each in found]
         behind = _behind(nodes)
         starts: dict[Node, int] = {}

@@ -17,7 +17,6 @@ import numpy as np
 from jaxvjp.core.derive.between import between, inputs_of
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import grad_mode, outside_inference, tracking, transforming
-from jaxvjp.core.record.steps import level_of
 from jaxvjp.core.record.user_lines import located
 from jaxvjp.library.crossing import aval_of, is_array
 from jaxvjp.ops.identity import transform_argument
@@ -27,6 +26,7 @@ from jaxvjp.pure.arrays import (
     arrays_of,
     narrow,
     node_of,
+    refuse_hooks,
     refuse_lost,
     wide_types,
 )
@@ -102,21 +102,8 @@ class Body:
                 )
 
     def refuse_hooks(self) -> None:
-        """RuntimeError where the function registered a hook of a gradient: JAX's derivative would not call it.
-
-        The transforms of `torch.func` have called what was registered inside of them.
-        """
-        for node in between(self.outputs, self.arguments, inputs_of):
-            own, steps = node.hooks or {}, node.step_hooks
-            hooks = [*own.values()] + ([*steps.before.values(), *steps.after.values()] if steps else [])
-            if any(level_of(each) < self.first for each in hooks):
-                argument = node.operation is transform_argument
-                of = f"an argument of {self.name}" if argument else f"what was recorded by {node.location}"
-                raise RuntimeError(
-                    f"a JAX function cannot go through the hook on {of}\n"
-                    "JAX's derivative would not call it. Differentiate inside of the function, by `torch.func.grad`, "
-                    "which calls hooks; or leave it out where JAX traces."
-                )
+        """RuntimeError where the function registered a hook of a gradient."""
+        refuse_hooks(between(self.outputs, self.arguments, inputs_of), self.first)
 
     def _output(self, value: Any) -> Node:
         if isinstance(value, Tensor):

@@ -12,6 +12,7 @@ from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import staging, transforming
 from jaxvjp.core.record.promotion import as_computed, common_dtype, converted, promoted, promoted_by_role
 from jaxvjp.core.record.record import (
+    TRACED,
     Signature,
     avals_of,
     items,
@@ -29,7 +30,7 @@ from jaxvjp.ops.op import ARITHMETIC, COMPARE, KEEP, WRAPPED, Aval, Op
 from jaxvjp.ops.pointwise import assigned, copy
 from jaxvjp.ops.view import expand
 from jaxvjp.tensor.autocasting import Autocasting, autocasted
-from jaxvjp.tensor.refusals import is_traced, waiting_behind
+from jaxvjp.tensor.refusals import check_traced, is_traced, waiting_behind
 from jaxvjp.tensor.storage import OVERLAP
 from jaxvjp.tensor.tensor import NUMBERS, Tensor, view, wrap
 from jaxvjp.tensor.view_steps import WRITING_SHARED, Step
@@ -307,6 +308,8 @@ def written(operation: Op, target: Tensor, operands: tuple[Any, ...], result: No
     if operation.promotion == COMPARE:
         tensors = tuple([each.__node__ for each in (target, *operands) if isinstance(each, Tensor)])
         new = record(unaffected, (new, *tensors), (operation.name, len(tensors) - 1))
+    if TRACED:
+        check_traced(target, new)
     target.__write__(new)
     return target
 

@@ -15,13 +15,15 @@ from typing import Any
 
 from jaxvjp.ops.view import alias
 from jaxvjp.tensor.published import public
+from jaxvjp.tensor.refusals import advice_on
 from jaxvjp.tensor.remembered_calls import remembering
 from jaxvjp.tensor.signatures import NUMERIC
 from jaxvjp.tensor.storage import Stored, of_class
 from jaxvjp.tensor.tensor import Tensor, view
 from jaxvjp.tensor.view_steps import Step
 from jaxvjp.types.devices import device
-from jaxvjp.types.dtypes import dtype
+from jaxvjp.types.dtypes import dtype, typename
+from jaxvjp.types.tracebacks import without_own_lines
 
 UNDERNEATH = "no JAX: Python calls what a class says"
 
@@ -203,9 +205,34 @@ def asking(function: Callable[..., Any]) -> Callable[..., Any]:
     def front(*args: Any, **kwargs: Any) -> Any:
         if found := saying(args, kwargs):
             return handle_torch_function(front, found, *args, **kwargs)
-        return function(*args, **kwargs)
+        try:
+            return function(*args, **kwargs)
+        except (TypeError, ValueError, AttributeError) as error:
+            if not str(error).startswith(f"{function.__name__}("):  # which checks its arguments itself
+                check_tensors(function, args, kwargs)
+            raise without_own_lines(error)  # noqa: B904  # it is the same error
 
     return front
+
+
+TOLD_NAMES = {"cross_entropy": "cross_entropy_loss", "nll_loss": "nll_loss_nd"}
+"""What torch's errors call functions of `nn.functional`."""
+
+
+def check_tensors(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    """TypeError, in torch's words, where something else was passed for an argument that is a tensor."""
+    signature = inspect.signature(function)
+    try:
+        passed = signature.bind(*args, **kwargs).arguments
+    except TypeError:
+        return
+    for position, (name, parameter) in enumerate(signature.parameters.items(), 1):
+        if parameter.annotation in ("Tensor", Tensor) and name in passed and not is_tensor_like(passed[name]):
+            told = TOLD_NAMES.get(function.__name__, function.__name__)
+            place = f"{told}(): argument '{name}' (position {position})"
+            raise TypeError(
+                f"{place} must be Tensor, not {typename(passed[name])}\n{advice_on(passed[name])}"
+            ) from None
 
 
 def _asking_method(name: str) -> Callable[..., Any]:

@@ -9,8 +9,9 @@ import numpy as np
 
 from jaxvjp.core.record.graph import Node, reachable
 from jaxvjp.core.record.modes import transforming
+from jaxvjp.core.record.record import tracers
 from jaxvjp.ops.identity import NO_VALUE, traced
-from jaxvjp.tensor.storage import Stored
+from jaxvjp.tensor.storage import Stored, written_in_trace
 from jaxvjp.types.dtypes import CTYPES, dtype
 from jaxvjp.types.user_code import own_name, users_name
 
@@ -52,12 +53,18 @@ def advice_on(value: Any) -> str:
     return f"Make one of it first: `{own_name()}.{written}`."
 
 
+def advice_on_array(value: Any) -> str:
+    """`advice_on` an array of JAX or NumPy, after a line break; nothing for another value."""
+    return f"\n{advice_on(value)}" if isinstance(value, ARRAYS) else ""
+
+
 def check_grad(tensor: Any, value: Any) -> None:
     """TypeError or RuntimeError if `value` cannot be the `grad` of `tensor`: it needs its shape, dtype and device."""
     if value is tensor:
         raise RuntimeError("can't assign Variable as its own grad\nA copy can be: `x.grad = x.detach().clone()`.")
     if not issubclass(type(value), Stored):
-        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+        told = f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}"
+        raise TypeError(told + advice_on_array(value))
     if value.shape != tensor.shape:
         raise RuntimeError(
             f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
@@ -118,6 +125,18 @@ def differs(node: Node) -> bool:
 def waiting_behind(node: Node) -> list[Node]:
     """`node`, and what it is computed from as far as that has no value yet, with what that needs."""
     return reachable([node], lambda each: each.inputs if each.value is None else ())
+
+
+def check_traced(tensor: Stored, result: Node) -> None:
+    """RuntimeError where a function that JAX traces writes `result` to an argument, or to what was made before: the
+    write would be lost, or leave a tracer behind."""
+    if transforming().pure:  # see `levels.Guard`
+        return
+    base = tensor if tensor.__base_tensor__ is None else tensor.__base_tensor__
+    starts = [node for node in waiting_behind(result) if node in tracers]
+    first = min([node.serial for node in starts], default=0)
+    if base.__node__ in tracers or base.storage.contents.serial < first:
+        raise RuntimeError(written_in_trace("its argument" if base.__node__ in tracers else "what it did not make"))
 
 
 def is_traced(node: Node) -> bool:

@@ -19,7 +19,7 @@ import numpy as np
 from jaxvjp.core.record.record import constant
 from jaxvjp.ops.arguments import EITHER, KEPT, SCALAR, SPREAD, TENSOR, TENSORS, Exact, dims, index, size
 from jaxvjp.ops.op import REQUIRED, Aval, Op, Parameter
-from jaxvjp.tensor.refusals import advice_on
+from jaxvjp.tensor.refusals import ARRAYS, advice_on
 from jaxvjp.tensor.tensor import NUMBERS, ORDINARY, Tensor, wrap
 from jaxvjp.types.dtypes import of_number, python_number, typename
 from jaxvjp.types.settings import warn_once
@@ -362,4 +362,5 @@ def invalid(signatures: Sequence[Signature], arguments: tuple[Any, ...], named: 
     if not given and named:
         got += ", "  # as torch has it
     start = f"{signatures[0].name}() received an invalid combination of arguments - got ({got}), but expected one of:"
-    return "\n".join([start, *[f" * {signature}" for signature in signatures]])
+    advice = [advice_on(each) for each in (*arguments, *named.values()) if isinstance(each, ARRAYS)]
+    return "\n".join([start, *[f" * {signature}" for signature in signatures], *advice[:1]])

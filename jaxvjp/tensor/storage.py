@@ -21,7 +21,7 @@ from jaxvjp.core.record.graph import Holder, LeafIdentity, Node, hold, leaf_iden
 from jaxvjp.core.record.lifetime import original_of
 from jaxvjp.core.record.modes import count_change, grad_mode, listening, staging, tangents_stop, tracking, transforming
 from jaxvjp.core.record.observers import GradSet, tell
-from jaxvjp.core.record.record import constant, detached, node_of_value, record, separate, variable_of
+from jaxvjp.core.record.record import constant, detached, node_of_value, record, separate, tracers, variable_of
 from jaxvjp.core.record.user_lines import UserLine, located, user_line
 from jaxvjp.core.record.versions import OwnVersions, Versions
 from jaxvjp.core.run.evaluation import evaluate, heavy
@@ -60,6 +60,15 @@ OVERLAP = (
     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
     "location. Please clone() the tensor before performing the operation."
 )
+
+
+def written_in_trace(what: str) -> str:
+    """The error where a function that JAX traces writes to its argument, or to what it did not make."""
+    return (
+        f"a function that JAX traces writes to {what} in place: the write would be lost\nWrite to a clone, `x = "
+        f"x.clone()`, and return it. In `{own_name()}.functional(f)`, which JAX can transform, too, an argument may be "
+        "written and returned."
+    )
 
 
 INCOMPATIBLE = (
@@ -509,6 +518,8 @@ class Stored(Holder):
             self.__refuse__("is being modified inplace")
         for each, what in ((base, "a view of a leaf Variable"), (tensor, "a leaf Variable")):
             if each is not None and tensor.requires_grad and each.is_leaf:
+                if each.__node__ in tracers:
+                    raise RuntimeError(written_in_trace("its argument"))
                 where = located(user_line())
                 raise RuntimeError(
                     f"{what} that requires grad is being used in an in-place operation.\n"

@@ -35,6 +35,7 @@ from jaxvjp.tensor.refusals import (
     NO_STORAGE,
     NUMBER_REVERSED,
     REVERSED,
+    advice_on_array,
     check_data,
     check_grad,
     check_not_outside,
@@ -324,7 +325,8 @@ class Tensor(Methods):
     @data.setter
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
-            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+            told = f"Variable data has to be a tensor, but got {type(value).__name__}"
+            raise TypeError(told + advice_on_array(value))
         check_data(self, "mutating directly with `.data` under vmap transform is not allowed.")
         if self.requires_grad and not value.dtype.differentiable:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")

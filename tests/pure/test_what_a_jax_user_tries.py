@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from oracle import agree
 
 import jaxvjp as torch
 
@@ -137,3 +140,75 @@ def test_parameters_given_to_optax_are_told_to_be_detached_and_then_train():
     for name, each in optax.apply_updates(params, updates).items():
         own = dict(model.named_parameters())[name]
         np.testing.assert_allclose(each.numpy(), (own - 0.1 * own.grad).detach().numpy(), rtol=1e-5)
+
+
+def test_a_write_in_a_trace_is_refused_or_stays_inside():
+    x, outside, norm = torch.ones(3), torch.zeros(3), torch.nn.BatchNorm1d(3)
+
+    def inside(v):
+        made = torch.zeros(3)
+        made[0] = v[1]
+        return made.add_(v)
+
+    assert jax.jit(inside)(x).tolist() == [2.0, 1.0, 1.0]
+    for lost in (lambda v: v.add_(1), lambda v: v[0].mul_(2), outside.add_, lambda v: outside[1:].copy_(v[1:])):
+        for context in (torch.no_grad, contextlib.nullcontext):
+            with context(), pytest.raises(RuntimeError, match=r"in place: the write would be lost(.|\n)*functional"):
+                jax.jit(lost)(x)
+    with torch.no_grad(), pytest.raises(RuntimeError, match="what it did not make"):
+        jax.jit(norm)(torch.ones(4, 3))
+    assert (x.tolist(), outside.tolist(), norm.running_mean.tolist()) == ([1.0] * 3, [0.0] * 3, [0.0] * 3)
+    outside.add_(x)
+
+
+def test_a_hook_in_a_trace_is_refused():
+    def hooked(v):
+        h = v * 2
+        h.register_hook(lambda gradient: gradient * 100)
+        return jnp.asarray(h.sum())
+
+    with pytest.raises(RuntimeError, match="cannot go through the hook"):
+        jax.grad(hooked)(torch.ones(2))
+
+
+def test_no_grad_around_a_trace_stops_nothing():
+    x = torch.tensor([1.0, 2.0])
+    with torch.no_grad():
+        assert jax.grad(lambda v: jnp.asarray((v**2).sum()))(x).tolist() == [2.0, 4.0]
+        assert jax.grad(lambda v: jnp.asarray((v * v.detach()).sum()))(x).tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "setattr(x, 'data', a)",
+        "setattr(net, 'weight', a)",
+        "x.__setitem__(0, a)",
+        "torch.where(x > 0, x, a)",
+        "torch.nn.Parameter(a)",
+        "torch.optim.SGD([a], lr=0.1)",
+        "torch.func.grad(torch.sum)(a)",
+        "torch.nn.functional.cross_entropy(x, a)",
+        "net.load_state_dict({'weight': a})",
+        "torch.as_function(x, [a])",
+    ],
+)
+def test_advice_where_an_array_is_no_tensor(line):
+    given = {"torch": torch, "a": jnp.ones(2), "x": torch.ones(2), "net": torch.nn.Linear(2, 1)}
+    with pytest.raises(Exception, match=r"Make one of it first: `\w+.from_jax\(\w\)`"):
+        eval(line, given)
+
+
+def test_a_tensor_of_a_tensor_in_a_trace_is_a_copy():
+    with pytest.warns(UserWarning, match="copy construct"):
+        assert jax.jit(torch.functional(lambda v: torch.tensor(v) * 2))(jnp.ones(2)).tolist() == [2.0, 2.0]
+
+
+def test_a_parameter_may_be_made_in_a_function_that_is_transformed():
+    def program(torch):
+        def scaled(v):
+            return (torch.nn.Parameter(torch.full((2,), 3.0)) * v).sum()
+
+        return torch.func.grad(scaled)(torch.ones(2)).detach(), torch.func.vmap(scaled)(torch.ones(3, 2)).detach()
+
+    agree(program)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from jaxvjp.core.record.collector import leave_uncollected, let_collector_visit
 from jaxvjp.core.record.graph import Node, Number
@@ -149,9 +150,15 @@ def variable_of(node: Node) -> Node:
     return Node(variable, (), (node,), node.aval, True, node.value, node.where)
 
 
+tracers: WeakKeyDictionary[Node, Any] = WeakKeyDictionary()
+"""The array, usually a tracer, behind each node that stands for an argument of a function that JAX traces."""
+TRACED = tracers.data  # type: ignore[attr-defined]
+"""The same as a dict: empty where JAX traces nothing."""
+
+
 def detached(node: Node) -> Node:
     """A node with `node`'s value through which no gradient and no tangent flows."""
-    return node if not node.requires_grad and not transforming().forward else separate(node)
+    return node if not (node.requires_grad or transforming().forward or TRACED) else separate(node)
 
 
 def separate(node: Node) -> Node:

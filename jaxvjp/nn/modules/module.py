@@ -35,6 +35,7 @@ from jaxvjp.nn.parameter import Buffer, Parameter, clear_gradients
 from jaxvjp.ops.layouts import memory_format
 from jaxvjp.staging import compile as compiled
 from jaxvjp.tensor.overriding import FUNCTIONS
+from jaxvjp.tensor.refusals import advice_on_array
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.devices import device as Device  # noqa: N812 - `device` is an argument's name here
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - and so is `dtype`
@@ -176,6 +177,7 @@ class Module(Hooked, Stateful):
         if tensor is not None and not _is_tensor(tensor):
             raise TypeError(
                 f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
+                + advice_on_array(tensor)
             )
         self._buffers[name] = registered("buffer", self, name, tensor)
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
@@ -186,6 +188,7 @@ class Module(Hooked, Stateful):
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
                 f"cannot assign '{typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
+                + advice_on_array(param)
             )
         if param is not None and param.grad_fn:
             raise ValueError(
@@ -536,7 +539,8 @@ def typename(value: Any) -> str:
 def _wrong(kind: str, name: str, value: Any) -> TypeError:
     """The error about a value that cannot be in the place of a parameter, module or buffer."""
     told, classes = AS[kind]
-    return TypeError(f"cannot assign '{typename(value)}' as {told} '{name}' ({classes} or None expected)")
+    refusal = f"cannot assign '{typename(value)}' as {told} '{name}' ({classes} or None expected)"
+    return TypeError(refusal + advice_on_array(value))
 
 
 def _addindent(text: str, spaces: int) -> str:

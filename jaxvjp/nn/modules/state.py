@@ -12,6 +12,7 @@ from jaxvjp.autograd.modes import no_grad
 from jaxvjp.nn.modules.hooks import Hook, Hooks, put
 from jaxvjp.nn.parameter import Parameter, is_lazy
 from jaxvjp.tensor.overriding import is_tensor_like
+from jaxvjp.tensor.refusals import advice_on_array
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.hooks import RemovableHandle
 from jaxvjp.types.user_code import warn_user
@@ -213,7 +214,7 @@ def _load_tensor(module: Stateful, name: str, tensor: Tensor, key: str, given: A
     """Loads one tensor; what has gone wrong."""
     if not is_tensor_like(given):
         told = f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from'
-        return [f"{told} checkpoint but received {type(given)}"]
+        return [f"{told} checkpoint but received {type(given)}{advice_on_array(given)}"]
     if not is_lazy(tensor):
         if len(tensor.shape) == 0 and tuple(given.shape) == (1,):  # as torch saved numbers before 0.4
             given = given[0]
