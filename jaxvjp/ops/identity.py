@@ -14,8 +14,9 @@ from jaxvjp.ops.op import Op, backward_name, op
 
 TRACED = (
     "This tensor stands for a value inside of a function that JAX traces, or of the body of a loop: it has no value of "
-    "its own.\nInside, say without reading it what depends on it: `torch.where`, `torch.cond`, `torch.while_loop`. "
-    "Outside, it was left behind by the function: return it instead."
+    "its own.\nInside, say without reading it what depends on it: `torch.where`, `torch.cond`, `torch.while_loop`; a "
+    "size is an argument in JAX's `static_argnums`; `jax.debug.print('{}', x.jax())` prints; `torch.func.grad` is the "
+    "gradient. Outside, it was left behind by the function: return it instead."
 )
 NO_VALUE = (
     "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import jax
 import numpy as np
@@ -33,6 +34,7 @@ from jaxvjp.ops.identity import traced, transform_argument, variable
 from jaxvjp.ops.op import Aval
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.types.devices import META, NO_DATA
+from jaxvjp.types.dtypes import float32
 from jaxvjp.types.meshes import OnMesh, on_axes_of
 
 UNDERNEATH = "the array itself"
@@ -47,6 +49,7 @@ WITHIN = (
     "JAX transforms a function of arrays. Of one that takes and returns tensors, `torch.functional(f)` is that: "
     "`jax.grad(torch.functional(f))(x)`."
 )
+NUMBER = Aval((), float32)
 ENDED = (
     "JAX's trace of a tensor has ended, so what was recorded of it can't be computed in it\n"
     "A value is computed when it is asked for. `jax.jvp` and `jax.jacfwd` ask after the function has returned; "
@@ -218,13 +221,22 @@ def numpy_dtype(self: Tensor) -> Any:
     return self.dtype.numpy
 
 
+placeholders: WeakKeyDictionary[Node, Any] = WeakKeyDictionary()
+"""What stands in the array's place in tensors that JAX makes to have a structure, for `custom_vjp` and `lower`."""
+
+
 def _flattened(tensor: Tensor) -> tuple[tuple[Any], None]:
-    return (jax_array(tensor),), None
+    node = tensor.__node__
+    return (placeholders[node] if node in placeholders else jax_array(tensor),), None
 
 
 def _unflattened(_: None, children: Sequence[Any]) -> Any:
     """A tensor of an array. Anything else, such as a shape that `jax.tree.map` was asked for, stays what it is."""
     (child,) = children
+    if type(child) is object or isinstance(child, jax.stages.ArgInfo):
+        node = Node(traced, (), (), NUMBER)
+        placeholders[node] = child
+        return wrap(node)
     return wrap(node_of(child)) if is_array(child) else child
 
 

@@ -121,7 +121,8 @@ def _fitted(value: Any, aval: Aval, place: int) -> Any:
         with jax.enable_x64(wide_types() or not traced):
             array = jnp.asarray(array).astype(fitting)
     if own.shape != aval.shape or array.dtype not in (recorded, fitting):
-        raise TypeError(f"argument {place} of the recorded function is {own!r}, and was recorded as {aval!r}")
+        told = f"argument {place} of the recorded function is {own!r}, and was recorded as {aval!r}"
+        raise TypeError(told + (f"\nConvert it: `a.astype('{recorded}')`." if own.shape == aval.shape else ""))
     return array
 
 

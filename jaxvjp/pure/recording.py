@@ -13,6 +13,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.tree_util import keystr, tree_leaves_with_path
 
 from jaxvjp.core.derive.between import between, inputs_of
 from jaxvjp.core.record.graph import Node
@@ -87,14 +88,18 @@ class Body:
             rest = iter(tensors)
             given, named = jax.tree.unflatten(tree, [next(rest) if isinstance(leaf, Aval) else leaf for leaf in leaves])
             found, self.tree = jax.tree.flatten(function(*given, **named), is_leaf=is_tensor)
-            self._check_writes(shown, tensors, found)
+            self._check_writes(shown, tensors, found, leaves, tree)
             self.outputs = [self._output(each) for each in found]
 
-    def _check_writes(self, shown: list[Node], tensors: list[Tensor], found: list[Any]) -> None:
+    def _check_writes(
+        self, shown: list[Node], tensors: list[Tensor], found: list[Any], leaves: Sequence[Any], tree: Any
+    ) -> None:
         kept = [each.storage for each in found if isinstance(each, Tensor)]
-        for place, (tensor, node) in enumerate(zip(tensors, shown, strict=True)):
+        places = [at for at, leaf in tree_leaves_with_path(jax.tree.unflatten(tree, leaves)) if isinstance(leaf, Aval)]
+        for (_, argument, *inside), tensor, node in zip(places, tensors, shown, strict=True):
             if tensor.__node__ is not node and tensor.storage not in kept:
                 where = located(tensor.__versions__.where)
+                place = keystr((argument,), simple=True) + keystr(tuple(inside))
                 raise RuntimeError(
                     f"{self.name} is to be pure, and writes to its argument {place} in place without returning it: the "
                     f"write would be lost\nIt was written by {where}\nReturn it, or write to a clone: "

@@ -23,7 +23,7 @@ from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.user_lines import Location
 from jaxvjp.library.crossing import is_array, is_key
 from jaxvjp.ops.op import Op, backward_name
-from jaxvjp.pure.arrays import narrow, node_of, wide_types
+from jaxvjp.pure.arrays import CROSSES, LOST, narrow, node_of, wide_types
 from jaxvjp.pure.recording import PLAIN, is_tensor
 from jaxvjp.tensor.apply import apply
 from jaxvjp.tensor.levels import Guard
@@ -119,6 +119,10 @@ class Call:
         try:
             with jax.enable_x64(True):
                 return jax.make_jaxpr(flat)(*avals), trees[0]
+        except RuntimeError as error:
+            if not str(error).startswith(LOST):
+                raise
+            raise RuntimeError(str(error).replace(CROSSES, "Pass it to the wrapped function as an argument.")) from None
         except UNKNOWN as error:
             ran = [(frame.f_code.co_filename, number) for frame, number in walk_tb(error.__traceback__)]
             lines = [str(error).partition("\n")[0], TRACED]

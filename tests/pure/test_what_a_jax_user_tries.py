@@ -212,3 +212,34 @@ def test_a_parameter_may_be_made_in_a_function_that_is_transformed():
         return torch.func.grad(scaled)(torch.ones(2)).detach(), torch.func.vmap(scaled)(torch.ones(3, 2)).detach()
 
     agree(program)
+
+
+def test_a_tensor_keeps_its_place_in_structures_that_jax_makes():
+    x = torch.ones(3)
+    lowered = jax.jit(lambda v: v * 2).lower(x)
+    assert jax.tree.structure(((x,), {})) == lowered.in_tree
+    assert lowered.compile()(x).tolist() == [2.0] * 3
+
+    @jax.custom_vjp
+    def square(v):
+        return jnp.asarray(v) ** 2
+
+    square.defvjp(lambda v: (square(v), v), lambda v, g: (torch.from_jax(20 * jnp.asarray(v) * g),))
+    assert jax.grad(lambda v: square(v).sum())(x).tolist() == [20.0] * 3
+
+
+@pytest.mark.parametrize(
+    ("line", "advice"),
+    [
+        ("torch.wrap(lambda u: u * w)(torch.ones(2))", "Pass it to the wrapped function as an argument"),
+        ("torch.as_function(w.sum(), [w])(jnp.ones(2, int))", r"Convert it: `a.astype\('float32'\)`"),
+        ("torch.as_function(w.sum(), torch.nn.Linear(2, 1))", "named_parameters"),
+        ("torch.functional(lambda p, v: (p['a'][1].add_(1), v)[1])({'a': [v, v]}, v)", r"argument 0\['a'\]\[1\] in"),
+        ("torch.functional(lambda v, k: (k.add_(1), v)[1])(v, k=v)", "argument k in place"),
+        ("jax.jit(torch.functional(lambda v: v.repeat(int(v.sum()))))(v)", "static_argnums"),
+    ],
+)
+def test_advice_that_fits(line, advice):
+    w = torch.ones(2, requires_grad=True)
+    with pytest.raises((TypeError, RuntimeError), match=advice):
+        eval(line, {"torch": torch, "jax": jax, "jnp": jnp, "w": w, "v": jnp.ones(2)})

@@ -68,8 +68,8 @@ def refuse_python_steps(nodes: Iterable[Node], what: str) -> None:
             raise RuntimeError(
                 f"{what} cannot go through the custom autograd.Function behind {node.python.name}: it has a backward, "
                 f"but jaxvjp knows no rule of it for {what}.\n"
-                "Reverse mode (backward, autograd.grad, func.grad, func.vjp) uses its backward. Or write the function "
-                "with tensor operations, whose derivatives need no rule."
+                "Outside of that, reverse mode (backward, autograd.grad, func.grad, func.vjp) uses it. Or write the "
+                "function with tensor operations, whose derivatives need no rule."
             )
 
 
