@@ -51,10 +51,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         epilog="\n".join(["commands:", *commands, "", "examples:", *listed]),
     )
     parser.add_argument("name", nargs="?", help="the number or name of an example to show in full, or a command")
-    name = parser.parse_args(given).name
-    if name is None:
+    parsed, more = parser.parse_known_args(given)
+    name = parsed.name
+    if name is None and not more:
         return run_all()
     named = known | {str(each.number): each for each in known.values()}
+    if more and (name is None or name in named):
+        parser.error(f"unrecognized arguments: {' '.join(more)}")
     if name not in named:
         print(f"There is no example or command {name!r}.", file=sys.stderr)
         parts = [] if name.lstrip("-").isdigit() else [each for each in known if name in each]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -35,12 +36,14 @@ np.savez(results, **{name: np.asarray(each, np.complex128) for name, each in arr
 
 class Proof(NamedTuple):
     """What a check found: whether all agrees, in words, and whether what differs may be rounding in single precision:
-    no loss, and by little next to the largest number of its dict. `unrepeated` says why there was no check."""
+    no loss, and by little next to the largest number of its dict. `unrepeated` says why there was no check; `ran`
+    whether what the ported script imports is there."""
 
     good: bool = False
     told: str = ""
     near: bool = False
     unrepeated: str = ""
+    ran: bool = True
 
 
 def check(found: Ported, output: Path, called: str = "") -> Proof:
@@ -50,6 +53,11 @@ def check(found: Ported, output: Path, called: str = "") -> Proof:
         command = [sys.executable, "-P", "-c", APART, str(output.resolve()), str(results), *found.state]
         environment = {**os.environ, "PYTHONPATH": ""}
         ended = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)
+        missing = re.search(r"No module named '(\w+)'", ended.stderr) if ended.returncode else None
+        if missing:
+            return Proof(
+                told=f"{output} is not checked: it needs {missing[1]}, `pip install 'jaxvjp[port]'`.", ran=False
+            )
         if ended.returncode:
             return Proof(told=f"{output} does not run:\n{ended.stderr}")
         with np.load(results) as given:

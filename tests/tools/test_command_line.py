@@ -55,6 +55,11 @@ def test_a_near_miss_is_suggested(wrong, near, capsys):
     assert "matrix_product" not in told
 
 
+def test_a_command_with_arguments_is_suggested_too(capsys):
+    assert main(["explian", "x.py", "--html", "y.html"]) == 2
+    assert "Did you mean 'explain'?" in capsys.readouterr().err
+
+
 def test_an_unknown_name_lists_those_there_are(capsys):
     assert main(["23"]) == 2
     assert "\n  8 matrix_product\n" in capsys.readouterr().err

@@ -170,6 +170,8 @@ def test_the_list_and_unknown_lessons(capsys):
     assert all(each.title in out for each in LESSONS.values())
     assert main(["lesson", "a_traning_loop"]) == 2
     assert "Did you mean 'a_training_loop'?" in capsys.readouterr().err
+    assert main(["lesson", "optimiser"]) == 2
+    assert "Did you mean 'an_optimizer" in capsys.readouterr().err
     assert main(["lesson", "99"]) == 2
     assert f"There are 1 to {len(LESSONS)}." in capsys.readouterr().err
     assert find("a_training_loop.py") is None
@@ -201,6 +203,9 @@ def test_somebodys_own_lesson_has_any_name(tmp_path, monkeypatch, capfd):
     assert "python -m jaxvjp lesson mine.py" in capfd.readouterr().out
     with pytest.raises(SystemExit):
         main(["lesson", "new", "mine"])
+    with pytest.raises(SystemExit):
+        main(["lesson", "new", "random"])
+    assert "'random' is the name of a module, which 'random.py' would hide" in capfd.readouterr().err
     assert main(["lesson", "new", "of my own.py"]) == 0
     assert "python -m jaxvjp lesson 'of my own.py' --html 'of my own.html'" in capfd.readouterr().out
     text = Path("of my own.py").read_text(encoding="utf-8")

@@ -523,8 +523,7 @@ def test_rounding_is_told_from_another_formula_in_double_precision(tmp_path, cap
     status, _ = ported(tmp_path, UNREACHED, "--check")
     said = capsys.readouterr().err
     assert status == 0, said
-    assert re.search(r"script_jax.py: .* DISAGREE.*k_bias", said)
-    assert re.search(r"in double precision.* agree", said)
+    assert re.search(r"in double precision.* agree;.*\nIn single precision: .* differs;.*k_bias", said)
     from jaxvjp.tools import port
 
     whole = port.ported
@@ -623,3 +622,14 @@ def test_random_numbers_are_drawn_from_keys_or_are_torchs(tmp_path):
     exact = subprocess.run([*command, "--exact-random"], capture_output=True, text=True, check=True).stdout
     assert drawn != exact
     assert len(drawn.splitlines()) == len(exact.splitlines())
+
+
+def test_a_check_without_optax_says_what_to_install(tmp_path, capsys, monkeypatch):
+    from jaxvjp.tools import proof
+
+    monkeypatch.setattr(proof, "APART", "import no_such_library")
+    status, _ = ported(tmp_path, UNREACHED, "--check")
+    said = capsys.readouterr().err
+    assert status == 1
+    assert "script_jax.py is not checked: it needs no_such_library, `pip install 'jaxvjp[port]'`." in said
+    assert "Traceback" not in said

@@ -150,8 +150,9 @@ def _strip(to_strip: list[Node], passed: TensorsBehind | None) -> None:
 
 def _carried_on(node: Node, operations: Iterable[Node]) -> str:
     """What to write where the line of `node` ran again for a later one of `operations`; else nothing."""
-    if not any(each.serial > node.serial and each.where == node.where for each in operations):
-        return ""
+    again = max((each.serial for each in operations if each.where == node.where), default=0)
+    if not any(node.serial < each.serial < again and each.where != node.where for each in operations):
+        return ""  # one line may record several nodes
     name = re.match(r"(\w+) = ", node.location.text if node.location else "")
     h = name[1] if name else "h"
     return (
@@ -211,12 +212,14 @@ def changed_error(node: Node, saved: Node, operations: Iterable[Node] = ()) -> R
         aval = current.aval
         origin = "" if current.is_leaf else f", which is output 0 of {current.forward_name},"
     carried = _carried_on(node, operations) if saved.is_leaf else ""
+    count = change.versions.count - change.version
+    times = str(count) if count > 1 else ""
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[torch.{aval.dtype.legacy}Tensor {list(aval.shape)}]{origin} is at version {change.versions.count}; expected "
         f"version {change.version} instead. Hint: enable anomaly detection to find the operation that failed to "
         "compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).\n"
         f"It was saved for {node.gradient_name} by {node.location}\n"
-        f"and changed in place by {located(change.versions.where)}\n"
+        f"and changed in place{times and f' {times} times since, the last time'} by {located(change.versions.where)}\n"
         f"{carried or f'{instead(change.versions.where)}, or change a copy, from `.clone()`'}."
     )

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.explain import terminal
-from jaxvjp.tools.course.lesson import Exercise, Lesson, find, plain, same, summary
+from jaxvjp.tools.course.lesson import Exercise, Lesson, find, plain, read, same, summary
 from jaxvjp.tools.scripts.program import started_as
 
 RIGHT = "right"
@@ -83,6 +83,12 @@ def faults(lesson: Lesson) -> list[str]:
     """What is wrong with a lesson itself."""
     try:
         prediction, exercise, found = lesson.prediction, lesson.exercise, []
+        if not read(prediction.answer):
+            program = prediction.program.__name__
+            return [f"`{program}` returns {prediction.answer!r}; an answer is numbers, a shape, or True or False."]
+        if not isinstance(tried := exercise.trial(exercise.solution), dict):
+            returned = f"`{exercise.trial.__name__}` returns {type(tried).__name__}"
+            return [f"{returned}; it has to return a dict, of results by what was asked."]
         for name, one, other, agrees in lesson.results():
             if not agrees:
                 found.append(f"`imperative` gives {name} = {one}, `functional` {other}.")

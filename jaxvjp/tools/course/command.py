@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import importlib.util
 import shutil
 import sys
 from collections.abc import Sequence
@@ -48,6 +49,8 @@ def main(arguments: Sequence[str]) -> int:
             parser.error(f"there is a file {str(path)!r}")
         if not path.parent.is_dir():
             parser.error(f"there is no folder {str(path.parent)!r}")
+        if path.stem.isidentifier() and importlib.util.find_spec(path.stem):
+            parser.error(f"{path.stem!r} is the name of a module, which {str(path)!r} would hide")
         shutil.copyfile(lessons()[0].path, path)
         print(f"{path} is a copy of lesson 1, to be changed. Then check it, and write its page again:")
         print(f"    python -m jaxvjp lesson {quote(str(path))} --html {quote(str(path.with_suffix('.html')))}")
@@ -55,8 +58,9 @@ def main(arguments: Sequence[str]) -> int:
     lesson = find(given.lesson)
     if lesson is None:
         print(f"There is no lesson {given.lesson!r}.", file=sys.stderr)
-        close = difflib.get_close_matches(given.lesson, [each.name for each in lessons()], n=1)
-        print(f"Did you mean {close[0]!r}?" if close else f"There are 1 to {len(lessons())}.", file=sys.stderr)
+        words = {word: each.name for each in lessons() for word in (each.name, *each.name.split("_"))}
+        close = difflib.get_close_matches(given.lesson, words, n=1)
+        print(f"Did you mean {words[close[0]]!r}?" if close else f"There are 1 to {len(lessons())}.", file=sys.stderr)
         return 2
     if given.html is not None:
         return written(lesson, given.html)
