@@ -26,6 +26,7 @@ function compiled(source, x) {
     return of.places.map(place => add("select_n", add("gt", place, zero), zero, place));
   }) : FUNCTIONS[name] ? each(from, FUNCTIONS[name], of) : unknown(name);
   const unknown = name => fail(`“${name}” is not known here: x, x[0], numbers, + - * / **, [a, b], ${Object.keys(FUNCTIONS).join(", ")}, relu, sum and mean are`);
+  const known = name => FUNCTIONS[name] || ["relu", "sum", "mean"].includes(name);
   function atom() {
     const from = at, token = tokens[at]?.[0] ?? fail("something is missing at the end");
     at += 1;
@@ -35,7 +36,7 @@ function compiled(source, x) {
     if (token === "[") { const items = [sum()]; while (next(",")) items.push(sum()); need("]"); return record(from, "stack", items, () => items.flatMap(one => one.places)); }
     if (["torch", "jnp", "np"].includes(token) && next(".")) return atom();
     if (!/^[a-z_]/i.test(token)) fail(`a number, x or a function is missing before “${token}”`);
-    const called = FUNCTIONS[token] || ["relu", "sum", "mean"].includes(token);
+    const called = known(token);
     if (called && !next("(")) fail(`${token} is written with parentheses: ${token}(x)`);
     if (called) { const of = sum(); need(")"); return applied(from, token, of); }
     return unknown(token);
@@ -45,7 +46,7 @@ function compiled(source, x) {
     for (let one = atom();;) {
       const inner = one;
       if (next("[")) { const minus = next("-") || "", k = tokens[at++]?.[0]; need("]"); one = record(from, "select", [inner], () => [inner.places[minus ? inner.places.length - k : k] ?? fail(`${inner.name} has no [${minus}${k}]`)]); }
-      else if (next(".")) { const name = tokens[at++]?.[0]; need("("); need(")"); one = applied(from, name, inner); }
+      else if (next(".")) { const name = tokens[at++]?.[0]; if (!known(name)) unknown(`.${name}`); need("("); need(")"); one = applied(from, name, inner); }
       else return one;
     }
   }
@@ -53,7 +54,8 @@ function compiled(source, x) {
   const signed = () => { const from = at; return next("-") ? each(from, "neg", signed()) : power(); };
   const sum = binary(binary(signed, {"*": "mul", "/": "div"}), {"+": "add", "-": "sub"});
   let y = sum();
-  if (at < tokens.length) fail(`“${tokens[at][0]}” cannot stand there`);
+  const rest = tokens[at]?.[0];
+  if (rest) fail(rest === "^" ? "a power is written **: x**2" : /^[\w.([]/.test(rest) ? `a sign such as * is missing before “${rest}”` : `“${rest}” cannot stand there`);
   if (!y.moves) fail("x is not in it");
   if (y === leaf) y = record(0, "copy", [y], () => y.places);
   steps[0].name = "y";

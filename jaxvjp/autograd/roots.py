@@ -92,7 +92,8 @@ def checked_gradients(gradients: Any, roots: list[Tensor]) -> list[Tensor | None
             told = f"gradients can be either Tensors or None, but got {type(each).__name__}\n"
             raise _unclear(root, None, told + _advice_on_v(whole, root), TypeError)
     if len(given) < len(roots):
-        raise RuntimeError(f"got {len(roots)} tensors and {len(given)} gradients")
+        advice = "Each tensor needs a v of its own, of its shape, in a list: `[v, w]`."
+        raise RuntimeError(f"got {len(roots)} tensors and {len(given)} gradients\n{advice}")
     return given[: len(roots)]
 
 

@@ -161,7 +161,8 @@ class Outcome:
         if self.equal:
             return same + ("; in single precision its numbers differ by rounding." if self.differs else ".")
         if not self.differs:
-            return f"Whether {same} is not known: {self.unanswered}."
+            ended = f"both raise {self.jaxvjp.comparable}, " if (self.jaxvjp.error or {}).get("unrun") else ""
+            return f"Whether {same} is not known: {ended}{self.unanswered}."
         failed = f"could not be repeated in double precision ({self.unrepeated})"
         if self.verdict != "DIFFERENT":
             return f"{self.name} differs by no more than rounding in single precision does, and {failed}."

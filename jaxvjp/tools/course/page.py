@@ -24,6 +24,7 @@ def field(prediction: Prediction) -> str:
     right = read(prediction.answer)
     known: list[tuple[Any, str | None]] = [(right, f"Right: {prediction.answer}. {prediction.because}")]
     known += [(read(given), prediction.judge(given)) for given in prediction.mistakes]
+    known = [(numbers, said and said.replace("`", "")) for numbers, said in known]  # it is shown as plain text
     wrong = "Not yet. Think again, or open the answer below."
     other = f"That is not {prediction.kind}. Try again."
     data = {
