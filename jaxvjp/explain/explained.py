@@ -249,6 +249,10 @@ class Explained:
 
     def _walk(self, number: int) -> Walked:
         walks = self.walks
+        if not walks and self.story.unclear is not None:
+            raise Unshowable(
+                "the backward of this recording was refused for its v; J is `y.explain(torch.ones_like(y)).jacobian()`"
+            )
         if not walks:
             raise Unshowable("no backward took place in this recording: call `y.backward()` inside of it")
         if not -len(walks) <= number < len(walks):

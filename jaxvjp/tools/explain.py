@@ -133,11 +133,11 @@ def recorded(
     watched: bool = False,
     exact: bool = False,
     asking: bool = False,
-    tell: Callable[..., None] = traceback.print_exception,
+    tell: Callable[..., None] | None = None,
 ) -> tuple[Explanation | None, int]:
     """The recording of a script, run as by `python script.py arguments`, and 0; None and the exit status if it raised,
-    which `tell` prints. If `asking`, a `Question` where a `backward` lacked its v (if the script went on, where no
-    other took place), and else what ran before the error.
+    which `tell` prints, by itself as Python does. If `asking`, a `Question` where a `backward` lacked its v (if the
+    script went on, where no other took place), and else what ran before the error.
 
     What the script prints goes to standard error, as standard output is the program that it was. Its lines are
     `watched` as they run for a page."""
@@ -153,13 +153,13 @@ def recorded(
     except SystemExit as leaving:
         if leaving.code not in (None, 0):
             print(f"{script} left with status {leaving.code}", file=sys.stderr)
-            return None, 1
+            return story if asking and story.walks else None, 1
     except Exception as error:
         raised = error.__traceback__
         shown = of_script(error, script).__traceback__
         if shown is None and not isinstance(error, SyntaxError):  # it was not raised by the script
             return None, fault(error.with_traceback(raised), script)
-        tell(type(error), error, shown)
+        (tell or sys.excepthook)(type(error), error, shown)
         if not asking:
             return None, 1
         return question_of(error, str(script), story.story) or (story if story.walks else None), 1

@@ -106,6 +106,7 @@ def test_a_part_that_cannot_be_made_takes_no_other_with_it(script, tmp_path, cap
         ("import jaxvjp as torch\ntorch.ones(2)\n", 1, "calls no backward and no autograd.grad that comes to its end"),
         ("import jaxvjp as torch\ntorch.ones(2) + torch.ones(3)\n", 1, "RuntimeError: The size of tensor a (2)"),
         ("raise SystemExit(3)\n", 1, "left with status 3"),
+        ("import torch\ntorch.ones(2).sums()\n", 1, "Did you mean: 'sum'?"),
         ("def broken(:\n", 1, "SyntaxError"),
     ],
 )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 
 import pytest
 from browsing import all_of, text_of
 
+import jaxvjp
 from jaxvjp.__main__ import main
 
 HEAD = "import jaxvjp as torch\nx = torch.tensor([1.0, 2.0], requires_grad=True)\n"
@@ -71,3 +73,21 @@ def test_the_advice_has_the_names_of_the_line(line, told, tmp_path, capsys):
     assert main(["run", str(script)]) == 1
     advice = re.search(r"^Make a new tensor there.*$", capsys.readouterr().err, re.MULTILINE)[0]
     assert advice == f"Make a new tensor there, {told}, or change a copy, from `.clone()`."
+
+
+def test_a_script_that_leaves_with_a_status_is_explained(tmp_path, capsys):
+    script, page = tmp_path / "script.py", tmp_path / "page.html"
+    script.write_text(f"{HEAD}(x * x).sum().backward()\nraise SystemExit(3)\n", encoding="utf-8")
+    assert main(["explain", str(script), "--html", str(page)]) == 1
+    said = capsys.readouterr()
+    assert "left with status 3" in said.err
+    assert "jax.grad(f)(x)" in said.out
+    assert page.is_file()
+
+
+def test_a_recording_whose_backward_was_refused_says_how_to_see_j():
+    x = jaxvjp.tensor([1.0, 2.0], requires_grad=True)
+    with jaxvjp.explain.recording() as story, contextlib.suppress(RuntimeError):
+        (x * 3).backward()
+    with pytest.raises(ValueError, match=r"refused for its v; J is `y.explain\("):
+        story.jacobian()
