@@ -106,3 +106,21 @@ def test_while_steps_go_back_the_names_are_those_where_backward_was_called(brows
     names = [each.text for each in all_of(browser, "#objects .names code")]
     assert {"x", "y"} <= {*names}
     assert not {"saved", "twice", "grad"} & {*names}
+
+
+def test_grad_is_written_once_with_all_that_arrives(browser, tmp_path):
+    found = run_lines("""
+        with explain.recording() as story:
+            x = torch.tensor([1.0, 2.0], requires_grad=True)
+            y = (x * 3).sin() + x * 5
+            x.register_hook(lambda gradient: gradient * 100)
+            y.backward(torch.tensor([1.0, 1.0]))
+    """)
+    opened(browser, found["story"], tmp_path / "page.html")
+    shown = []
+    for moment in range(int(browser.execute_script("return moments().length"))):
+        browser.execute_script(f"go({moment})")
+        shown += [browser.execute_script("return moment.line ? null : grads(step)[0][1]")]
+    now = [each for each in shown if each is not None]
+    assert now[:-1] == ["None"] * (len(now) - 1)
+    close(now[-1], found["x"].grad.numpy())
