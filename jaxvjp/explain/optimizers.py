@@ -202,14 +202,14 @@ KEPT = {
 
 
 def kept_by(optimizer: Any, number: int, state: str, keys: Sequence[str]) -> dict[str, Node]:
-    """What an optimizer keeps for the parameters of a group, by its expression: `state` is that of all that the group's
-    transform keeps, `keys` are its parameters'."""
+    """What an optimizer keeps for the parameters of a group, by its expression, with words for it as a comment: `state`
+    is the name of all that the group's transform keeps, `keys` are its parameters'."""
     names = {**KEPT, "square_avg": "e_g", "acc_delta": "e_x"} if type(optimizer) is Adadelta else KEPT
+    own = type(optimizer).__name__
     return {
         # What is kept is in a dict; a parameter may be called `mu`, too.
-        f"optax.tree_utils.tree_get({state}, {names[name]!r}, None, lambda _, found: type(found) is dict)[{key!r}]": (
-            each.__node__
-        )
+        f'optax.tree_utils.tree_get(state["{state}"], {names[name]!r}, None, lambda _, found: type(found) is dict)'
+        f"[{key!r}]  # {own}'s {name} of {key}, {names[name]} in {state}": each.__node__
         for key, parameter in zip(keys, optimizer.param_groups[number]["params"], strict=True)
         for name, each in optimizer.state.get(parameter, {}).items()
         if name in names and each is not None

@@ -46,7 +46,7 @@ class Ported(NamedTuple):
         source: its text.
         data: the arrays of the file beside it, by name.
         losses: what each step's losses were.
-        state: what the state was at the end, by name.
+        state: what the state was at the end, by its expression; words for a long one are a comment in it.
         dropped: the user's lines and names of what is not in the script, though it depends on the training, and why.
         left_out: lines that only read such a value, as those of an evaluation do.
         simplified: whether it has plain forms of ops, which differ at an edge, or optax's clip, without torch's 1e-6.
@@ -441,7 +441,7 @@ class _Script:
         ends: dict[str, Node] = {}
         optimizers = {id(update.optimizer): update.optimizer for update in steps.updates}
         for (optimizer, group), tree in self.ruled.items():
-            ends.update(kept_by(optimizers[optimizer], group, f'state["{tree.kept}"]', tree.keys))
+            ends.update(kept_by(optimizers[optimizer], group, tree.kept, tree.keys))
             grown.append(f'    "{tree.kept}": {tree.transform}.init({tree.name}),')
         start += grown
         for each in self.of("state"):

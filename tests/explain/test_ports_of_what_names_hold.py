@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from jaxvjp.__main__ import main
@@ -211,14 +213,14 @@ def test_the_port_has_it_and_is_proved(tmp_path, capsys, text, wanted):
 
 
 def test_what_optimizers_keep_is_compared(tmp_path, capsys, monkeypatch):
-    """A wrong moment is found, though losses and parameters agree."""
+    """A wrong moment is found, though losses and parameters agree, and called what it is."""
     kept_by = ported.kept_by
     monkeypatch.setattr(
         ported, "kept_by", lambda *given: {each.replace("'nu'", "'mu'"): node for each, node in kept_by(*given).items()}
     )
     status, _ = port(tmp_path, "for step in range(3):\n    update()\n")
     assert status == 1
-    assert "DISAGREE" in capsys.readouterr().err
+    assert re.search(r"DISAGREE; .* \(Adam's exp_avg_sq of \w+, nu in \w+_state\)", capsys.readouterr().err)
 
 
 def test_what_is_not_in_the_port_is_named_and_raises_there(tmp_path, capsys, monkeypatch):
