@@ -261,7 +261,9 @@ class Steps:
         cuts |= {tensor.__node__.serial for tensor, leaf in self.text.first.items() if tensor.__node__ is not leaf}
         ends = [ended for _, ended in spans]
         free = [each for each in sorted(cuts) if min(ends) <= each < max(ends)]
-        free = [each for each in free if not any(begun <= each < ended for begun, ended in spans)]
+        inside = [each for each in free if any(begun <= each < ended for begun, ended in spans)]
+        # If a parameter is written between each loss and its backward pass, a step ends with the backward pass.
+        free = [each for each in free if each not in inside] or [int(each) for each in ends[:-1] if inside]
         # Of several parameters that are written after another the last one ends the step, and what its line still does.
         last = {bisect.bisect_right(ends, each): each for each in free}
         begins = [int(min(begun for begun, ended in spans if not free or ended <= free[0])) - 1]
@@ -278,7 +280,7 @@ class Steps:
                 if node.serial >= coming or node.where not in trailing or fresh:
                     break
                 place += 1
-            begins.append(self.nodes[place - 1].serial)
+            begins.append(max(cut, self.nodes[place - 1].serial))
         again = {each.where for each in self.nodes if each.serial > begins[min(1, len(begins) - 1)]}
         before = [each.serial for each in self.nodes if each.serial <= begins[0] and each.where not in again]
         begins[0] = max(before, default=begins[0])  # what only the lines before the loop do is in no step
@@ -607,8 +609,12 @@ class Steps:
                     joined |= groups.setdefault(other, {other})
                     for each in joined:
                         groups[each] = joined
-        for slot in made.values():
-            groups.setdefault(slot, {slot})
+        lasting: dict[Any, Slot] = {}  # by memory: what nothing reads again is the last value of what was read there
+        for node, slot in made.items():
+            joined, home = groups.setdefault(slot, {slot}), lasting.setdefault(self.memory(node) or node, slot)
+            if len(joined) == 1 and home[0] != slot[0]:
+                joined = groups[slot] = groups[home]
+                joined.add(slot)
         entries = [Entry(each) for each in {id(group): group for group in groups.values()}.values()]
         taken: dict[str, None] = {}
         for entry in entries:

@@ -172,7 +172,7 @@ with torch.no_grad():
 SAVED = "copy.deepcopy(net.state_dict())"
 SCRIPTS = {
     "a target that is copied again and again": (TARGET, ['(state["net"], state["net"])']),
-    "copies of several kinds": (COPIES, ['"alias": ', '"second": ', '"turned_0": ']),
+    "copies of several kinds": (COPIES, ['"alias":', '"second": ', '"turned_0": ']),
     "the best weights of a net with dropout": (
         BEST.replace("SAVED", SAVED).replace("best =", "net.insert(2, nn.Dropout(0.2))\nbest =", 1),
         ['"saved_0_bias": state["net"]'],
