@@ -243,6 +243,7 @@ class Steps:
         cuts: set[int] = set()
         shown: dict[Any, Node] = {}
         graphs = [reachable(event.what.roots, gradient_edges) for event in walks]
+        trained = {each for nodes in graphs for each in nodes if each.is_leaf and each.requires_grad}
         lasting = {*graphs[0]} & {*graphs[-1]} if len(walks) > 2 else set()  # a graph that was made once for all steps
         for event, nodes in zip(walks, graphs, strict=True):
             made = [each.serial for each in nodes if not each.is_leaf and each not in lasting]
@@ -250,9 +251,12 @@ class Steps:
             for leaf in (each for each in nodes if each.is_leaf and each.requires_grad):
                 known = (leaf.leaf, self.story.owners.get(leaf), self.text.name_of(leaf), leaf)
                 key: Any = next(each for each in known if each is not None)
-                later = leaf.serial > walks[0].order and self.text.inputs(leaf)
-                anew = later and not self.gradients.keys().isdisjoint(reachable([leaf], self.inputs))
-                if shown.setdefault(key, leaf) is not leaf or anew:  # `w = (w - g).detach().requires_grad_()`
+                given = self.text.inputs(leaf)
+                moved = shown.setdefault(key, leaf) is not leaf and not (key is known[2] and given)
+                # `w = (w - g).detach().requires_grad_()`, but no input that is computed from other parameters.
+                way: Any = lambda each, leaf=leaf: () if each in trained and each is not leaf else self.inputs(each)  # noqa: E731
+                later = leaf.serial > walks[0].order and given
+                if moved or (later and not self.gradients.keys().isdisjoint(reachable([leaf], way))):
                     shown[key] = leaf
                     cuts.add(leaf.serial)
         if not walks:
@@ -561,9 +565,10 @@ class Steps:
         for step in self.steps:
             step.kind = known.setdefault(step.form, len(known))
             if len(known) > most and step is not self.end:
+                more = f", and a longer run may have up to {MANY}" * (most < MANY)
                 raise NotPortable(
-                    f"the {len(self.steps)} steps have more than {most} forms: this line did another thing in step "
-                    f"{self.steps.index(step) + 1} than before, so {self._why(step)}",
+                    f"the {len(self.steps)} steps have more than {most} forms{more}: this line did another thing in "
+                    f"step {self.steps.index(step) + 1} than before, so {self._why(step)}",
                     self._different(step, next(iter(known))),
                 )
         return len(known)
@@ -577,7 +582,7 @@ class Steps:
         lines = [each.where for each in reads if each.what.node in self.asked or each.where in own if each.order < last]
         found = statement(lines[-1]) if lines else None
         if found is None:
-            return "shapes or values have decided what runs"
+            return "Python, as by a counter, or shapes or values have decided what runs"
         return f"what line {found.line} reads has decided which part is taken; `x[j[None]]`, of a tensor j, reads none"
 
     def _different(self, step: TrainingStep, form: tuple[Any, ...]) -> UserLine:
