@@ -41,7 +41,7 @@ class Clip(NamedTuple):
 class Update(NamedTuple):
     """One step of an optimizer: what was recorded in it has a `serial` between `first` and `last`.
 
-    If `clip` is set, the gradients of its groups are those before they were clipped together.
+    If `clip` is set, the gradients of its groups were clipped together; of an `unclipped` one they are those before.
     """
 
     first: int
@@ -53,9 +53,10 @@ class Update(NamedTuple):
     def without_rules(self) -> Update:
         return self._replace(groups=[group._replace(rule=None) for group in self.groups], clip=None)
 
-    def unclipped(self) -> Update:
-        if self.clip is None:
-            return self
+    def unclipped(self, exact: bool) -> Update:
+        """The step with the clip as a part of its transform; with `exact` as torch's formula, and no part of it."""
+        if self.clip is None or exact:
+            return self._replace(clip=None)
         before = self.clip.before
         groups = [group._replace(gradients=[before[node] for node in group.gradients]) for group in self.groups]
         return self._replace(groups=groups)
@@ -92,7 +93,7 @@ class Updates:
         self.found = [
             update.without_rules()
             if id(update.optimizer) in varied
-            else update.unclipped()
+            else update
             if len(limits[id(update.optimizer)]) == 1
             else update._replace(clip=None)
             for update in self.found
@@ -201,14 +202,14 @@ KEPT = {
 
 
 def kept_by(optimizer: Any, number: int, state: str, keys: Sequence[str]) -> dict[str, Node]:
-    """What an optimizer keeps for the parameters of a group, by its expression: `state` is that of all that the group's
-    transform keeps, `keys` are its parameters'."""
+    """What an optimizer keeps for the parameters of a group, by its expression, with words for it as a comment: `state`
+    is the name of all that the group's transform keeps, `keys` are its parameters'."""
     names = {**KEPT, "square_avg": "e_g", "acc_delta": "e_x"} if type(optimizer) is Adadelta else KEPT
+    own = type(optimizer).__name__
     return {
         # What is kept is in a dict; a parameter may be called `mu`, too.
-        f"optax.tree_utils.tree_get({state}, {names[name]!r}, None, lambda _, found: type(found) is dict)[{key!r}]": (
-            each.__node__
-        )
+        f'optax.tree_utils.tree_get(state["{state}"], {names[name]!r}, None, lambda _, found: type(found) is dict)'
+        f"[{key!r}]  # {own}'s {name} of {key}, {names[name]} in {state}": each.__node__
         for key, parameter in zip(keys, optimizer.param_groups[number]["params"], strict=True)
         for name, each in optimizer.state.get(parameter, {}).items()
         if name in names and each is not None

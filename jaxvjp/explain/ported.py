@@ -46,10 +46,10 @@ class Ported(NamedTuple):
         source: its text.
         data: the arrays of the file beside it, by name.
         losses: what each step's losses were.
-        state: what the state was at the end, by name.
+        state: what the state was at the end, by its expression; words for a long one are a comment in it.
         dropped: the user's lines and names of what is not in the script, though it depends on the training, and why.
         left_out: lines that only read such a value, as those of an evaluation do.
-        simplified: whether ops have plain forms in it, which differ at an edge.
+        simplified: whether it has plain forms of ops, which differ at an edge, or optax's clip, without torch's 1e-6.
     """
 
     source: str
@@ -130,6 +130,7 @@ def _ported(
     why: str,
     exact: bool,
 ) -> Ported:
+    updates = [each.unclipped(exact) for each in updates]
     with jax.enable_x64(True), story.told():
         whole = Writer(story, "grad", exact=exact)
         whole.text.rounds.clear()  # a step has no rounds
@@ -440,7 +441,7 @@ class _Script:
         ends: dict[str, Node] = {}
         optimizers = {id(update.optimizer): update.optimizer for update in steps.updates}
         for (optimizer, group), tree in self.ruled.items():
-            ends.update(kept_by(optimizers[optimizer], group, f'state["{tree.kept}"]', tree.keys))
+            ends.update(kept_by(optimizers[optimizer], group, tree.kept, tree.keys))
             grown.append(f'    "{tree.kept}": {tree.transform}.init({tree.name}),')
         start += grown
         for each in self.of("state"):
@@ -481,7 +482,8 @@ class _Script:
         told = [step for step in steps.steps if step is not steps.end or step.losses]
         losses = [[np.asarray(loss.value) for loss in step.losses] for step in told]
         end = {name: np.asarray(each.value) for name, each in ends.items()}
-        return Ported(source, self.data, losses, end, self.dropped, self.left_out, text.simplified)
+        simplified = text.simplified or any(update.clip for update in steps.updates)
+        return Ported(source, self.data, losses, end, self.dropped, self.left_out, simplified)
 
     def of(self, role: str) -> list[Entry]:
         return [entry for entry in self.steps.entries if entry.role == role and entry.twin is entry]

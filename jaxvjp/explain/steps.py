@@ -243,6 +243,7 @@ class Steps:
         cuts: set[int] = set()
         shown: dict[Any, Node] = {}
         graphs = [reachable(event.what.roots, gradient_edges) for event in walks]
+        trained = {each for nodes in graphs for each in nodes if each.is_leaf and each.requires_grad}
         lasting = {*graphs[0]} & {*graphs[-1]} if len(walks) > 2 else set()  # a graph that was made once for all steps
         for event, nodes in zip(walks, graphs, strict=True):
             made = [each.serial for each in nodes if not each.is_leaf and each not in lasting]
@@ -250,9 +251,12 @@ class Steps:
             for leaf in (each for each in nodes if each.is_leaf and each.requires_grad):
                 known = (leaf.leaf, self.story.owners.get(leaf), self.text.name_of(leaf), leaf)
                 key: Any = next(each for each in known if each is not None)
-                later = leaf.serial > walks[0].order and self.text.inputs(leaf)
-                anew = later and not self.gradients.keys().isdisjoint(reachable([leaf], self.inputs))
-                if shown.setdefault(key, leaf) is not leaf or anew:  # `w = (w - g).detach().requires_grad_()`
+                given = self.text.inputs(leaf)
+                moved = shown.setdefault(key, leaf) is not leaf and not (key is known[2] and given)
+                # `w = (w - g).detach().requires_grad_()`, but no input that is computed from other parameters.
+                way: Any = lambda each, leaf=leaf: () if each in trained and each is not leaf else self.inputs(each)  # noqa: E731
+                later = leaf.serial > walks[0].order and given
+                if moved or (later and not self.gradients.keys().isdisjoint(reachable([leaf], way))):
                     shown[key] = leaf
                     cuts.add(leaf.serial)
         if not walks:
@@ -261,7 +265,9 @@ class Steps:
         cuts |= {tensor.__node__.serial for tensor, leaf in self.text.first.items() if tensor.__node__ is not leaf}
         ends = [ended for _, ended in spans]
         free = [each for each in sorted(cuts) if min(ends) <= each < max(ends)]
-        free = [each for each in free if not any(begun <= each < ended for begun, ended in spans)]
+        inside = [each for each in free if any(begun <= each < ended for begun, ended in spans)]
+        # If a parameter is written between each loss and its backward pass, a step ends with the backward pass.
+        free = [each for each in free if each not in inside] or [int(each) for each in ends[:-1] if inside]
         # Of several parameters that are written after another the last one ends the step, and what its line still does.
         last = {bisect.bisect_right(ends, each): each for each in free}
         begins = [int(min(begun for begun, ended in spans if not free or ended <= free[0])) - 1]
@@ -278,7 +284,7 @@ class Steps:
                 if node.serial >= coming or node.where not in trailing or fresh:
                     break
                 place += 1
-            begins.append(self.nodes[place - 1].serial)
+            begins.append(max(cut, self.nodes[place - 1].serial))
         again = {each.where for each in self.nodes if each.serial > begins[min(1, len(begins) - 1)]}
         before = [each.serial for each in self.nodes if each.serial <= begins[0] and each.where not in again]
         begins[0] = max(before, default=begins[0])  # what only the lines before the loop do is in no step
@@ -559,9 +565,10 @@ class Steps:
         for step in self.steps:
             step.kind = known.setdefault(step.form, len(known))
             if len(known) > most and step is not self.end:
+                more = f", and a longer run may have up to {MANY}" * (most < MANY)
                 raise NotPortable(
-                    f"the {len(self.steps)} steps have more than {most} forms: this line did another thing in step "
-                    f"{self.steps.index(step) + 1} than before, so {self._why(step)}",
+                    f"the {len(self.steps)} steps have more than {most} forms{more}: this line did another thing in "
+                    f"step {self.steps.index(step) + 1} than before, so {self._why(step)}",
                     self._different(step, next(iter(known))),
                 )
         return len(known)
@@ -575,7 +582,7 @@ class Steps:
         lines = [each.where for each in reads if each.what.node in self.asked or each.where in own if each.order < last]
         found = statement(lines[-1]) if lines else None
         if found is None:
-            return "shapes or values have decided what runs"
+            return "Python, as by a counter, or shapes or values have decided what runs"
         return f"what line {found.line} reads has decided which part is taken; `x[j[None]]`, of a tensor j, reads none"
 
     def _different(self, step: TrainingStep, form: tuple[Any, ...]) -> UserLine:
@@ -607,8 +614,12 @@ class Steps:
                     joined |= groups.setdefault(other, {other})
                     for each in joined:
                         groups[each] = joined
-        for slot in made.values():
-            groups.setdefault(slot, {slot})
+        lasting: dict[Any, Slot] = {}  # by memory: what nothing reads again is the last value of what was read there
+        for node, slot in made.items():
+            joined, home = groups.setdefault(slot, {slot}), lasting.setdefault(self.memory(node) or node, slot)
+            if len(joined) == 1 and home[0] != slot[0]:
+                joined = groups[slot] = groups[home]
+                joined.add(slot)
         entries = [Entry(each) for each in {id(group): group for group in groups.values()}.values()]
         taken: dict[str, None] = {}
         for entry in entries:

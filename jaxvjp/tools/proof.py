@@ -67,7 +67,8 @@ def check(found: Ported, output: Path, called: str = "") -> Proof:
     distances = {name: distance(value, theirs[name]) if name in theirs else inf for name, value in own.items()}
     worst = max(distances, key=lambda name: distances[name])
     good = distances[worst] <= TOLERANCE
-    told = f"largest relative difference {distances[worst]:.1e} ({worst})"
+    words = worst.rpartition("  # ")[2]
+    told = f"largest relative difference {distances[worst]:.1e} ({words})"
     sizes: dict[str, float] = {}
     for name, value in own.items():
         size = float(np.max(np.abs(value), initial=0, where=np.isfinite(value)))
@@ -77,7 +78,7 @@ def check(found: Ported, output: Path, called: str = "") -> Proof:
         good,
         f"{called or output}: {len(found.losses)} steps, {len(found.state)} arrays at the end: "
         f"{'DISAGREE' if not good else 'NOT ALL IS IN IT' if found.dropped else 'agree'}; "
-        + (told if worst in theirs else f"the ported script tells no {worst}"),
+        + (told if worst in theirs else f"the ported script tells no {words}"),
         near,
     )
 

@@ -124,7 +124,21 @@ for _ in range(3):
     with torch.no_grad():
         w -= 0.1 * g
 """
+PENALTY = """
+G, D = torch.nn.Linear(1, 1), torch.nn.Linear(1, 1)
+og, od = torch.optim.SGD(G.parameters(), lr=0.1), torch.optim.SGD(D.parameters(), lr=0.1)
+for k in range(4):
+    fake = G(torch.randn(6, 1)).detach()
+    mix = (0.5 * X + 0.5 * fake).requires_grad_()
+    (slope,) = torch.autograd.grad(D(mix).tanh().sum(), mix, create_graph=True)
+    loss = D(fake).mean() - D(X).mean() + (slope - 1).square().mean()
+    od.zero_grad(); loss.backward(); od.step()
+    if k % 2:
+        loss = -D(G(torch.randn(6, 1))).mean()
+        og.zero_grad(); loss.backward(); og.step()
+"""
 SCRIPTS = {
+    "an input that requires a gradient": (PENALTY, 6),
     "leaves without a name": (NAMELESS, 3),
     "a second network of the same name": (AGAIN.replace("WIDTH", "1").replace("OPTIMIZER", "SGD"), 6),
     "one of another shape": (AGAIN.replace("WIDTH", "k").replace("OPTIMIZER", "Adam"), 6),
@@ -154,4 +168,6 @@ def test_the_port_is_proved(tmp_path, capsys, text, steps):
     said = capsys.readouterr().err
     assert status == 0, said
     assert f"{steps} steps, " in said
-    assert ("loss[0]" in output.read_text(encoding="utf-8")) is ("MANY" not in text and "if True" not in text)
+    source = output.read_text(encoding="utf-8")
+    assert "def step_3(" not in source or text is not PENALTY
+    assert ("loss[0]" in source) is ("MANY" not in text and "if True" not in text)

@@ -127,6 +127,24 @@ for step in range(4):
     loss.backward(retain_graph=True)
     optimizer.step()
 """
+LATE = """
+w = torch.ones(3, 1, requires_grad=True)
+optimizer = torch.optim.SGD([w], lr=0.01)
+for step in range(5):
+    loss = (X[step : step + 8] @ w - Y[step : step + 8]).square().mean()
+    optimizer.step()
+    optimizer.zero_grad()
+    loss.backward()
+"""
+FEWER = """
+w = torch.ones(3, 1, requires_grad=True)
+for step in range(4):
+    loss = (X[7 * step : 7 * step + 7] @ w - Y[7 * step : 7 * step + 7]).square().mean()
+    loss.backward()
+    with torch.no_grad():
+        w -= 0.1 * w.grad
+    w.grad = None
+"""
 SCRIPTS = {
     "a carried state that is none at first": (CARRIED, ["h"]),
     "a carried state that starts again": (EPOCHS, ["h"]),
@@ -137,6 +155,8 @@ SCRIPTS = {
     "a gradient's gradient": (PENALTY, []),
     "an optimizer's state under odd keys": (LION, []),
     "a graph that was made before the loop": (LASTING, []),
+    "a backward pass after the update": (LATE, ["w"]),
+    "a last batch that has fewer rows": (FEWER, ["w"]),
 }
 
 
@@ -146,8 +166,10 @@ def test_the_port_is_proved(tmp_path, capsys, text, state):
     script.write_text(HEAD.lstrip() + text, encoding="utf-8")
     status = main(["port", str(script), "-o", str(output), "--check"])
     assert status == 0, capsys.readouterr().err
+    source = output.read_text(encoding="utf-8")
     for each in state:
-        assert f'"{each}": ' in output.read_text(encoding="utf-8")
+        assert f'"{each}": ' in source
+        assert f'"{each}_2": ' not in source  # a parameter's last value is where the others were
 
 
 LAST = {

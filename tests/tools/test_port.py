@@ -400,6 +400,15 @@ def test_settings_of_optimizers(tmp_path, capsys, text, wanted):
     assert ("import optax" in source) == (text is GROUPS)
 
 
+@pytest.mark.parametrize(("size", "optax"), [(1.0, True), (1e-3, False)])
+def test_a_clip_is_optaxs_where_the_script_trains_the_same_with_it(tmp_path, size, optax):
+    """Torch divides by the norm + 1e-6, which counts if gradients are small."""
+    text = GROUPS.replace("AdamW(groups,", "SGD(groups, momentum=0.9,").replace("0.3)", f"{0.3 * size})")
+    status, source = ported(tmp_path, text.replace(".square().mean()", f".square().mean().mul({size})"), "--check")
+    assert status == 0
+    assert ("optax.clip_by_global_norm(" in source, "1e-06" in source) == (optax, not optax)
+
+
 @pytest.mark.parametrize(
     ("name", "settings"),
     [
