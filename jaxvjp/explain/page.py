@@ -12,6 +12,7 @@ import math
 import re
 import statistics
 from collections.abc import Iterable
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,8 @@ FOLD = 24
 SAID = 3
 """So many lines that read values are told."""
 AROUND = 3
-"""How many lines are shown above and below those of the story."""
+"""How many lines are shown above and below those of the story; below none of another function."""
+DEFINES = re.compile(r"\s*(@|def |class |async def )")
 
 
 def page_of(explanation: Explained, title: str | None = None) -> str:
@@ -107,7 +109,11 @@ def _lines(file: str, active: set[int]) -> list[dict[str, Any]]:
     lines = linecache.getlines(file)
     if not lines or not active:
         return []
-    near = range(max(1, min(active) - AROUND), min(len(lines), max(active) + AROUND) + 1)
+    last = max(active)
+    after = takewhile(
+        lambda each: not DEFINES.match(lines[each - 1]), range(last + 1, min(len(lines), last + AROUND) + 1)
+    )
+    near = [*range(max(1, min(active) - AROUND), last + 1), *after]
     filled_ones = [each for each in near if lines[each - 1].strip()]
     shown = range(filled_ones[0], filled_ones[-1] + 1) if filled_ones else near
     return [{"number": each, "text": lines[each - 1].rstrip("\n"), "active": each in active} for each in shown]

@@ -43,9 +43,9 @@ def test_an_answer_is_judged_in_the_browser(browser, pages, name):
     assert text_of(browser, "h1") == lesson.title.replace("`", "")
     assert prediction.answer not in text_of(browser, "#judged")
     for said in (prediction.answer, prediction.answer.strip("[]").replace(" ", ", ")):
-        assert answer(browser, said) == f"Right: {prediction.answer}. {prediction.because}"
+        assert answer(browser, said) == f"Right: {prediction.answer}. {prediction.because}".replace("`", "")
     for given, told in prediction.mistakes.items():
-        assert answer(browser, f"({given})") == f"Not yet. {told}"
+        assert answer(browser, f"({given})") == f"Not yet. {told}".replace("`", "")
     assert answer(browser, "hm") == f"That is not {prediction.kind}. Try again."
     assert not [each for each in browser.get_log("browser") if each["level"] == "SEVERE"]
     assert not re.search(r'(src|href)="', pages(name).read_text(encoding="utf-8"))
