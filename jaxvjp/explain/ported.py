@@ -134,9 +134,9 @@ def _ported(
     with jax.enable_x64(True), story.told():
         whole = Writer(story, "grad", exact=exact)
         whole.text.rounds.clear()  # a step has no rounds
-        steps = Steps(story, whole.text, whole.nodes, updates, draws, reads, ending, inside)
+        steps = Steps(story, whole.text, whole.nodes, updates, draws, reads, ending, inside, inside)
         if inside and steps.kinds > 1:
-            outside = Steps(story, whole.text, whole.nodes, updates, draws, reads, ending, False)
+            outside = Steps(story, whole.text, whole.nodes, updates, draws, reads, ending, False, inside)
             steps = outside if outside.kinds < steps.kinds else steps
         avals = [each.aval for each in steps.live if type(each.aval) is not tuple]
         doubles = any(aval.dtype.differentiable and wide(aval) for aval in avals)
@@ -169,6 +169,7 @@ class _Script:
             "Values decided what ran in line {}: its places are as recorded; see jnp.where, x[jnp.argmax(x)].": picked,
             "Line {} has torch's samples, from the weights of then: see jax.random.categorical.": sampled,
             "What Python computes of the samples that line {} reads is as recorded.": read,
+            "What line {} carries from step to step is as recorded.": listed(where for where, *_ in steps.recorded),
             "What line {} draws stays torch's, as what was computed of it is recorded.": drawn,
         }
         self.left_out += [text.format(found) for text, found in told.items() if found]

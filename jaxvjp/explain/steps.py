@@ -120,6 +120,7 @@ class Steps:
         reads: Sequence[Node],
         ending: bool,
         inside: bool,
+        carrying: bool,
     ) -> None:
         self.asked = {*reads}  # the nodes whose values Python asked for
         self.inside = inside  # whether what is computed from one batch alone is computed in the step
@@ -152,7 +153,15 @@ class Steps:
         self._drawn: dict[Node, str | None] = {}
         self._data: dict[Node, frozenset[Node]] = {}
         self._hashed: dict[Node, int] = {}
-        self.everywhere, self.turning, self.moving = self._constants(), self._turning(), self._moving()
+        self.moving, self.carried = self._moving(), set[Any]()
+        often = self._carrying()
+        # What lines carry from step to step of data alone, such as a mean, is state; what moves in a buffer, or is
+        # carried on in few steps, is as recorded.
+        lasting = (each for each, count in often.items() if count >= len(self.steps) // 2)
+        self.carried.update(each for each in lasting if carrying and each[:2] not in self.moving)
+        self.recorded = {*often} - self.carried
+        self._independent.clear()
+        self.everywhere, self.turning = self._constants(), self._turning()
         self.end = TrainingStep(self.steps[-1].last, []) if ending else None
         self.steps += [self.end] if self.end else []
         self.begun = [*self.steps]
@@ -315,12 +324,13 @@ class Steps:
     # What does not depend on what is trained.
 
     def independent(self, node: Any) -> bool:
-        """Whether a node depends neither on what is trained nor on what an optimizer counts."""
+        """Whether a node depends neither on what is trained, nor on what an optimizer counts or a line carries on."""
         known = self._independent
         if node not in known:
             missing = reachable([node], lambda each: [source for source in self.inputs(each) if source not in known])
             for each in sorted(missing, key=lambda each: each.serial):
                 own = not each.requires_grad and each not in self.gradients and not self._updating(each)
+                own = own and not (self.carried and _site(each) in self.carried)
                 known[each] = own and all(known.get(source, True) for source in self.inputs(each))
         return known[node]
 
@@ -378,6 +388,23 @@ class Steps:
         own = [each for each in self.nodes if each.operation not in (variable, detach)]
         found = self._rounds(own, True, lambda node: not self.independent(node)).items()
         return {site for site, told in found if len({sum(told[step]) for step in told if step >= 0}) > 1}
+
+    def _carrying(self) -> Counter[Any]:
+        """The lines and operations that compute something of data alone and of what they computed in a step before, as
+        `mean.mul_(0.9).add_(0.1 * x.mean(0))` does, and in how many steps."""
+        often: Counter[Any] = Counter()
+        for step in self.steps:
+            before: dict[Node, frozenset[Any]] = {}
+            found: set[Any] = set()
+            for node in self._recorded(step.first, step.last):
+                if not self.independent(node):
+                    continue
+                sources = self._operands(node)[node.operation is copy :]  # what a copy is written to does not count
+                sites = [before.get(each) or ({_site(each)} if not step.has(each) else ()) for each in sources]
+                before[node] = frozenset[Any]().union(*sites)
+                found |= {_site(node)} & before[node]
+            often.update(found)
+        return often
 
     def _moving(self) -> set[Any]:
         """The lines and operations that take other parts in one step than in another."""
@@ -492,17 +519,18 @@ class Steps:
     def _hold(self, step: TrainingStep, wanted: list[Node]) -> None:
         """Adds what a step leaves that the user can still read at the end, but what each step computes for itself
         alone: what several steps put into one list is told beside their losses, all else is wanted."""
-        known = {*step.losses, *wanted}
+        known, read = {*step.losses}, {*wanted}
         for node, tensor in self.held.items():
             if node in known or not step.has(node) or self.independent(node):
                 continue
             begun = self.text.begun.get(tensor)
             old = tensor in self.text.first or (begun is not None and begun.serial <= step.first)
-            if old or self._carried(step, node):
+            lasting = old or node in read or self._carried(step, node)
+            if lasting and node not in read:
                 wanted.append(node)
-            elif any(_site(each) == _site(node) and not step.has(each) for each in self.held):
+            if not old and any(_site(each) == _site(node) and not step.has(each) for each in self.held):
                 step.losses.append(node)
-            elif not self._passing(step, node):
+            elif not lasting and not self._passing(step, node):
                 wanted.append(node)
 
     def _passing(self, step: TrainingStep, node: Node) -> bool:

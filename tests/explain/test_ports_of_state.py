@@ -145,7 +145,25 @@ for step in range(4):
         w -= 0.1 * w.grad
     w.grad = None
 """
+OF_DATA = """
+w, mean, means, seen = torch.ones(3, 1, requires_grad=True), torch.zeros(3), [], torch.tensor(0)
+for step in range(6):
+    x = X[step : step + 8]
+    UPDATE
+    seen += 1
+    loss = ((x - mean) @ w - Y[step : step + 8]).square().mean()
+    loss.backward()
+    with torch.no_grad():
+        w -= 0.1 * w.grad
+    w.grad = None
+"""
 SCRIPTS = {
+    "a mean of data, in place": (OF_DATA.replace("UPDATE", "mean.mul_(0.9).add_(0.1 * x.mean(0))"), ["mean", "seen"]),
+    "a mean of data, by weight": (OF_DATA.replace("UPDATE", "mean.lerp_(x.mean(0), 0.1)"), ["mean", "seen"]),
+    "a mean of data, each in a list": (
+        OF_DATA.replace("UPDATE", "mean = 0.9 * mean + 0.1 * x.mean(0); means.append(mean)"),
+        ["mean", "seen"],
+    ),
     "a carried state that is none at first": (CARRIED, ["h"]),
     "a carried state that starts again": (EPOCHS, ["h"]),
     "running statistics": (STATISTICS, ["net_kept", "1_running_mean", "1_running_var"]),
@@ -234,6 +252,14 @@ def test_random_numbers_stay_where_something_that_is_recorded_was_computed_from_
     assert main(["port", str(script), "-o", str(output), "--check"]) == 0
     source, stays = output.read_text(encoding="utf-8"), lines != KEPT["nothing"]
     assert ("jax.random" in source, "What line 10 draws stays torch's" in source) == (not stays, stays)
+
+
+def test_what_is_carried_of_data_and_has_no_common_form_is_told(tmp_path, capsys):
+    script, output = tmp_path / "script.py", tmp_path / "script_jax.py"
+    text = OF_DATA.replace("UPDATE", "mean = 0.9 * mean + 0.1 * x[: step + 1].mean(0)")
+    script.write_text(HEAD.lstrip() + text, encoding="utf-8")
+    assert main(["port", str(script), "-o", str(output), "--check"]) == 0
+    assert "What line 11, 12 carries from step to step is as recorded." in capsys.readouterr().err
 
 
 def test_what_an_older_value_is_read_of_is_refused_with_its_line(tmp_path, capsys):
