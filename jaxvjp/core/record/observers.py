@@ -21,6 +21,8 @@ class Walked(NamedTuple):
         before, after: for each leaf whose `grad` was set, the node of its `grad` before (None without one) and after.
         batched: how many leading batch dimensions each cotangent has (`is_grads_batched`).
         create_graph: whether the gradients can be differentiated in turn.
+        older: for each node at which a part of a leaf's gradient arrives, as the leaf was written between two uses, the
+            node under which its gradient is told.
     """
 
     roots: Sequence[Any]
@@ -30,6 +32,7 @@ class Walked(NamedTuple):
     after: Mapping[Any, Any]
     batched: int
     create_graph: bool
+    older: Mapping[Any, Any] = {}
 
 
 class Released(NamedTuple):
