@@ -34,11 +34,12 @@ from jaxvjp.core.record.versions import next_serial
 from jaxvjp.explain.calls import Calls, FunctionCall
 from jaxvjp.explain.names import all_names_in, names_in, numbered, statement, variables_of
 from jaxvjp.explain.watching import Watch
-from jaxvjp.ops.identity import UNCHANGED, tuple_item
+from jaxvjp.ops.identity import UNCHANGED, shaped, tuple_item
+from jaxvjp.ops.strided import laid
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.devices import META
 
-PASSING = UNCHANGED | {tuple_item}
+PASSING = UNCHANGED | {tuple_item, shaped, laid}
 """What passes on a result of a transform."""
 
 
