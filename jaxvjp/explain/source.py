@@ -405,7 +405,8 @@ class Writer:
 
     def adds(self, walked: Walked, target: Node, event: Event) -> bool:
         """Whether a gradient is added to an earlier one, or to zeros."""
-        return walked.before.get(target) is not None or self.accumulates(walked, target, event)
+        had = walked.before.get(target) is not None and not self.story.hypothetical
+        return had or self.accumulates(walked, target, event)
 
     def accumulates(self, walked: Walked, target: Node, event: Event) -> bool:
         """Whether a gradient is the first of three or more that a line of the user's adds up; they begin at zeros."""

@@ -291,7 +291,8 @@ def story_of(result: Tensor, gradient: Tensor | None, frame: Any, recorded: Stor
     leaves = [each for each in nodes if each.is_leaf]
     tensors, names = _named({} if frame is None else variables_of(frame))
     none: dict[Node, None] = dict.fromkeys(leaves)
-    walked = Walked([node], [v], none, none, none, 0, False)
+    before = {each: each.tensor._grad.__node__ for each in leaves if getattr(each.tensor, "_grad", None) is not None}
+    walked = Walked([node], [v], none, before, none, 0, False)
     unpacked: dict[Node, dict[Any, Node]] = {
         each: {each.inputs[place]: kept for place, kept in each.packed(False).items()}
         for each in nodes
