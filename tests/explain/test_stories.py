@@ -267,6 +267,21 @@ def test_what_a_leaf_was_before_and_after_a_write_has_no_one_jacobian():
         story.jacobian()
 
 
+def test_a_step_that_replaces_numbers_is_at_the_line_of_the_write():
+    story = run_lines("""
+        with explain.recording() as story:
+            x = torch.tensor([1.0, 2.0], requires_grad=True)
+            y = x * x
+            d = y.detach()
+            d.zero_()
+            print(y)
+            y.sum().backward()
+    """)["story"]
+    _, replaced, product = story.cotangents()
+    assert (replaced.operation, replaced.text) == ("other numbers", "d.zero_()")
+    assert product.operation == "MulBackward0"
+
+
 def test_what_was_saved_and_came_back_changed_is_shown():
     with explain.recording() as story:
         x = jaxvjp.tensor([1.0, 2.0], requires_grad=True)
