@@ -282,6 +282,18 @@ def test_a_step_that_replaces_numbers_is_at_the_line_of_the_write():
     assert product.operation == "MulBackward0"
 
 
+def test_a_gradcheck_is_no_part_of_the_program():
+    story = run_lines("""
+        with explain.recording() as story:
+            w = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+            torch.autograd.gradcheck(lambda w: (w**3).sin(), w)
+            (w**2).sum().backward()
+    """)["story"]
+    assert len(story.walks) == 1
+    assert "sin" not in story.source
+    story.check()
+
+
 def test_what_was_saved_and_came_back_changed_is_shown():
     with explain.recording() as story:
         x = jaxvjp.tensor([1.0, 2.0], requires_grad=True)

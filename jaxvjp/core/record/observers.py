@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from jaxvjp.core.record.modes import listening
@@ -98,6 +99,17 @@ class Unclear(NamedTuple):
 
     root: Any
     gradient: Any
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+    """A block of whose events nobody is told."""
+    heard = [*listening()]
+    listening().clear()
+    try:
+        yield
+    finally:
+        listening()[:] = heard
 
 
 def tell(event: Any) -> None:
