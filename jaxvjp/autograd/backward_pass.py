@@ -203,8 +203,9 @@ class Backward:
             self._compute({node: results[node] for node in order if node in results})
             received = {node: (receiver_of[node], gradients[node]) for node in sums}
             if listening():
-                shown_leaves = sorted(sums, key=recording_order)  # of one whose tensor is gone nobody reads the `grad`
-                self._tell(*[{node: of[node] for node in shown_leaves} for of in (gradients, sums)])
+                # Of one whose tensor is gone nobody reads the `grad`: it is told where there is no other.
+                told = sorted(sums or gradients, key=recording_order)
+                self._tell({node: gradients[node] for node in told}, {node: sums[node] for node in told if sums})
             _receive_all([(receiver_of[node], sum_) for node, sum_ in sums.items()], self.create_graph)
         if waiting:
             self._receive_in_turn(order, received, waiting)

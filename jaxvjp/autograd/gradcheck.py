@@ -32,6 +32,7 @@ from jaxvjp.autograd.differences import (
 )
 from jaxvjp.autograd.function import Function
 from jaxvjp.autograd.roots import Tensors
+from jaxvjp.core.record.observers import unheard
 from jaxvjp.library.creation import zeros_like
 from jaxvjp.tensor.batches import Batch
 from jaxvjp.tensor.tensor import Tensor, wrap
@@ -105,20 +106,21 @@ def gradcheck(
     leaves = _checked(arguments)
     direction = random_direction if fast_mode else every_direction
     try:
-        if check_backward_ad:
-            _compare(func, arguments, leaves, direction, eps, atol, rtol, nondet_tol)
-        if check_forward_ad:
-            _compare_forward(func, arguments, leaves, direction, eps, atol, rtol)
-            if check_batched_forward_grad:
-                _check_batched_forward(func, arguments, leaves)
-        if check_backward_ad:
-            if check_batched_grad:
-                _check_batched(_differentiable(func(*arguments)), leaves)
-            _check_linear(_differentiable(func(*arguments)), leaves)
-            if check_undefined_grad:
-                _check_undefined(func, arguments, leaves)
-        if check_forward_ad and check_undefined_grad:
-            _check_undefined_forward(func, arguments, leaves)
+        with unheard():
+            if check_backward_ad:
+                _compare(func, arguments, leaves, direction, eps, atol, rtol, nondet_tol)
+            if check_forward_ad:
+                _compare_forward(func, arguments, leaves, direction, eps, atol, rtol)
+                if check_batched_forward_grad:
+                    _check_batched_forward(func, arguments, leaves)
+            if check_backward_ad:
+                if check_batched_grad:
+                    _check_batched(_differentiable(func(*arguments)), leaves)
+                _check_linear(_differentiable(func(*arguments)), leaves)
+                if check_undefined_grad:
+                    _check_undefined(func, arguments, leaves)
+            if check_forward_ad and check_undefined_grad:
+                _check_undefined_forward(func, arguments, leaves)
     except GradcheckError:
         if raise_exception:
             raise

@@ -11,6 +11,7 @@ from shlex import quote
 from typing import Any
 
 from jaxvjp.autograd.graph import GradientEdge
+from jaxvjp.core.derive.pullback import pullback
 from jaxvjp.core.record.blocks import restored
 from jaxvjp.core.record.graph import Node, reachable
 from jaxvjp.core.record.modes import listening, tracking
@@ -179,17 +180,24 @@ def check_tracked(position: int, node: Node) -> None:
 def _why_untracked(node: Node) -> str:
     """Where the gradient ends that would go through `node`, if that is known, and what to write instead."""
     behind = reachable([node], lambda each: () if each.requires_grad else each.inputs)
-    ends = [each for each in behind if any(isinstance(one, Node) and one.requires_grad for one in each.inputs)]
+    cut = [each for each in behind if not each.requires_grad]
+    ends = [each for each in cut if any(isinstance(one, Node) and one.requires_grad for one in each.inputs)]
     if not ends or node.requires_grad:
         return (
             "Nothing that it was computed from requires a gradient; or it was computed under no_grad(), from "
-            "x.detach(), or from integers or bools, as a comparison gives them. Make the input a leaf that does: "
-            f"`x = {own_name()}.tensor([1., 2.], requires_grad=True)`."
+            "x.detach(), from a gradient that was taken without `create_graph=True`, or from integers or bools, as a "
+            f"comparison gives them. Make the input a leaf that does: `x = {own_name()}.tensor([1., 2.], "
+            "requires_grad=True)`."
+        )
+    if ends[0].operation is pullback:
+        return (
+            f"It is computed from a gradient, and that was taken without `create_graph=True`, by {ends[0].location}\n"
+            f"Take it so that it has a graph: `{own_name()}.autograd.grad(y, x, create_graph=True)`."
         )
     end = f"The gradient ends at {ends[0].forward_name}, recorded by {ends[0].location}\n"
     dtype = getattr(ends[0].aval, "dtype", None)
     if dtype is None or dtype.differentiable:
-        return f"{end}It was computed under no_grad(), or is an operation without a derivative."
+        return f"{end}It was computed under no_grad(), or is an operation without a derivative, such as detach()."
     return (
         f"{end}Its result is {dtype}, and no gradient goes through integers or bools. Call backward() of a loss that "
         f"is computed without them, such as `{own_name()}.nn.functional.cross_entropy(scores, classes)`."

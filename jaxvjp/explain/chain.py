@@ -21,7 +21,7 @@ from jaxvjp.explain.jacobian import begun
 from jaxvjp.explain.names import statement
 from jaxvjp.explain.notebook import table
 from jaxvjp.explain.refusal import Unshowable
-from jaxvjp.ops.identity import tuple_item
+from jaxvjp.ops.identity import detach, rebind, tuple_item
 from jaxvjp.ops.pointwise import assigned
 
 Array = np.ndarray[Any, Any]
@@ -29,6 +29,8 @@ LONG = 60
 """A cotangent whose numbers make a longer text than this is shown by its shape."""
 HOOK = "hook"
 """The operation of a step that is a hook."""
+REPLACED = "other numbers"
+"""The operation of a step that only replaces numbers, as a write to `y.detach()` does: what arrives goes on."""
 LONGEST = 10_000
 """A backward pass of more steps than this is refused."""
 
@@ -39,7 +41,7 @@ class Link(NamedTuple):
     Attributes:
         node: the recorded node that it differentiates.
         name: the user's name of its result, else the expression in the user's line, else the operation.
-        operation: torch's name of the step, `MulBackward0`, or HOOK.
+        operation: torch's name of the step, `MulBackward0`, or HOOK or REPLACED.
         line: the user's line, None where there is none.
         text: the text of that line.
         arrives: the cotangent of the result; of several results those at which one arrives, in one row.
@@ -182,7 +184,10 @@ def _chain(
             targets.append(each)
         if node.operation is tuple_item:
             continue
-        source = statement(node.where)
+        written: Any = node
+        while written.operation in (rebind, detach) and written.inputs:
+            written = written.inputs[-1]
+        source = statement(written.where if node.operation is rebind else node.where)
         shown: Any = cotangent
         if isinstance(cotangent, dict):
             several = [each for _, each in sorted(cotangent.items())] or [jnp.zeros(())]
@@ -191,7 +196,7 @@ def _chain(
             Link(
                 node,
                 names[node],
-                node.gradient_name,
+                REPLACED if node.operation is rebind else node.gradient_name,
                 None if source is None else source.line,
                 "" if source is None else source.text,
                 shown,

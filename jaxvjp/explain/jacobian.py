@@ -233,6 +233,12 @@ def recorded_jacobian(story: Story, walked: Walked, names: dict[Node, str]) -> J
 
 def begun(walked: Walked) -> tuple[list[Node], list[Array]]:
     """The tensors at which a backward pass began, with the v of each: of several at once, the first."""
+    if walked.older:
+        raise Unshowable(
+            "a leaf was written between two of its uses, and its gradient is the sum of those for both of its values: "
+            "there is no one x to take the Jacobian at\n"
+            "In the program they are two arguments of a function."
+        )
     evaluate([v for v in walked.cotangents if v is not None])
     first = (0,) * walked.batched
     return list(walked.roots), [

@@ -98,7 +98,7 @@ def _tensor(alias: Alias) -> dict[str, Any]:
         "state": state,
         "version": alias.version,
         "places": alias.places,
-        "grad": alias.grad if alias.grad or (alias.leaf and alias.requires_grad) else None,
+        "grad": alias.grad,
     }
 
 
@@ -132,7 +132,8 @@ def _of_graph(explanation: Explained) -> Watch:
             leaf = node.is_leaf
             grad_fn = "" if leaf else node.gradient_name
             seen = (tuple(node.aval.shape), node.aval.dtype.name, node.requires_grad, leaf, grad_fn)
-            alias = Alias((name,), *seen, None, places_of(own), False)
+            grad = False if (leaf and node.requires_grad) or node.retains else None
+            alias = Alias((name,), *seen, None, places_of(own), grad)
             contents = node if own.size <= QUICK or node.value is not None else None
             values[name] = Memory(own.size, None, contents, node.value is not None, False, [alias])
         watch.add(node.where, 0, node.serial, [*values.values()][-NAMED:], max(0, len(values) - NAMED))

@@ -187,7 +187,7 @@ def _walk(
             "shape": list(leaf.aval.shape),
             "line": _made(leaf),
             "before": _before(walked, leaf),
-            "set": not failed and (explanation.story.hypothetical or leaf in walked.after),
+            "set": (not failed or leaf in walked.before) and (explanation.story.hypothetical or leaf in walked.after),
         }
         for leaf in leaves
     ]

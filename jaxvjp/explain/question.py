@@ -10,10 +10,12 @@ import numpy as np
 from jaxvjp.autograd.roots import ones_for
 from jaxvjp.core.record.graph import gradient_edges, reachable
 from jaxvjp.core.record.observers import Walked
+from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain import terminal
 from jaxvjp.explain.explanation import Explanation
 from jaxvjp.explain.jacobian import Array, Jacobian
 from jaxvjp.explain.refusal import Unshowable
+from jaxvjp.explain.source import Program
 from jaxvjp.explain.story import Story, story_of
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.user_code import own_name
@@ -36,6 +38,7 @@ class Question(Explanation):
         story = story_of(self.result, None, frame, recorded)
         self.freed = any(node.freed for node in reachable([self.result.__node__], gradient_edges))
         super().__init__(story, exact=self.freed)  # of a freed graph no gradient can be computed to compare with
+        self.before = None if recorded is None else Explanation(recorded, "grad")
         self._library = own_name(frame)
 
     @property
@@ -46,6 +49,18 @@ class Question(Explanation):
     def results(self, walked: Walked) -> list[str]:
         """The name of y, which the choices have, too."""
         return [self.name]
+
+    @property
+    def program(self) -> Program:
+        """The program of what was recorded, where backwards before have ended."""
+        return self.before.program if self.before is not None and self.before.walks else super().program
+
+    def had(self) -> dict[str, Array]:
+        """What each leaf's `grad` is already, by the leaf's name."""
+        walked = self.walks[0]
+        known = {leaf: each for leaf, each in walked.before.items() if each is not None}
+        evaluate([*known.values()])
+        return {self.names(walked)[leaf]: np.asarray(each.value) for leaf, each in known.items()}
 
     def choices(self) -> list[tuple[str, str, Array]]:
         """What can be written in place of the `backward` that failed: the line, whose gradient it gives, and v."""
@@ -85,10 +100,12 @@ class Question(Explanation):
         else:
             laid_out = [terminal.matrix(*found.parts(matrix)[0]) for matrix in found.matrices]
             names = [matrix.name for matrix in found.matrices]
-        rows = []
+        rows, had = [], self.had()
+        for each in had:
+            said += f"\n{each}.grad is {terminal.numbers(had[each])}, from a backward before: vᵀJ is added to that."
         for line, whose, v in choices:
-            weighted = [terminal.numbers(Jacobian(name, v, found.matrices).product(each)) for each in names]
-            rows.append([line, *weighted, whose])
+            weighted = [Jacobian(name, v, found.matrices).product(each) + had.get(each, 0) for each in names]
+            rows.append([line, *map(terminal.numbers, weighted), whose])
         if count > MOST:
             rows.append(["...", *["" for _ in names], f"and so on, {count} elements in all"])
         heads = [f"{each}.grad" for each in names]

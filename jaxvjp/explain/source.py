@@ -148,10 +148,10 @@ class Writer:
         """A backward pass."""
         order, top = event.order, self.top
         hooks = hooks_before(self.story.events, place)
-        leaves = [node for node in walked.gradients if node.is_leaf]
+        leaves = [node for node in (*walked.gradients, *walked.older) if node.is_leaf]
         cuts = [node for node in walked.gradients if not node.is_leaf]
         cuts += [each.node for each in hooks if not each.node.is_leaf and each.node not in cuts]
-        targets = set(walked.gradients)
+        targets = {*walked.gradients, *walked.older}
         later = walked.create_graph and self.inside_later(place, walked)
         if not walked.after and not hooks and (later or self.in_function(order)):
             self.inside.update(walked.roots)
@@ -174,7 +174,8 @@ class Writer:
             params, outputs = pieces[0]
             found = self.at_once(walked, params, outputs, cotangents.get(outputs[0]), order, event)
             if found is not None:
-                for target, value in zip(params, found, strict=True):
+                arrived = {**cotangents, **dict(zip(params, found, strict=True))}
+                for target, value in arrived.items():
                     for hook in [each for each in hooks if each.node is target]:
                         value, order = self.hooked(hook, value, order)
                     if target in walked.gradients:
@@ -212,12 +213,15 @@ class Writer:
                     arriving = top.conjugated(arriving, order)
                 own = cotangents.get(each)
                 cotangents[each] = arriving if own is None else self.add(own, arriving, order + 0.001, event)
+        for node, target in walked.older.items():
+            cotangents[target] = self.add(cotangents[target], cotangents[node], order + 0.005, event)
         for hook in hooks:
             if hook.node.is_leaf:
                 cotangents[hook.node], order = self.hooked(hook, cotangents[hook.node], order)
         for target, gradient in walked.gradients.items():
-            if target in cotangents and cotangents[target] is not None:
-                self.receive(walked, target, gradient, cotangents[target], order + 0.01, event)
+            if target not in cotangents:
+                raise Unwritable("a gradient of this backward pass arrives on a way that is not recorded", event.where)
+            self.receive(walked, target, gradient, cotangents[target], order + 0.01, event)
         key = (tuple(walked.roots), tuple(leaves))
         if key in self.pullbacks and not walked.create_graph:
             if released(self.story.events, place):
@@ -243,9 +247,10 @@ class Writer:
         return any(each.code in codes and each.first < order < each.last for each in self.story.calls)
 
     def alone(self, walked: Walked) -> bool:
-        """Whether nothing else walks back from the roots of a backward pass, which would need its pullback again."""
+        """Whether nothing else walks back from the roots of a backward pass, which would need its pullback again, and
+        no two gradients of it are added."""
         walks = [event.what for event in self.story.events if isinstance(event.what, Walked)]
-        return not any(walk is not walked and {*walk.roots} & {*walked.roots} for walk in walks)
+        return not walked.older and not any(walk is not walked and {*walk.roots} & {*walked.roots} for walk in walks)
 
     def taken(self, params: list[Node], outputs: list[Node], order: float, event: Event) -> Any:
         """`y, pullback = jax.vjp(f, x)`: the values, the pullback, and whether they were written already."""
@@ -400,7 +405,8 @@ class Writer:
 
     def adds(self, walked: Walked, target: Node, event: Event) -> bool:
         """Whether a gradient is added to an earlier one, or to zeros."""
-        return walked.before.get(target) is not None or self.accumulates(walked, target, event)
+        had = walked.before.get(target) is not None and not self.story.hypothetical
+        return had or self.accumulates(walked, target, event)
 
     def accumulates(self, walked: Walked, target: Node, event: Event) -> bool:
         """Whether a gradient is the first of three or more that a line of the user's adds up; they begin at zeros."""
@@ -423,8 +429,13 @@ class Writer:
         made = Step([value], lambda e: call("jnp.zeros_like", e[0]), [f"{value.wanted or 'x'}_grad"], order)
         return self.top.add(made).outputs[0]
 
-    def receive(self, walked: Walked, target: Node, gradient: Node, value: Value, order: float, event: Event) -> None:
-        """Writes what happens to a gradient: it is added to `.grad`, or returned."""
+    def receive(
+        self, walked: Walked, target: Node, gradient: Node, value: Value | None, order: float, event: Event
+    ) -> None:
+        """Writes what happens to a gradient: it is added to `.grad`, or returned; without a `value` it is ones."""
+        if value is None:  # `loss.backward()` of a leaf, or where the loss retains its gradient
+            value = self.ones(self.top.value(target), target, walked, order, event)
+            value.wanted = self.pulled_name(event, walked, target, 0)
         before, after = walked.before.get(target), walked.after.get(target)
         if self.story.hypothetical or not walked.after:
             if gradient is not None:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from jaxvjp.autograd.roots import checked_gradients, roots_and_cotangents
 from jaxvjp.core.derive.pullback import pullback
+from jaxvjp.core.derive.reach import reachable_from
 from jaxvjp.core.derive.saved import freed_error
 from jaxvjp.core.derive.transforms import jvp, vmap
 from jaxvjp.core.record.graph import Node, gradient_edges, reachable
@@ -33,11 +34,12 @@ from jaxvjp.core.record.versions import next_serial
 from jaxvjp.explain.calls import Calls, FunctionCall
 from jaxvjp.explain.names import all_names_in, names_in, numbered, statement, variables_of
 from jaxvjp.explain.watching import Watch
-from jaxvjp.ops.identity import UNCHANGED, tuple_item
+from jaxvjp.ops.identity import UNCHANGED, shaped, tuple_item
+from jaxvjp.ops.strided import laid
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.devices import META
 
-PASSING = UNCHANGED | {tuple_item}
+PASSING = UNCHANGED | {tuple_item, shaped, laid}
 """What passes on a result of a transform."""
 
 
@@ -157,10 +159,15 @@ class Recorder:
             self.unclear = self.unclear or (what, user_frame(sys._getframe(1)))
             return
         order = next_serial()
-        self.events.append(Event(order, user_line(sys._getframe(1)), what))
         if isinstance(what, Walked):
-            self.owners.update((node, node.tensor) for node in what.after)
+            owners = {node: node.tensor for node in what.after}
+            what, used = _as_used(what)
+            self.owners.update((used.get(node, node), tensor) for node, tensor in owners.items())
+            for place, event in enumerate(self.events):
+                if isinstance(event.what, Hooked) and event.what.node in used:
+                    self.events[place] = event._replace(what=event.what._replace(node=used[event.what.node]))
             self.calls.walks.append(order)
+        self.events.append(Event(order, user_line(sys._getframe(1)), what))
         if isinstance(what, GradSet) and what.tensor._grad is not None:
             self.gradients[what.tensor._grad] = what.tensor
 
@@ -207,6 +214,19 @@ class Recorder:
         calls = sorted(self.calls.ended, key=lambda each: each.first)
         every = {tensor.__node__: own for tensor, own in all_names_in(variables).items()}
         return Story(self.events, names, tensors, shown, *told, kept, False, self.watch, calls, every, self.unclear)
+
+
+def _as_used(walked: Walked) -> tuple[Walked, dict[Node, Node]]:
+    """A backward pass whose gradients are those of the nodes in its graph, and that node of each leaf that was written
+    since: what the pass has told of is the node that such a leaf shows now."""
+    reached, current_of = reachable_from(walked.roots)
+    of_leaf: dict[Node, list[Node]] = {}
+    for used, now in current_of.items():
+        of_leaf.setdefault(now, [now] if now in reached else []).append(used)
+    found = {now: used[0] for now, used in of_leaf.items() if now in walked.gradients}
+    older = {each: used for now, used in found.items() for each in of_leaf[now][1:]}
+    told = [{found.get(node, node): each for node, each in of.items()} for of in walked[2:5]]
+    return walked._replace(gradients=told[0], before=told[1], after=told[2], older=older), found
 
 
 def of_transform(node: Node) -> bool:
@@ -271,7 +291,8 @@ def story_of(result: Tensor, gradient: Tensor | None, frame: Any, recorded: Stor
     leaves = [each for each in nodes if each.is_leaf]
     tensors, names = _named({} if frame is None else variables_of(frame))
     none: dict[Node, None] = dict.fromkeys(leaves)
-    walked = Walked([node], [v], none, none, none, 0, False)
+    before = {each: each.tensor._grad.__node__ for each in leaves if getattr(each.tensor, "_grad", None) is not None}
+    walked = Walked([node], [v], none, before, none, 0, False)
     unpacked: dict[Node, dict[Any, Node]] = {
         each: {each.inputs[place]: kept for place, kept in each.packed(False).items()}
         for each in nodes

@@ -47,7 +47,7 @@ class Alias(NamedTuple):
         requires_grad, leaf, grad_fn: as in torch; `grad_fn` is the name of the step, "" for a leaf.
         version: torch's `_version`; None if it is not known.
         places: where in the memory its first elements are; None where that says nothing about its numbers.
-        grad: whether it has a `grad`.
+        grad: whether it has a `grad`; None for one that gets none, as it is no leaf, or requires none.
     """
 
     names: tuple[str, ...]
@@ -58,7 +58,7 @@ class Alias(NamedTuple):
     grad_fn: str
     version: int | None
     places: tuple[int, ...] | None
-    grad: bool
+    grad: bool | None
 
 
 class Memory(NamedTuple):
@@ -279,7 +279,8 @@ def alias_of(tensor: Tensor, names: Sequence[str]) -> Alias:
         places = None if own.itemsize != whole.itemsize else places_of(own)
     count = 0 if versions is None else versions.count
     seen = tuple(node.aval.shape), node.aval.dtype.name, requires_grad, leaf, grad_fn, count
-    return Alias(tuple(names), *seen, places, tensor._grad is not None)
+    gets = tensor._grad is not None or (leaf and requires_grad) or tensor.__retained__ or node.retains
+    return Alias(tuple(names), *seen, places, tensor._grad is not None if gets else None)
 
 
 @lru_cache(maxsize=4096)

@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from operator import methodcaller
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any
 
 import jax
@@ -57,7 +58,7 @@ def main(arguments: Sequence[str]) -> int:
     explanation, status = recorded(
         given.script, given.arguments, given.style, given.html is not None, given.exact, asking=True
     )
-    transforms = explanation is not None and explanation.transforms
+    transforms = explanation is not None and (status == 1 or explanation.transforms)
     if explanation is None or not explanation.walks:
         for each in filter(None, (None if transforms else given.html, given.picture)):
             print(f"{each} is not written: there is no backward pass to show", file=sys.stderr)
@@ -137,7 +138,7 @@ def recorded(
 ) -> tuple[Explanation | None, int]:
     """The recording of a script, run as by `python script.py arguments`, and 0; None and the exit status if it raised,
     which `tell` prints, by itself as Python does. If `asking`, a `Question` where a `backward` lacked its v (if the
-    script went on, where no other took place), and else what ran before the error.
+    script went on, where no other took place), and else what ran before the error, if a backward did or has raised it.
 
     What the script prints goes to standard error, as standard output is the program that it was. Its lines are
     `watched` as they run for a page."""
@@ -162,7 +163,10 @@ def recorded(
         (tell or sys.excepthook)(type(error), error, shown)
         if not asking:
             return None, 1
-        return question_of(error, str(script), story.story) or (story if story.walks else None), 1
+        failed = [frame.f_globals.get("__name__", "").startswith("jaxvjp.autograd.") for frame, _ in walk_tb(raised)]
+        differentiable = any(each.requires_grad and not each.is_leaf for each in story.story.shown)
+        told = story if story.walks or (differentiable and any(failed)) else None
+        return question_of(error, str(script), story.story) or told, 1
     if asking and not story.walks and story.story.unclear is not None:  # the script went on after the error
         return Question(*story.story.unclear, story.story), 0
     return story, 0

@@ -87,6 +87,18 @@ def test_of_a_graph_that_was_freed_it_is_asked_and_said(call, tmp_path, capsys):
     assert page.exists()
 
 
+def test_a_gradient_that_is_there_already_is_added_and_its_backward_is_shown(tmp_path, capsys):
+    lines = ["for i in range(2):", "    (x**2 * (i + 1)).sum().backward()", "y = 3 * x + b", "y.backward()"]
+    status, out, _ = explained(tmp_path, capsys, *lines)
+    assert status == 1
+    assert "# x.grad is [6 12], from a backward before: vᵀJ is added to that." in out
+    assert re.search(r"^# y\.backward\(t\.ones\(\[2\]\)\) +\[9 15\] +2 ", out, re.MULTILINE)
+    space = {}
+    exec(out, space)
+    np.testing.assert_allclose(space["x_grad"], [6, 12])
+    np.testing.assert_allclose(space["y"], [4, 7])
+
+
 def test_it_is_asked_too_where_the_script_goes_on(tmp_path, capsys):
     lines = ["y = 3 * x**2 + b", "try:", "    y.backward()", "except RuntimeError as error:", "    print(error)"]
     status, out, _ = explained(tmp_path, capsys, *lines)

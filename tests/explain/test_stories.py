@@ -145,6 +145,82 @@ def a_view_of_a_parameter_that_is_updated(torch):
     (w**2).sum().backward()
 
 
+def a_leaf_that_is_written_before_backward(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    x.register_hook(lambda grad: grad * 3)
+    y = (x + 1) ** 2
+    x.data = torch.tensor([10.0, 20.0])
+    x.data *= 2
+    y.backward(torch.tensor([1.0, 3.0]))
+    return x, x.grad
+
+
+def a_layer_that_is_written_before_backward(torch):
+    net = torch.nn.Linear(2, 1)
+    with torch.no_grad():
+        net.weight.copy_(torch.tensor([[1.0, 2.0]]))
+        net.bias.zero_()
+    out = net(torch.tensor([[1.0, 2.0], [3.0, 4.0]])).sigmoid().sum()
+    net.weight.data *= 0.5
+    out.backward()
+    return net.weight.grad, net.bias.grad
+
+
+def a_step_before_its_backward(torch):
+    w = torch.tensor([1.0, -1.0], requires_grad=True)
+    optimizer = torch.optim.SGD([w], lr=0.1)
+    found = []
+    for _ in range(4):
+        loss = ((w - 3) ** 2).sum()
+        optimizer.step()
+        optimizer.zero_grad()
+        loss.backward()
+        found.append(w.grad.tolist())
+    return w, found
+
+
+def a_leaf_that_is_written_between_two_uses(torch):
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    w.register_hook(lambda grad: grad * 3)
+    for _ in range(2):
+        a = w * 2
+        w.data = w.data * 3
+        (a + w * w).sum().backward()
+    return w, w.grad
+
+
+def a_leaf_without_a_name(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True).double()
+    (x**2).sum().backward()
+    return x.is_leaf
+
+
+def a_loss_that_is_a_leaf(torch):
+    for value in (2.0, 3.0):
+        loss = torch.tensor(value, requires_grad=True)
+        loss.backward()
+    return loss.grad
+
+
+def a_loss_that_retains_its_gradient(torch):
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    loss = (w * w).sum()
+    loss.retain_grad()
+    loss.backward()
+    return loss.grad, w.grad
+
+
+WRITTEN = [
+    a_leaf_that_is_written_before_backward,
+    a_layer_that_is_written_before_backward,
+    a_step_before_its_backward,
+    a_leaf_that_is_written_between_two_uses,
+    a_leaf_without_a_name,
+    a_loss_that_is_a_leaf,
+    a_loss_that_retains_its_gradient,
+]
+
+
 STORIES = [each for each in list(globals().values()) if inspect.isfunction(each) and each.__module__ == __name__]
 
 
@@ -157,12 +233,65 @@ def test_a_story(program):
     assert "jaxvjp" not in story.source.replace("import jaxvjp", "")
 
 
+@pytest.mark.parametrize("program", WRITTEN, ids=lambda program: program.__name__)
+def test_torch_has_the_gradients_too(program):
+    agree(program)
+
+
 @settings(max_examples=10, deadline=None)
 @given(stories())
 def test_any_story(lines):
     """Prints, runs and checks a recording made at random, of all that may happen in one."""
     recorded = "\n".join(f"    {line}" for line in lines.splitlines())
     run_lines(f"{STORY}with explain.recording() as story:\n{recorded}")["story"].check(rtol=1e-3, atol=1e-4)
+
+
+def test_gradients_belong_to_what_a_leaf_was_before_it_was_written():
+    story = run_lines("""
+        with explain.recording() as story:
+            x = torch.tensor([1.0, 2.0], requires_grad=True)
+            y = (x + 1) ** 2
+            with torch.no_grad():
+                x.zero_()
+            y.backward(torch.ones(2))
+    """)["story"]
+    assert story.run()["x_grad"].tolist() == [4.0, 6.0]
+    assert story.jacobian()["x"].tolist() == [[4.0, 0.0], [0.0, 6.0]]
+    assert [name for link in story.cotangents() for name, _ in link.leaves] == ["x + 1", "x"]
+
+
+def test_what_a_leaf_was_before_and_after_a_write_has_no_one_jacobian():
+    with explain.recording() as story:
+        a_leaf_that_is_written_between_two_uses(jaxvjp)
+    with pytest.raises(ValueError, match="a leaf was written between two of its uses"):
+        story.jacobian()
+
+
+def test_a_step_that_replaces_numbers_is_at_the_line_of_the_write():
+    story = run_lines("""
+        with explain.recording() as story:
+            x = torch.tensor([1.0, 2.0], requires_grad=True)
+            y = x * x
+            d = y.detach()
+            d.zero_()
+            print(y)
+            y.sum().backward()
+    """)["story"]
+    _, replaced, product = story.cotangents()
+    assert (replaced.operation, replaced.text) == ("other numbers", "d.zero_()")
+    assert product.operation == "MulBackward0"
+
+
+def test_a_gradcheck_is_no_part_of_the_program():
+    story = run_lines("""
+        with explain.recording() as story:
+            w = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+            torch.autograd.gradcheck(lambda w: (w**3).sin(), w)
+            (w**2).sum().backward()
+    """)["story"]
+    assert len(story.walks) == 1
+    assert "sin" not in story.source
+    story.check()
 
 
 def test_what_was_saved_and_came_back_changed_is_shown():

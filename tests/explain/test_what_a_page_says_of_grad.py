@@ -124,3 +124,32 @@ def test_grad_is_written_once_with_all_that_arrives(browser, tmp_path):
     now = [each for each in shown if each is not None]
     assert now[:-1] == ["None"] * (len(now) - 1)
     close(now[-1], found["x"].grad.numpy())
+
+
+def test_the_grad_is_that_of_the_tensor_not_of_its_name(browser, tmp_path, capfd):
+    script, page = tmp_path / "script.py", tmp_path / "page.html"
+    script.write_text(
+        "import torch\nw = torch.tensor([1.0, -1.0], requires_grad=True)\n(w**2).sum().backward()\n"
+        "w = w - 0.1 * w.grad\nh = w.detach()\n",
+        encoding="utf-8",
+    )
+    assert main(["explain", str(script), "--html", str(page)]) == 0, capfd.readouterr().err
+    browser.get(page.as_uri())
+    browser.execute_script("go(1000)")
+    assert "w\n" in text_of(browser, "#objects")
+    assert ".grad" not in text_of(browser, "#objects")
+
+
+def test_at_a_leaf_that_is_the_result_v_arrives(browser, tmp_path):
+    script, page = tmp_path / "script.py", tmp_path / "page.html"
+    script.write_text(
+        "import torch\nx = torch.tensor([5.0, 6.0], requires_grad=True)\nx.backward(torch.tensor([1.0, 3.0]))\n"
+        "print(x.grad)\n",
+        encoding="utf-8",
+    )
+    assert main(["explain", str(script), "--html", str(page)]) == 0
+    browser.get(page.as_uri())
+    for moment in range(browser.execute_script("return moments().length")):
+        browser.execute_script(f"go({moment})")
+        assert "x.grad = None" not in text_of(browser, "main").replace("\n", " ")
+    assert "x.grad = [1 3]" in text_of(browser, "#lines").replace("\n", " ")

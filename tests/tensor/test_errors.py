@@ -32,6 +32,7 @@ MISTAKES = {
     "backward on a detached result": ("x.detach().sum().backward()", "requires_grad=True"),
     "backward on a comparison": ("(x > 1).float().sum().backward()", "Its result is torch.bool"),
     "backward on places": ("(m.argmax(1) == torch.tensor([1, 0])).float().mean().backward()", "ends at Argmax"),
+    "backward on a gradient": ("torch.autograd.grad((x * x).sum(), x)[0].sum().backward()", "`create_graph=True`"),
     "backward on rounded numbers": ("x.long().float().sum().backward()", "Its result is torch.int64"),
     "writing into a leaf": ("x.mul_(2)", "no_grad"),
     "adding to a leaf": ("x.__iadd__(1)", "no_grad"),

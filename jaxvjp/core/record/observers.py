@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from jaxvjp.core.record.modes import listening
@@ -21,6 +22,8 @@ class Walked(NamedTuple):
         before, after: for each leaf whose `grad` was set, the node of its `grad` before (None without one) and after.
         batched: how many leading batch dimensions each cotangent has (`is_grads_batched`).
         create_graph: whether the gradients can be differentiated in turn.
+        older: for each node at which a part of a leaf's gradient arrives, as the leaf was written between two uses, the
+            node under which its gradient is told.
     """
 
     roots: Sequence[Any]
@@ -30,6 +33,7 @@ class Walked(NamedTuple):
     after: Mapping[Any, Any]
     batched: int
     create_graph: bool
+    older: Mapping[Any, Any] = {}
 
 
 class Released(NamedTuple):
@@ -95,6 +99,17 @@ class Unclear(NamedTuple):
 
     root: Any
     gradient: Any
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+    """A block of whose events nobody is told."""
+    heard = [*listening()]
+    listening().clear()
+    try:
+        yield
+    finally:
+        listening()[:] = heard
 
 
 def tell(event: Any) -> None:
