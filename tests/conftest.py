@@ -28,8 +28,6 @@ from jaxvjp.types.devices import Elsewhere
 jax.config.update("jax_disable_most_optimizations", True)
 os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"
 
-jax.config.update("jax_traceback_filtering", "off")  # a failed test shows where
-
 COMPILED = ("core", "staging")
 """Folders of tests of what is compiled, and when."""
 ONCE = frozenset(

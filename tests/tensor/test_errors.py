@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -276,13 +275,6 @@ def test_a_failed_operation_changes_nothing(line):
     assert z.tolist() == [3.0, 6.0]
 
 
-@pytest.fixture
-def short_tracebacks():
-    jax.config.update("jax_traceback_filtering", "auto")
-    yield
-    jax.config.update("jax_traceback_filtering", "off")  # as in `conftest.py`
-
-
 @pytest.mark.parametrize(
     "line",
     [
@@ -293,7 +285,7 @@ def short_tracebacks():
         "torch.sum(x, 3)",
     ],
 )
-def test_a_traceback_shows_the_users_lines(line, short_tracebacks):
+def test_a_traceback_shows_the_users_lines(line):
     x = jaxvjp.tensor([1.0, 2.0], requires_grad=True)
     with pytest.raises((RuntimeError, IndexError)) as caught:
         eval(line, {"torch": jaxvjp, "x": x})
@@ -301,7 +293,7 @@ def test_a_traceback_shows_the_users_lines(line, short_tracebacks):
     assert not getattr(caught.value, "__notes__", None)
 
 
-def test_a_traceback_shows_a_line_of_a_hook(short_tracebacks):
+def test_a_traceback_shows_a_line_of_a_hook():
     x = jaxvjp.tensor([1.0, 2.0], requires_grad=True)
     x.register_hook(lambda gradient: gradient + jaxvjp.ones(3))
     with pytest.raises(RuntimeError) as caught:
