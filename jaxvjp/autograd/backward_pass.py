@@ -205,7 +205,8 @@ class Backward:
             if listening():
                 # Of one whose tensor is gone nobody reads the `grad`: it is told where there is no other.
                 told = sorted(sums or gradients, key=recording_order)
-                self._tell({node: gradients[node] for node in told}, {node: sums[node] for node in told if sums})
+                own = {node: sums[node] for node in told if sums}
+                self._tell({node: gradients[node] for node in told}, own, accumulates=True)
             _receive_all([(receiver_of[node], sum_) for node, sum_ in sums.items()], self.create_graph)
         if waiting:
             self._receive_in_turn(order, received, waiting)
@@ -289,11 +290,12 @@ class Backward:
             if node in received:
                 _after_accumulation(*received[node], False)
 
-    def _tell(self, gradients: dict[Node, Node], sums: dict[Node, Node]) -> None:
+    def _tell(self, gradients: dict[Node, Node], sums: dict[Node, Node], accumulates: bool = False) -> None:
         """Tells those who listen what arrived where."""
         grads = {node: node.tensor._grad for node in sums}
         before = {node: None if grad is None else grad.__node__ for node, grad in grads.items()}
-        tell(Walked(self.roots, self.cotangents, gradients, before, sums, len(self.batch), self.create_graph))
+        told = gradients, before, sums, len(self.batch), self.create_graph
+        tell(Walked(self.roots, self.cotangents, *told, accumulates=accumulates))
 
     def _one_by_one(self) -> dict[Node, Node]:
         """`gradients` with a `batch`, for a walk that calls Python: under `vmap`, so that the Python sees one

@@ -214,13 +214,15 @@ class Block:
     def _free(
         self, name: str, value: Value, place: int, owner: Mapping[str, Value], last_use: Mapping[Value, int]
     ) -> str:
-        """`name`, with a number appended if another value that is still read has it."""
+        """`name`, with a number appended if another value that is still read has it, or of the same step."""
 
         def busy(candidate: str) -> bool:
             if candidate in self.reserved or (self.text is not None and candidate in self.text.functions):
                 return True
             other = owner.get(candidate)
-            return other is not None and other is not value and last_use.get(other, -1) > place
+            if other is None or other is value:
+                return False
+            return last_use.get(other, -1) > place or other.step is value.step
 
         candidate, number = name, 2
         while busy(candidate) or (candidate in self.wanted and (candidate != name or value.wanted is None)):

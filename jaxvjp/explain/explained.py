@@ -264,11 +264,12 @@ class Explained:
         return Text(self.story, False).name_of(node)
 
     def names(self, walked: Walked) -> dict[Node, str]:
-        """A name for each root and each target of a backward pass; `y` and `x` for those without one."""
+        """A name for each root and each target of a backward pass. One without a name is `y` or `x`; `result`, where the
+        user calls something else `y`."""
         known = {node: self.called(node) for node in [*walked.gradients, *walked.roots]}
         names: dict[Node, str] = {node: each for node, each in known.items() if each is not None}
         for node in known:
-            base = "x" if node in walked.gradients else "y"
+            base = "x" if node in walked.gradients else "result" if "y" in self.story.names.values() else "y"
             names[node] = names.get(node) or numbered(base, {*names.values()})
         return names
 

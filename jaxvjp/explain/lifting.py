@@ -42,8 +42,9 @@ class Lifted:
         self.inner.values.update(zip(params, self.params, strict=True))
         self.results: list[Value] = [self.inner.value(output) for output in outputs]
         named = zip(self.results, outputs, strict=True)
+        unnamed = "result" if "y" in top.text.variables else "y"  # another tensor may be called y
         self.wanted = [
-            top.text.story.names.get(node) or each.wanted or top.text.name_of(node) or "y" for each, node in named
+            top.text.story.names.get(node) or each.wanted or top.text.name_of(node) or unnamed for each, node in named
         ]
         self.returned: dict[Value, Value] = {}
         self.calls: list[Step] = []

@@ -180,6 +180,7 @@ def _walk(
         source = statement(given.where) if given.operation is None else None
         told["given"] = {"name": explanation.called(given), "line": None if source is None else source.line}
     told["v"] = [{"name": name, "value": value} for name, value in zip(found.labels, found.values, strict=True)]
+    told["gone"] = walked.accumulates and not walked.after
     leaves, failed = list(walked.gradients), bool(explanation.asked())
     told["leaves"] = [
         {

@@ -153,3 +153,16 @@ def test_at_a_leaf_that_is_the_result_v_arrives(browser, tmp_path):
         browser.execute_script(f"go({moment})")
         assert "x.grad = None" not in text_of(browser, "main").replace("\n", " ")
     assert "x.grad = [1 3]" in text_of(browser, "#lines").replace("\n", " ")
+
+
+def test_a_backward_to_a_leaf_that_is_gone_says_so(browser, tmp_path):
+    found = run_lines("""
+        with explain.recording() as story:
+            x = torch.tensor([1.0, 2.0], requires_grad=True).double()
+            y = (x * x).sum()
+            y.backward()
+    """)
+    opened(browser, found["story"], tmp_path / "page.html")
+    asked = text_of(browser, "#question")
+    assert asked.startswith("What does the argument of y.backward(v) mean? It reaches a leaf that no name holds")
+    assert "autograd.grad" not in asked

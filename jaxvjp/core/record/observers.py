@@ -24,6 +24,7 @@ class Walked(NamedTuple):
         create_graph: whether the gradients can be differentiated in turn.
         older: for each node at which a part of a leaf's gradient arrives, as the leaf was written between two uses, the
             node under which its gradient is told.
+        accumulates: whether it is a `backward`. Where it reaches only leaves whose tensors are gone, `after` is empty.
     """
 
     roots: Sequence[Any]
@@ -34,6 +35,7 @@ class Walked(NamedTuple):
     batched: int
     create_graph: bool
     older: Mapping[Any, Any] = {}
+    accumulates: bool = False
 
 
 class Released(NamedTuple):
