@@ -264,7 +264,7 @@ class Explained:
         return Text(self.story, False).name_of(node)
 
     def names(self, walked: Walked) -> dict[Node, str]:
-        """A name for each root and each target of a backward pass. One without a name is `y` or `x`; `result`, where the
+        """A name for each root and target of a backward pass. One without a name is `y` or `x`; `result`, where the
         user calls something else `y`."""
         known = {node: self.called(node) for node in [*walked.gradients, *walked.roots]}
         names: dict[Node, str] = {node: each for node, each in known.items() if each is not None}
