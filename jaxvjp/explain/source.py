@@ -497,7 +497,7 @@ class Writer:
         for tensor, (target, value) in self.gradients.items():
             if tensor in gone:
                 continue
-            node = None if tensor._grad is None else tensor._grad.__node__
+            node = self.story.grads.get(tensor)
             if node is not None:
                 value = self.top.value(node)
             if value.wanted is None:
@@ -599,8 +599,7 @@ def all_nodes(story: Story) -> list[Node]:
             roots += event.what.roots
             roots += [cotangent for cotangent in event.what.cotangents if cotangent is not None]
             roots += [each for each in event.what.after.values() if each is not None]
-    tensors = dict.fromkeys(story.owners.values())
-    roots += [each.__node__ for tensor in tensors for each in (tensor, tensor._grad) if each is not None]
+    roots += [*[tensor.__node__ for tensor in story.owners.values()], *story.grads.values()]
     roots += [each for unpacked in story.unpacked.values() for each in unpacked.values()]
     return reachable(roots, lambda node: node.inputs)
 

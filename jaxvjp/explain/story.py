@@ -77,6 +77,7 @@ class Story(NamedTuple):
         calls: the calls of the user's functions that ended, in the order in which they began.
         every: all names of the nodes that the user's variables show at the end, as of one in a list, too.
         unclear: the first backward pass that was refused for its v, and the frame that called it; None without one.
+        grads: for each of the owners the node of its `grad` at the end: what runs afterwards may change it.
     """
 
     events: list[Event]
@@ -93,6 +94,7 @@ class Story(NamedTuple):
     calls: Sequence[FunctionCall] = ()
     every: Mapping[Node, Sequence[str]] = {}
     unclear: tuple[Unclear, Any] | None = None
+    grads: Mapping[Tensor, Node] = {}
 
     def stepped(self) -> dict[Any, Stepped]:
         """By Python backward step, such as that of a custom Function, the first time that it ran."""
@@ -207,13 +209,16 @@ class Recorder:
             if isinstance(event.what, Walked):
                 starts += [*event.what.roots, *[each for each in event.what.after.values() if each is not None]]
                 starts += [cotangent for cotangent in event.what.cotangents if cotangent is not None]
-        starts += [tensor._grad.__node__ for tensor in self.owners.values() if tensor._grad is not None]
+        grads = {each: each._grad.__node__ for each in self.owners.values() if each._grad is not None}
+        starts += grads.values()
         starts += [each for replaced in self.unpacked.values() for each in replaced.values()]
         kept = _kept(starts)
         told = (self.owners, self.gradients, self.pulled, self.unpacked)
         calls = sorted(self.calls.ended, key=lambda each: each.first)
         every = {tensor.__node__: own for tensor, own in all_names_in(variables).items()}
-        return Story(self.events, names, tensors, shown, *told, kept, False, self.watch, calls, every, self.unclear)
+        return Story(
+            self.events, names, tensors, shown, *told, kept, False, self.watch, calls, every, self.unclear, grads
+        )
 
 
 def _as_used(walked: Walked) -> tuple[Walked, dict[Node, Node]]:

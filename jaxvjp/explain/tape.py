@@ -179,6 +179,8 @@ class Tape(list[list[Any]]):
 
     def done(self, equation: Any, given: list[Array], params: Any) -> Array | list[Array]:
         """The entries that one primitive gives; of several results, one by one."""
+        if not all(each.size for each in given):
+            raise UnknownError("an array in it has no elements")
         name = equation.primitive.name
         if name == "convert_element_type":
             return given[0]

@@ -390,3 +390,15 @@ def test_lbfgs_has_its_two_loops_as_a_function():
     story.check()
     assert story.source.count("two_loops(") < 8
     assert story.source.count("\n") < 100
+
+
+def test_what_runs_after_a_recording_is_not_in_it():
+    x = jaxvjp.tensor([1.0, 2.0], requires_grad=True)
+    with jaxvjp.explain.recording() as story:
+        (x**2).sum().backward()
+    with jaxvjp.explain.recording() as later:
+        (x * 3).sum().backward()
+    x.grad.zero_()
+    assert story.check()["x_grad"].tolist() == [2.0, 4.0]
+    assert later.check()["x_grad"].tolist() == [5.0, 7.0]
+    assert "zeros" not in str(later)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from browsing import all_of, close, opened, steps, text_of
+from browsing import all_of, close, move, opened, steps, text_of
 from test_source import run_lines
 
 import jaxvjp
@@ -166,3 +166,19 @@ def test_a_backward_to_a_leaf_that_is_gone_says_so(browser, tmp_path):
     asked = text_of(browser, "#question")
     assert asked.startswith("What does the argument of y.backward(v) mean? It reaches a leaf that no name holds")
     assert "autograd.grad" not in asked
+
+
+def test_a_leaf_without_elements_has_a_page(browser, tmp_path):
+    found = run_lines("""
+        with explain.recording() as story:
+            x = torch.tensor([1.0, -2.0], requires_grad=True)
+            e = torch.zeros(0, requires_grad=True)
+            y = torch.cat([x.abs(), e]) * 3
+            y.backward(torch.tensor([1.0, 2.0]))
+            (e.sum() * 2).backward()
+    """)
+    opened(browser, found["story"], tmp_path / "page.html")
+    assert "an array in it has no elements" in text_of(browser, "main")
+    all_of(browser, "#which option")[0].click()
+    move(browser, [5.0, 2.0])
+    assert not [each for each in browser.get_log("browser") if each["level"] == "SEVERE"]
