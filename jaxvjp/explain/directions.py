@@ -17,7 +17,7 @@ from jaxvjp.explain import terminal
 from jaxvjp.explain.chain import Cotangents
 from jaxvjp.explain.explained import Explained
 from jaxvjp.explain.jacobian import begun
-from jaxvjp.explain.refusal import Refusal
+from jaxvjp.explain.refusal import Refusal, Unshowable
 
 Array = np.ndarray[Any, Any]
 STEPS = 1000
@@ -90,6 +90,8 @@ def _elements(names: list[str], given: list[Array]) -> tuple[list[str], list[flo
     """The directions of v: one for each element, for a complex one two, its real and its imaginary part."""
     labels = [label for name, v in zip(names, given, strict=True) for label in terminal.labels(name, v.shape)]
     flat = np.concatenate([v.ravel() for v in given])
+    if not flat.size:
+        raise Unshowable("what this backward began at has no elements: J has no rows, and vᵀJ is zero")
     if flat.size > ROWS:
         ones = [v[None] for v in given]
     else:

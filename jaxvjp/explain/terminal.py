@@ -96,7 +96,7 @@ def matrix(name: str, values: Any, rows: Sequence[str], columns: Sequence[str]) 
     # `+ 0.0` turns -0.0 into 0.0, so that no sign is shown.
     cells = [[f"{each + 0.0:.5g}" for each in row] for row in np.asarray(values).tolist()]
     left = max(len(each) for each in [name, *rows])
-    widths = [max(len(label), *[len(row[i]) for row in cells]) for i, label in enumerate(columns)]
+    widths = [max([len(label), *[len(row[i]) for row in cells]]) for i, label in enumerate(columns)]
 
     def line(label: str, entries: Sequence[str]) -> str:
         aligned = [each.rjust(width) for each, width in zip(entries, widths, strict=True)]

@@ -69,7 +69,7 @@ class Given(NamedTuple):
 def written(operation: Op, static: tuple[Any, ...], operands: tuple[Given, ...], plain: bool = False) -> Written:
     """How `operation` is written, in its `plain` form if it has one; Unwritable if it cannot be."""
     trace = Trace()
-    given = [Value(each) for each in _operand_names(operation, len(operands))]
+    given = [Value(each) for each in _operand_names(operation, static, len(operands))]
     row: Any = Row(operation)
     if operation in WORDED:
         row = _Worded(operation, WORDED[operation])
@@ -120,8 +120,12 @@ def _as_symbol(trace: Trace, result: Any) -> Symbol:
     return Symbol(trace, made.outputs[0], None)
 
 
-def _operand_names(operation: Op, count: int) -> list[str]:
+def _operand_names(operation: Op, static: tuple[Any, ...], count: int) -> list[str]:
     plain = [operand.lstrip("*") for operand in operation.operands]
+    if operation.structured:  # of those that are missing there are none, of a list several
+        form = zip(plain, static[-1], strict=True)
+        parts = [(name, each) for name, each in form if each is not None]
+        return [own for name, each in parts for own in ([name] if each == () else [f"{name}_{k}" for k in range(each)])]
     if len(plain) >= count and not any(operand.startswith("*") for operand in operation.operands):
         return plain[:count]
     return [f"{plain[min(place, len(plain) - 1)]}_{place}" for place in range(count)]

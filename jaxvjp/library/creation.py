@@ -81,11 +81,11 @@ def _copied(data: Any, dtype: Dtype | None, device: Any, requires_grad: bool) ->
             with jax.enable_x64(True):
                 array = on_axes_of(where.mesh, array if dtype in (None, own) else array.astype(dtype.numpy))
             node = node_of_value(array, Aval(array.shape, dtype or own, place=where))
-            return wrap(node).requires_grad_(requires_grad)
+            return wrap(node).requires_grad_() if requires_grad else wrap(node)
         array = np.asarray(data)
     elif hasattr(data, "shown_as"):  # a storage
         shown: Tensor = data.shown_as(dtype)
-        return shown.requires_grad_(requires_grad)
+        return shown.requires_grad_() if requires_grad else shown
     else:
         array, own = nested_array(data, dtype)
     return new_leaf(array, dtype or own, requires_grad, device)

@@ -153,7 +153,8 @@ def from_jax(array: Any, *, requires_grad: bool = False) -> Tensor:
         raise TypeError(f"expected jax.Array (got {type(array).__name__})\n{advice}")
     if isinstance(array, jax.core.Tracer):
         raise TypeError(f"expected jax.Array (got a tracer)\n{advice_on(array)}")
-    return wrap(node_of_array(array)).requires_grad_(requires_grad)
+    made = wrap(node_of_array(array))
+    return made.requires_grad_() if requires_grad else made
 
 
 def is_array(value: Any) -> bool:

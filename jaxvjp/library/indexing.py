@@ -30,7 +30,7 @@ from jaxvjp.ops.scattering import index_put, masked_put
 from jaxvjp.ops.view import alias, select, slice_, unsqueeze
 from jaxvjp.tensor.apply import apply, apply_in_place, inspect
 from jaxvjp.tensor.published import public
-from jaxvjp.tensor.refusals import advice_on_array, differs, unreadable
+from jaxvjp.tensor.refusals import advice_on, advice_on_array, differs, is_traced, unreadable
 from jaxvjp.tensor.storage import OVERLAP, shown
 from jaxvjp.tensor.storage import view as view_of
 from jaxvjp.tensor.tensor import NUMBERS, Tensor, view, wrap, wrap_unlinked
@@ -298,13 +298,16 @@ def _as_index(part: Any) -> Any:
         return part
     if isinstance(part, Tensor):
         if part.ndim == 0 and part.dtype.category == int64.category and not _is_mask(part):
-            return part.long() if differs(part.__node__) else part.item()
+            unknown = differs(part.__node__) or is_traced(part.__node__)
+            return part.long() if unknown else part.item()
         if _is_mask(part) or part.dtype in (int64, int32):
             return part
         raise IndexError(
             "tensors used as indices must be long, int, byte or bool tensors\n"
             f"This one is {part.dtype}; `.long()` gives integers of 64 bits."
         )
+    if isinstance(part, jax.core.Tracer):
+        raise TypeError(f"a tensor's index is a tracer\n{advice_on(part)}")
     if isinstance(part, bool | list | tuple | range | np.ndarray | jax.Array):
         if isinstance(part, list) and any(each is part for each in part):
             raise TypeError("new(): self-referential lists are incompatible")

@@ -95,3 +95,12 @@ def test_a_recording_whose_backward_was_refused_says_how_to_see_j():
         (x * 3).backward()
     with pytest.raises(ValueError, match=r"refused for its v; J is `y.explain\("):
         story.jacobian()
+
+
+@pytest.mark.parametrize("v", ["", "torch.ones(0)"])
+def test_a_result_without_elements(v, tmp_path, capsys):
+    script, page = tmp_path / "script.py", tmp_path / "page.html"
+    script.write_text(f"{HEAD.replace('jaxvjp as ', '')}y = x[x > 5] * 2\ny.backward({v})\n", encoding="utf-8")
+    assert main(["explain", str(script), "--html", str(page)]) == (0 if v else 1)
+    assert "fault" not in capsys.readouterr().err
+    assert not v or "J has no rows" in page.read_text(encoding="utf-8")

@@ -402,3 +402,15 @@ def test_what_runs_after_a_recording_is_not_in_it():
     assert story.check()["x_grad"].tolist() == [2.0, 4.0]
     assert later.check()["x_grad"].tolist() == [5.0, 7.0]
     assert "zeros" not in str(later)
+
+
+def test_operands_have_their_own_names_where_others_are_missing():
+    x, b = jaxvjp.ones(2, 4, requires_grad=True), jaxvjp.ones(4, requires_grad=True)
+    with jaxvjp.explain.recording() as story:
+        y = jaxvjp.nn.functional.layer_norm(x, (4,), None, b)
+        y, _ = jaxvjp.nn.GRU(4, 3)(y[None])
+        y.sum().backward()
+    text = str(story)
+    assert "def layer_norm(input, bias):" in text
+    assert "(input, hidden, weight_ih, weight_hh, bias_ih, bias_hh):" in text
+    story.check()

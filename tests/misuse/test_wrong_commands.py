@@ -16,7 +16,7 @@ SCRIPTS = {"wrong.py": b"def f(:\n", "raises.py": b"1 / 0\n", "bytes.py": b"\xff
 COMMANDS = """
 nothing                         | 2 | 22 sum_with_a_vector_gradient
 --unknown                       | 2 | unrecognized arguments: --unknown
-two three                       | 2 | unrecognized arguments: three
+two three                       | 2 | Did you mean 'two_inputs_three_outputs'?
 run                             | 2 | which script?
 run nowhere.py                  | 2 | there is no script 'nowhere.py'
 run .                           | 2 | there is no script '.'

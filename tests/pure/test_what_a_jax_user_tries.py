@@ -243,3 +243,22 @@ def test_advice_that_fits(line, advice):
     w = torch.ones(2, requires_grad=True)
     with pytest.raises((TypeError, RuntimeError), match=advice):
         eval(line, {"torch": torch, "jax": jax, "jnp": jnp, "w": w, "v": jnp.ones(2)})
+
+
+def test_an_index_may_be_traced():
+    array, at = jnp.arange(12.0).reshape(3, 4), jnp.asarray(-1)
+
+    def written(v, i):
+        v = v.clone()
+        v[i] = 0
+        v[0, i] += 5
+        return v
+
+    for function in (lambda v, i: v[i], lambda v, i: v[:, i], lambda v, i: v[i, i], lambda v, i: v[i, 1:], written):
+        expected = function(torch.from_jax(array), -1).jax()
+        assert (jax.jit(torch.functional(function))(array, at) == expected).all()
+    total = torch.scan(lambda carry, i: (carry + torch.from_jax(array)[i].sum(), i), torch.tensor(0.0), torch.arange(3))
+    assert total[0].item() == 66
+    with pytest.raises(TypeError, match="functional"):
+        jax.lax.fori_loop(0, 3, lambda i, carry: carry + torch.ones(3)[i], 0.0)
+    assert jax.grad(torch.functional(lambda v, i: v[i].sum()))(array, at)[-1].tolist() == [1.0] * 4
