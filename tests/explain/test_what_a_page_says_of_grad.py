@@ -182,3 +182,15 @@ def test_a_leaf_without_elements_has_a_page(browser, tmp_path):
     all_of(browser, "#which option")[0].click()
     move(browser, [5.0, 2.0])
     assert not [each for each in browser.get_log("browser") if each["level"] == "SEVERE"]
+
+
+def test_an_infinite_v_leaves_zeros_of_j_zero(browser, tmp_path):
+    found = run_lines("""
+        with explain.recording() as story:
+            x = torch.arange(1.0, 19.0).requires_grad_()
+            y = x[:3] ** 2
+            y[1:].backward(torch.tensor([float("inf"), 1.0]))
+    """)
+    opened(browser, found["story"], tmp_path / "page.html")
+    assert "NaN" not in text_of(browser, "main")
+    assert "Of 18 numbers the first 16 can be moved." in text_of(browser, "main")
