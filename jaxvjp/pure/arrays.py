@@ -227,7 +227,8 @@ placeholders: WeakKeyDictionary[Node, Any] = WeakKeyDictionary()
 
 def _flattened(tensor: Tensor) -> tuple[tuple[Any], None]:
     node = tensor.__node__
-    return (placeholders[node] if node in placeholders else jax_array(tensor),), None
+    stands = node.operation is traced and node in placeholders
+    return (placeholders[node] if stands else jax_array(tensor),), None
 
 
 def _unflattened(_: None, children: Sequence[Any]) -> Any:

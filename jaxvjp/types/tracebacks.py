@@ -13,14 +13,14 @@ E = TypeVar("E", bound=BaseException)
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def without_own_lines(error: E) -> E:
+def without_own_lines(error: E, also_of_jax: bool = False) -> E:
     """`error`, whose traceback and notes have lost the lines of jaxvjp and JAX, but with JAX_TRACEBACK_FILTERING=off.
 
-    What JAX itself raises keeps them: it may be a fault of this package.
+    What JAX itself raises keeps them, unless `also_of_jax`: it may be a fault of this package.
     """
     parts = [*_parts(error.__traceback__)]
     shown = getattr(jax.config, "jax_traceback_filtering", None) == "off"
-    if shown or not parts or _package(parts[-1]) == "jax":
+    if shown or not parts or (_package(parts[-1]) == "jax" and not also_of_jax):
         return error
     kept: TracebackType | None = None
     for part in reversed(parts):

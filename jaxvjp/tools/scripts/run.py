@@ -112,4 +112,4 @@ def of_script(error: BaseException, script: Path) -> BaseException:
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_frame.f_code.co_filename != str(script):
         traceback = traceback.tb_next
-    return without_own_lines(error.with_traceback(traceback))
+    return without_own_lines(error.with_traceback(traceback), also_of_jax=True)
