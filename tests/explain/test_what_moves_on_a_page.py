@@ -266,7 +266,7 @@ def test_a_function_of_a_gradient_of_the_backward_before_moves_with_x(browser, t
             loss2.backward()
     """)
     opened(browser, found["story"], tmp_path / "page.html")
-    assert text_of(browser, "#moved").startswith("loss2 = 3.2. Move w[0] by 0.01")
+    assert text_of(browser, "#moved").startswith("In double precision loss2 = 3.2. Move w[0] by 0.01")
     assert "NaN" not in text_of(browser, "#moved")
     move_x(browser, [2.0, 3.0])
     assert "loss2 = 8.32" in text_of(browser, "#moved")
