@@ -22,6 +22,10 @@ AFTER = {
         "y = (x * x).sum()\ny.backward()\ny.backward()",
         "line 5: RuntimeError: Trying to backward through the graph a second time",
     ),
+    "no graph": (
+        "y = (x * 2).detach()\ny.sum().backward()",
+        "line 4: RuntimeError: element 0 of tensors does not require grad",
+    ),
     "in a function": (
         "(x * x).sum().backward()\ndef half(x):\n    return x / None\nhalf(x)",
         "line 5: TypeError: unsupported operand type(s) for /",
