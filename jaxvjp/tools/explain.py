@@ -164,7 +164,8 @@ def recorded(
         if not asking:
             return None, 1
         failed = [frame.f_globals.get("__name__", "").startswith("jaxvjp.autograd.") for frame, _ in walk_tb(raised)]
-        told = story if story.walks or any(failed) else None
+        computed = any(each.inputs for each in story.story.shown)
+        told = story if story.walks or (computed and any(failed)) else None
         return question_of(error, str(script), story.story) or told, 1
     if asking and not story.walks and story.story.unclear is not None:  # the script went on after the error
         return Question(*story.story.unclear, story.story), 0
