@@ -31,8 +31,8 @@ LOOSER = {"adversarial_networks": 1e-4}
 NO_STEPS = "there are no two training steps: no parameter is written between two backward passes"
 UNABLE = {
     **{(name, "port"): NO_STEPS for name in EXAMPLES},
-    **{(name, "port"): NO_STEPS for name in ("forward_mode", "per_sample_gradients", "saved_tensor_hooks")},
-    ("polynomial_by_hand", "port"): NO_STEPS,
+    **{(name, "port"): NO_STEPS for name in ("double_backward", "forward_mode", "per_sample_gradients")},
+    **{(name, "port"): NO_STEPS for name in ("polynomial_by_hand", "saved_tensor_hooks")},
     ("lstm_with_lbfgs", "port"): "this line did another thing in step",
     ("polynomial_by_hand", "explain"): "calls no backward and no autograd.grad that comes to its end, and no transform",
 }
