@@ -268,8 +268,9 @@ class Explained:
         user calls something else `y`."""
         known = {node: self.called(node) for node in [*walked.gradients, *walked.roots]}
         names: dict[Node, str] = {node: each for node, each in known.items() if each is not None}
+        result = "result" if "y" in self.story.names.values() else "y"
         for node in known:
-            base = "x" if node in walked.gradients else "result" if "y" in self.story.names.values() else "y"
+            base = "x" if node in walked.gradients else result
             names[node] = names.get(node) or numbered(base, {*names.values()})
         return names
 

@@ -219,11 +219,10 @@ class Writer:
             if hook.node.is_leaf:
                 cotangents[hook.node], order = self.hooked(hook, cotangents[hook.node], order)
         for target, gradient in walked.gradients.items():
-            if target not in cotangents and not walked.accumulates:
-                continue  # a step of a port has no need of it
-            if target not in cotangents:
+            if target in cotangents:
+                self.receive(walked, target, gradient, cotangents[target], order + 0.01, event)
+            elif walked.accumulates:  # of another pass a step of a port may have no need
                 raise Unwritable("a gradient of this backward pass arrives on a way that is not recorded", event.where)
-            self.receive(walked, target, gradient, cotangents[target], order + 0.01, event)
         key = (tuple(walked.roots), tuple(leaves))
         if key in self.pullbacks and not walked.create_graph:
             if released(self.story.events, place):

@@ -165,9 +165,10 @@ class Recorder:
             owners = {node: node.tensor for node in what.after}
             what, used = _as_used(what)
             self.owners.update((used.get(node, node), tensor) for node, tensor in owners.items())
-            for place, event in enumerate(self.events):
-                if isinstance(event.what, Hooked) and event.what.node in used:
-                    self.events[place] = event._replace(what=event.what._replace(node=used[event.what.node]))
+            moved = {now: node for now, node in used.items() if node is not now}
+            for place, event in enumerate(self.events if moved else ()):
+                if isinstance(event.what, Hooked) and event.what.node in moved:
+                    self.events[place] = event._replace(what=event.what._replace(node=moved[event.what.node]))
             self.calls.walks.append(order)
         self.events.append(Event(order, user_line(sys._getframe(1)), what))
         if isinstance(what, GradSet) and what.tensor._grad is not None:

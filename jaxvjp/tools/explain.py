@@ -163,9 +163,10 @@ def recorded(
         (tell or sys.excepthook)(type(error), error, shown)
         if not asking:
             return None, 1
-        failed = [frame.f_globals.get("__name__", "").startswith("jaxvjp.autograd.") for frame, _ in walk_tb(raised)]
+        modules = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(raised)]
+        failed = any(each.startswith("jaxvjp.autograd.") for each in modules)
         computed = any(each.inputs for each in story.story.shown)
-        told = story if story.walks or (computed and any(failed)) else None
+        told = story if story.walks or (computed and failed) else None
         return question_of(error, str(script), story.story) or told, 1
     if asking and not story.walks and story.story.unclear is not None:  # the script went on after the error
         return Question(*story.story.unclear, story.story), 0

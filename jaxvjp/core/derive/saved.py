@@ -213,13 +213,13 @@ def changed_error(node: Node, saved: Node, operations: Iterable[Node] = ()) -> R
         origin = "" if current.is_leaf else f", which is output 0 of {current.forward_name},"
     carried = _carried_on(node, operations) if saved.is_leaf else ""
     count = change.versions.count - change.version
-    times = str(count) if count > 1 else ""
+    often = f" {count} times since, the last time" if count > 1 else ""
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[torch.{aval.dtype.legacy}Tensor {list(aval.shape)}]{origin} is at version {change.versions.count}; expected "
         f"version {change.version} instead. Hint: enable anomaly detection to find the operation that failed to "
         "compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).\n"
         f"It was saved for {node.gradient_name} by {node.location}\n"
-        f"and changed in place{times and f' {times} times since, the last time'} by {located(change.versions.where)}\n"
+        f"and changed in place{often} by {located(change.versions.where)}\n"
         f"{carried or f'{instead(change.versions.where)}, or change a copy, from `.clone()`'}."
     )
