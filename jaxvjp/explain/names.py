@@ -83,6 +83,13 @@ def heads_a_loop(where: UserLine) -> bool:
     return found is not None and isinstance(found.tree, ast.For)
 
 
+def copied_by_user(where: UserLine) -> bool:
+    """Whether the user wrote `x.detach()`, `x.data` or `x.clone()` there, and it was no function of torch's."""
+    found = statement(where)
+    expression: Any = None if found is None else found.expression
+    return getattr(getattr(expression, "func", expression), "attr", "") in ("clone", "data", "detach")
+
+
 WORDS = {
     "mv": "matrix @ vector",
     "mm": "matrix @ matrix",

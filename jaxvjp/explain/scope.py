@@ -21,7 +21,7 @@ from jaxvjp.core.run.values import array_of
 from jaxvjp.explain.block import Block, Expression, Line, Step, Value, spelled
 from jaxvjp.explain.cuts import PART_OPS, chain_of, writes_back
 from jaxvjp.explain.literals import Unwritable, array, call, encoded, literal, name, parsed, shortest
-from jaxvjp.explain.names import heads_a_loop, numbered, safe, statement
+from jaxvjp.explain.names import BUILTINS, copied_by_user, heads_a_loop, numbered, safe, statement
 from jaxvjp.explain.text import Text
 from jaxvjp.explain.writing import Given, Written, definition, written
 from jaxvjp.ops.creation import full
@@ -184,7 +184,11 @@ class Scope:
         if not node.inputs and node.value is not None:  # its graph was freed
             return self._leaf(node)
         if operation is variable:
-            return self._alias(node, self.values[node.inputs[0]])
+            value, own = self.values[node.inputs[0]], self._wanted(node)
+            another = value.wanted not in (None, own) and (own is not None or copied_by_user(node.where))
+            if another and self.outer is None:
+                return self._named(node, value)  # `z = x.detach().requires_grad_()` is another leaf than x
+            return self._alias(node, value)
         if operation is full and type(node.inputs[0]) is Number:
             return self._constant(node, np.broadcast_to(_number_of(node.inputs[0]), node.aval.shape))
         if operation is not None and operation.operands and not node.inputs:
@@ -298,8 +302,7 @@ class Scope:
         if how.results[0] in how.given and not how.several:  # `clone`: the same value
             source = self.value(node.inputs[how.given.index(how.results[0])])
             if node in self.text.copies and self.outer is None:
-                own = Step([source], lambda e: e[0], [self._wanted(node)], node.serial, node.where)
-                return self.add(own).outputs[0]
+                return self._named(node, source)
             return self._alias(node, source)
         for each in how.definitions:
             self.text.imports.update(dict.fromkeys(each.imports))
@@ -318,7 +321,7 @@ class Scope:
             inputs = [self.value(operand) for operand in node.inputs]
             assert node.operation is not None
             wanted = node.operation.torch_name
-            called = self.define(wanted, definition(node.operation, how, {*self.text.taken}))
+            called = self.define(wanted + "_" * (wanted in BUILTINS), definition(node.operation, how, {*self.text.taken}))
 
             def write(expressions: Sequence[Expression]) -> Expression:
                 return call(called, *expressions)
@@ -353,6 +356,11 @@ class Scope:
         step.part = node.operation in PART_OPS
         step.late = node.operation is unbind_one or (node.operation is split_one and heads_a_loop(node.where))
         return step.outputs if several else step.outputs[0]
+
+    def _named(self, node: Node, value: Value) -> Value:
+        """A name of its own for a value that has one."""
+        wanted = self._wanted(node) or ("x" if node.is_leaf else None)
+        return self.add(Step([value], lambda e: e[0], [wanted], node.serial, node.where)).outputs[0]
 
     def _alias(self, node: Node, value: Value) -> Value:
         if self._severs(node):

@@ -17,7 +17,7 @@ from jaxvjp.core.record.observers import Walked
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.program import Program
 from jaxvjp.explain.block import Value
-from jaxvjp.explain.names import assigned, numbered, operation_of, safe, statement, within_builtin
+from jaxvjp.explain.names import assigned, copied_by_user, numbered, operation_of, safe, statement, within_builtin
 from jaxvjp.explain.states import states_of, tabulated
 from jaxvjp.explain.story import Story
 from jaxvjp.ops.identity import detach, tuple_item, variable
@@ -143,14 +143,16 @@ class Text:
         if tensor is not None and self.first[tensor] is not node:  # a node from before a write
             return self.name_of(self.first[tensor])
         own = self.story.names.get(node) or self.rounds.get(node)
-        if own is None and node in self.inner:
-            return None
+        known = None if node.tensor is None else self.story.tensors.get(node.tensor)
+        if own is None and node in self.inner:  # a leaf whose memory has another tensor too may be recorded there
+            return known if node.operation is variable else None
         if node.operation is None or node.operation is variable:
-            name = own or (None if node.tensor is None else self.story.tensors.get(node.tensor))
-            cut = node.inputs[0] if name is None and node.operation is variable and node.inputs else None
-            if type(cut) is Node and cut.operation is detach and cut.where == node.where:  # `jacobian(f, x)` made both
+            own = own or known
+            cut = node.inputs[0] if own is None and node.operation is variable and node.inputs else None
+            both = type(cut) is Node and cut.operation is detach and cut.where == node.where
+            if both and not copied_by_user(node.where):  # `jacobian(f, x)` made both
                 return next((self.name_of(each) for each in cut.inputs if type(each) is Node), None)
-            return name or assigned(node.where)
+            return own or assigned(node.where)
         if node.holder is None or node in self.inner:
             return own
         index = None

@@ -26,8 +26,9 @@ inside_package: dict[str, bool] = {}
 
 
 def in_package(filename: str) -> bool:
-    """Whether a file is part of this package and not of `USERS`, or one of `CALLERS`."""
+    """Whether a file is part of this package and not of `USERS`, or one of `CALLERS`, or of what runs a module."""
     inside = (filename.startswith(PACKAGE) and not filename.startswith(USERS)) or filename in CALLERS
+    inside |= filename.startswith("<frozen ")  # `<frozen runpy>`, `<frozen importlib._bootstrap>`
     inside_package[filename] = inside
     return inside
 

@@ -414,3 +414,19 @@ def test_operands_have_their_own_names_where_others_are_missing():
     assert "def layer_norm(input, bias):" in text
     assert "(input, hidden, weight_ih, weight_hh, bias_ih, bias_hh):" in text
     story.check()
+
+
+def test_a_leaf_made_of_another_value_is_not_called_as_that_one_is():
+    with explain.recording() as story:
+        b = jaxvjp.tensor([1.0, 3.0], requires_grad=True)
+        z = b.detach().requires_grad_()
+        w = b.detach().clone().requires_grad_()
+        a = jaxvjp.tensor([5.0, 6.0], requires_grad=True)
+        (w * z * b * (b.detach().requires_grad_() ** 2)).sum().backward()
+        with jaxvjp.no_grad():
+            a.copy_(b)
+            b.zero_()
+        (a * b).sum().backward()
+    for line in ("z = b  ", "w = b  ", "x = b  ", "a = b  "):
+        assert f"\n{line}" in story.source
+    assert {*story.check()} == {"a_grad", "b_grad", "z_grad", "w_grad"}
