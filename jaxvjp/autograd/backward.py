@@ -228,10 +228,12 @@ def rows(root: Node, targets: list[Node], create_graph: bool) -> list[Node | Non
     return [found.get(target) for target in targets]
 
 
-def filled(blocks: Iterable[Node | None], output: Aval, inputs: Iterable[Node]) -> list[Node]:
-    """One output's blocks of a Jacobian, with zeros in place of None."""
+def filled(blocks: Iterable[Node | None], output: Aval, inputs: Iterable[Node], *, forward: bool = False) -> list[Node]:
+    """One output's blocks of a Jacobian, with zeros in place of None: of an input's dtype, `forward` of the output's."""
     return [
-        constant(0, output.shaped((*output.shape, *each.aval.shape))) if block is None else block
+        constant(0, (output if forward else each.aval).shaped((*output.shape, *each.aval.shape)))
+        if block is None
+        else block
         for block, each in zip(blocks, inputs, strict=True)
     ]
 

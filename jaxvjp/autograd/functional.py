@@ -234,8 +234,9 @@ def _jacobian_by_columns(func: Differentiable, inputs: Any, create_graph: bool, 
         return outputs
 
     found = columns(run, arguments)
+    leaves = [argument.__node__ for argument in arguments]
     per_output = [
-        tuple([wrap(each) for each in filled(row, output.__node__.aval, [argument.__node__ for argument in arguments])])
+        tuple([wrap(each) for each in filled(row, output.__node__.aval, leaves, forward=True)])
         for row, output in zip(found, outputs, strict=True)
     ]
     by_output = tuple([row if several_inputs else row[0] for row in per_output])

@@ -39,7 +39,8 @@ class FunctionCall(NamedTuple):
         names: what the function calls the nodes of tensors that it was given, by `serial`, in the order of its
             parameters: `w` for `self.w`.
         numbers: the Python numbers that it was given.
-        returned: the nodes of tensors that it returned, by `serial`.
+        returned: the nodes of tensors that it returned, by `serial`, and where each is: of `a, {"b": b}` at `(0,)` and
+            `(1, "b")`.
     """
 
     code: CodeType
@@ -48,7 +49,7 @@ class FunctionCall(NamedTuple):
     last: int
     names: Mapping[int, str]
     numbers: Mapping[str, Any]
-    returned: Sequence[int]
+    returned: Mapping[int, Sequence[Any]]
 
     @property
     def name(self) -> str:
@@ -93,7 +94,9 @@ class Calls:
             call = self.running.pop()[1]
             if bisect.bisect(self.walks, call.first) < len(self.walks) - 1:
                 self.left.update(frame.f_locals)
-            returned = [tensor.__shown__.serial for tensor in _tensors(given)]
+            returned: dict[int, Sequence[Any]] = {}
+            for place, tensor in _tensors(given):
+                returned.setdefault(tensor.__shown__.serial, place)
             self.ended.append(call._replace(last=next_serial(), returned=returned))
 
 
@@ -112,7 +115,7 @@ def _begun(frame: Any) -> FunctionCall:
     except Exception:  # an object that is not ready yet, such as a module whose parameters are still to come
         names = {}
     numbers = {name: value for name, value in variables.items() if type(value) in (int, float)}
-    return FunctionCall(frame.f_code, user_line(frame.f_back), next_serial(), 0, names, numbers, ())
+    return FunctionCall(frame.f_code, user_line(frame.f_back), next_serial(), 0, names, numbers, {})
 
 
 def _names_of(variables: Mapping[str, Any]) -> dict[int, str]:
@@ -125,10 +128,10 @@ def _names_of(variables: Mapping[str, Any]) -> dict[int, str]:
     return {serial: name for serial, (_, name) in in_order}
 
 
-def _tensors(value: Any) -> Iterator[Tensor]:
-    """The tensors in what a function returned."""
+def _tensors(value: Any, place: Sequence[Any] = ()) -> Iterator[tuple[Sequence[Any], Tensor]]:
+    """The tensors in what a function returned, and where each is."""
     if isinstance(value, Tensor):
-        yield value
+        yield place, value
     elif isinstance(value, tuple | list | dict):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _tensors(each)
+        for key, each in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _tensors(each, (*place, key))

@@ -148,10 +148,9 @@ def kept(
     by_code: dict[Any, dict[Any, list[Kept]]] = {}
     for call, steps in groups.values():
         each = Kept(call, steps, places, readers)
-        returned = list(dict.fromkeys(value for value in _returned(call, serials) if value in each.made))
+        returned = {value: place for value, place in _returned(call, serials).items() if value in each.made}
         each.results = list(dict.fromkeys([*returned, *each.read]))
-        several = len(call.returned) > 1
-        each.targets = [assigned(call.where, place if several else None) for place in range(len(returned))]
+        each.targets = [assigned(call.where, place) for place in returned.values()]
         each.targets += [value.wanted for value in each.results[len(returned) :]]
         if scope.outer is None:  # functions may read them from there by these names
             each.targets = [value.wanted for value in each.results]
@@ -215,8 +214,12 @@ def _serials(scope: Scope) -> dict[int, Value]:
     }
 
 
-def _returned(call: FunctionCall, serials: Mapping[int, Value]) -> list[Value]:
-    return [serials[each] for each in call.returned if each in serials]
+def _returned(call: FunctionCall, serials: Mapping[int, Value]) -> dict[Value, Sequence[Any]]:
+    found: dict[Value, Sequence[Any]] = {}
+    for serial, place in call.returned.items():
+        if serial in serials:
+            found.setdefault(serials[serial], place)
+    return found
 
 
 def _begun(scope: Scope) -> dict[Value, list[int]]:

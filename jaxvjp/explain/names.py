@@ -117,8 +117,9 @@ def told_at(where: UserLine) -> str:
     return "" if found is None else f"line {found.line}: "
 
 
-def assigned(where: UserLine, index: int | None = None, kind: str = "") -> str | None:
-    """The name that the user's line gave to a result; `index` says which, if the operation returned several.
+def assigned(where: UserLine, index: int | Sequence[Any] | None = None, kind: str = "") -> str | None:
+    """The name that the user's line gave to a result; `index` says which, if the operation returned several: in
+    `a, (b, c) = f(x)` b is `(1, 0)`.
 
     `kind` is "view" or "write" for such operations. In `y[0] += 1` neither the view `y[0]` nor the sum is y, but the
     result of the write; in `y += 1` the sum is.
@@ -382,10 +383,14 @@ def _root(target: ast.AST | None) -> str | None:
     return target.id if isinstance(target, ast.Name) else None
 
 
-def _element(target: ast.expr, index: int) -> str | None:
-    if isinstance(target, ast.Tuple | ast.List) and index < len(target.elts):
-        return _plain(target.elts[index])
-    return None
+def _element(target: ast.expr, index: int | Sequence[Any]) -> str | None:
+    for place in (index,) if isinstance(index, int) else index:
+        parts = target.elts if isinstance(target, ast.Tuple | ast.List) else []
+        known = parts[: place + 1] if isinstance(place, int) else []
+        if not known or len(known) <= place or any(isinstance(each, ast.Starred) for each in known):
+            return None
+        target = known[place]
+    return _plain(target)
 
 
 def safe(name: str) -> str:

@@ -321,7 +321,8 @@ class Scope:
             inputs = [self.value(operand) for operand in node.inputs]
             assert node.operation is not None
             wanted = node.operation.torch_name
-            called = self.define(wanted + "_" * (wanted in BUILTINS), definition(node.operation, how, {*self.text.taken}))
+            wanted += "_" * (wanted in BUILTINS)
+            called = self.define(wanted, definition(node.operation, how, {*self.text.taken}))
 
             def write(expressions: Sequence[Expression]) -> Expression:
                 return call(called, *expressions)

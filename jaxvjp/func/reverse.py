@@ -143,12 +143,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         output, aux = with_aux(func(*chosen), has_aux, "vjp(f, *primals)")
         outputs, structure = flattened(output)
         check_tensors(outputs, "vjp(f, *primals)")
-    for each in outputs:
-        if not each.dtype.differentiable:
-            raise RuntimeError(
-                "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype "
-                f"{each.dtype}"
-            )
+    _check_differentiable(outputs)
 
     @restored
     def pullback(cotangents: Any) -> Any:
@@ -173,6 +168,15 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
     shown = _results(variables, output)
     return (shown, pullback, _results(variables, aux)) if has_aux else (shown, pullback)
+
+
+def _check_differentiable(outputs: list[Tensor]) -> None:
+    for each in outputs:
+        if not each.dtype.differentiable:
+            raise RuntimeError(
+                "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype "
+                f"{each.dtype}"
+            )
 
 
 def jacrev(
@@ -209,6 +213,7 @@ def jacrev(
             outputs, structure = flattened(output)
             check_tensors(outputs, "vjp(f, *primals)")
             check_real("jacrev", outputs, "outputs")
+            _check_differentiable(outputs)
             inputs, chosen_structure = flattened(chosen)
             roots, leaves = [each.__node__ for each in outputs], [operand.__node__ for operand in inputs]
             found = variables.pulled(lambda: rows(roots, leaves, True, chunk_size))

@@ -14,9 +14,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxvjp.core.record.graph import Node, hold
-from jaxvjp.core.record.record import detached, node_of_value, separate, variable_of
+from jaxvjp.core.record.modes import grad_mode, transforming
+from jaxvjp.core.record.record import detached, node_of_value, separate, tracers, variable_of
 from jaxvjp.library.creation import tensor as tensor_of
 from jaxvjp.library.factories import laid
+from jaxvjp.ops.identity import traced, variable
 from jaxvjp.ops.layouts import Layout, like
 from jaxvjp.ops.op import Aval
 from jaxvjp.tensor import bindings
@@ -133,8 +135,8 @@ def from_jax(array: Any, *, requires_grad: bool = False) -> Tensor:
         a leaf of the array's shape, dtype and device. JAX's arrays never change: a write to the tensor leaves it alone.
 
     Raises:
-        TypeError: something else than a JAX array, or one of keys of `jax.random`, or a tracer: inside of a function
-            that JAX traces, `torch.functional` makes tensors of its arguments.
+        TypeError: something else than a JAX array, or one of keys of `jax.random`; or a tracer, outside of functions
+            of `torch.functional`: that makes tensors of its arguments.
         RuntimeError: `requires_grad` for a dtype that is neither floating point nor complex.
 
     One that is sharded stays so. What is computed of it is sharded by GSPMD, and has axes like its own, `Explicit` ones
@@ -142,18 +144,17 @@ def from_jax(array: Any, *, requires_grad: bool = False) -> Tensor:
 
     Underneath: the array itself.
     """
-    if is_key(array):
-        raise TypeError(
-            f"expected jax.Array (got {type(array).__name__})\nA key of `jax.random` is no array of numbers: "
-            "`jax.random.key_data(key)` is."
-        )
     if not (isinstance(array, jax.Array) and is_array(array)):
-        is_one = "It is one already, as all arguments of a function of `torch.functional` are."
-        advice = is_one if isinstance(array, Tensor) else "`torch.tensor(data)` takes numbers."
+        if isinstance(array, Tensor):
+            advice = "It is one already, as all arguments of a function of `torch.functional` are."
+        elif any(isinstance(each, jax.Array) for each in jax.tree.leaves(array)) and not is_key(array):
+            advice = f"Of a pytree each: `jax.tree.map({own_name()}.from_jax, tree)`."
+        else:
+            advice = advice_on(array)
         raise TypeError(f"expected jax.Array (got {type(array).__name__})\n{advice}")
-    if isinstance(array, jax.core.Tracer):
+    if isinstance(array, jax.core.Tracer) and not transforming().pure:
         raise TypeError(f"expected jax.Array (got a tracer)\n{advice_on(array)}")
-    made = wrap(node_of_array(array))
+    made = wrap(node_of(array))
     return made.requires_grad_() if requires_grad else made
 
 
@@ -181,6 +182,24 @@ def node_of_array(array: Any) -> Node:
         array = jax.dlpack.from_dlpack(array)  # the same memory, of the same type for good
     aval = aval_of(array)
     return node_of_value(on_axes_of(aval.device.mesh, array) if type(aval.device) is OnMesh else array, aval)
+
+
+def node_of(array: Any) -> Node:
+    """A node with an array as its value, or standing for a tracer."""
+    return argument_node(aval_of(array), array) if isinstance(array, jax.core.Tracer) else node_of_array(array)
+
+
+def argument_node(aval: Aval, array: Any = None) -> Node:
+    """A leaf without a value that stands for an argument of a pure function: for `array`, if that is known.
+
+    It requires a gradient, so that `detach`, `no_grad` and custom Functions are recorded; JAX may differentiate. Under
+    `no_grad()` it does not, as the user's block is around what JAX traces, and JAX differentiates all the same.
+    """
+    tracked = aval.dtype.differentiable and grad_mode().enabled
+    node = Node(variable, (), (Node(traced, (), (), aval),), aval, tracked)
+    if array is not None:
+        tracers[node] = array
+    return node
 
 
 class _Capsule:

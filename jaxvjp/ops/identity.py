@@ -15,8 +15,10 @@ from jaxvjp.ops.op import Op, backward_name, op
 TRACED = (
     "This tensor stands for a value inside of a function that JAX traces, or of the body of a loop: it has no value of "
     "its own.\nInside, say without reading it what depends on it: `torch.where`, `torch.cond`, `torch.while_loop`; a "
-    "size is an argument in JAX's `static_argnums`; `jax.debug.print('{}', x.jax())` prints; `torch.func.grad` is the "
-    "gradient. Outside, it was left behind by the function: return it instead."
+    "size is an argument in JAX's `static_argnums`; `torch.func.grad` is the gradient; and "
+    "`x = torch.wrap(lambda x: (jax.debug.print('{}', x), x)[1])(x)` prints it. NumPy reads it, in `x * array` too: "
+    "make a tensor of its array first, `torch.from_numpy(array)`. Outside, it was left behind by the function: return "
+    "it instead."
 )
 NO_VALUE = (
     "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "

@@ -29,7 +29,7 @@ from jaxvjp.core.run.compilation import packed_numbers
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.program import Program, replay
 from jaxvjp.core.run.values import array_of
-from jaxvjp.library.crossing import aval_of, is_array, node_of_array
+from jaxvjp.library.crossing import is_array, node_of
 from jaxvjp.ops.identity import traced, transform_argument, variable
 from jaxvjp.ops.op import Aval
 from jaxvjp.tensor.tensor import Tensor, wrap
@@ -56,24 +56,6 @@ ENDED = (
     "or the function kept a tensor elsewhere. Of one that takes and returns tensors, `torch.functional(f)` is one of "
     "arrays: `jax.jacfwd(torch.functional(f))(x)`."
 )
-
-
-def node_of(array: Any) -> Node:
-    """A node with an array as its value, or standing for a tracer."""
-    return argument_node(aval_of(array), array) if isinstance(array, jax.core.Tracer) else node_of_array(array)
-
-
-def argument_node(aval: Aval, array: Any = None) -> Node:
-    """A leaf without a value that stands for an argument of a pure function: for `array`, if that is known.
-
-    It requires a gradient, so that `detach`, `no_grad` and custom Functions are recorded; JAX may differentiate. Under
-    `no_grad()` it does not, as the user's block is around what JAX traces, and JAX differentiates all the same.
-    """
-    tracked = aval.dtype.differentiable and grad_mode().enabled
-    node = Node(variable, (), (Node(traced, (), (), aval),), aval, tracked)
-    if array is not None:
-        tracers[node] = array
-    return node
 
 
 class Replayed:

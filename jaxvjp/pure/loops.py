@@ -18,6 +18,7 @@ from jaxvjp.core.run.program import Program, replay
 from jaxvjp.ops.op import Aval, op
 from jaxvjp.pure.recording import Body, is_tensor
 from jaxvjp.tensor.apply import limit_untracked_graph
+from jaxvjp.tensor.refusals import advice_on_array
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.tensor.trees import told
 from jaxvjp.types.dtypes import bool_
@@ -103,6 +104,7 @@ def _leaves(name: str, tree: Any) -> tuple[list[Tensor], Any]:
         if not isinstance(leaf, Tensor):
             raise RuntimeError(
                 f"{name}: Expected tensors, or tuples, lists and dicts of them, got {type(leaf).__name__}"
+                f"{advice_on_array(leaf)}"
             )
     return leaves, structure
 

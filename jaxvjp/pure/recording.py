@@ -19,14 +19,12 @@ from jaxvjp.core.derive.between import between, inputs_of
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import grad_mode, outside_inference, tracking, transforming
 from jaxvjp.core.record.user_lines import located
-from jaxvjp.library.crossing import aval_of, is_array
+from jaxvjp.library.crossing import argument_node, aval_of, is_array, node_of
 from jaxvjp.ops.identity import transform_argument
 from jaxvjp.ops.op import Aval
 from jaxvjp.pure.arrays import (
-    argument_node,
     arrays_of,
     narrow,
-    node_of,
     refuse_hooks,
     refuse_lost,
     wide_types,

@@ -21,9 +21,9 @@ from jax.sharding import Mesh
 from jaxvjp.core.derive.between import DOUBLE_DTYPES
 from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.user_lines import Location
-from jaxvjp.library.crossing import is_array, is_key
+from jaxvjp.library.crossing import is_array, is_key, node_of
 from jaxvjp.ops.op import Op, backward_name
-from jaxvjp.pure.arrays import CROSSES, LOST, narrow, node_of, wide_types
+from jaxvjp.pure.arrays import CROSSES, LOST, arrays_of, narrow, wide_types
 from jaxvjp.pure.recording import PLAIN, is_tensor
 from jaxvjp.tensor.apply import apply
 from jaxvjp.tensor.levels import Guard
@@ -171,7 +171,7 @@ def operation_of(function: Callable[..., Any]) -> Op:
             jaxpr, tree, _ = _traced(call, types)
         with jax.enable_x64(call.wide):
             leaves = jaxpr_as_fun(jaxpr)(*operands)
-        return leaves[0] if jax.tree_util.treedef_is_leaf(tree) else tuple(leaves)
+        return leaves[0] if leaves and jax.tree_util.treedef_is_leaf(tree) else tuple(leaves)
 
     name = name_of(function)
     # Not torch's name: `autocast` goes by that.
@@ -218,6 +218,9 @@ def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
     JAX's 64-bit types are as where it is called; and they are on, if an argument is in double precision. Where the
     function names a mesh, in a sharding or by `shard_map`, its arguments are copied to that, and its results are there.
 
+    An effect, such as that of `jax.debug.print`, happens when a result is computed; of a function that returns none at
+    once.
+
     Underneath: the function itself, and `jax.vjp` and `jax.vmap` of it.
     """
     if not callable(function):
@@ -244,8 +247,11 @@ def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
                     "`torch.wrap(functools.partial(...))`, which is made once."
                 ) from None
         call = Call(function, tree, fixed, wide)
-        _, structure, mesh = _traced(call, tuple([(each.__node__.aval.shape, each.dtype.numpy) for each in operands]))
+        types = tuple([(each.__node__.aval.shape, each.dtype.numpy) for each in operands])
+        jaxpr, structure, mesh = _traced(call, types)
         if not structure.num_leaves:
+            if jaxpr.effects:  # `jax.debug.print`
+                operation.function(*arrays_of([each.__node__ for each in operands]), call=call)
             return jax.tree.unflatten(structure, [])
         if mesh is not None and not transforming().pure and not any(each.__node__.device for each in operands):
             from jaxvjp.library.sharding import distribute  # few programs name a mesh

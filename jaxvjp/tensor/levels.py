@@ -53,6 +53,16 @@ class Guard:
             )
 
 
+def refuse_second_derivatives(argument: Node) -> None:
+    """RuntimeError for an argument that a function wrote while it was differentiated, if it requires a gradient."""
+    if argument.requires_grad:
+        raise RuntimeError(
+            "the function that is differentiated wrote its argument under no_grad(), and this requires a gradient "
+            "outside, too\nA second derivative would be that of the value before. Write a copy, `x = x.clone()`, or pass "
+            "`x.detach()`."
+        )
+
+
 class Variables:
     """The leaves that a reverse-mode transform differentiates with respect to.
 
@@ -66,6 +76,7 @@ class Variables:
 
     def __init__(self) -> None:
         self.entries: list[tuple[Node, Node]] = []
+        self.arguments: list[tuple[Tensor, Tensor]] = []
         self.first = next_serial()
         self.pulling = False
 
@@ -83,6 +94,12 @@ class Variables:
         self._outside.__exit__()
         transforming().variables.remove(self)
         transforming().depth -= 1
+        for (fresh, outer), (argument, own) in zip([*self.entries], self.arguments, strict=True):
+            if (node := own.__node__) is not fresh:  # the function wrote its argument, under `no_grad`
+                refuse_second_derivatives(outer)
+                self.entries.append((node, node.inputs[0]))
+                with tracking(False):
+                    argument.copy_(wrap(node.inputs[0]))
         for fresh, outer in self.entries:
             fresh.operation, fresh.inputs = transform_argument, (outer,)
             fresh.edges = (outer,) if outer.requires_grad else ()
@@ -110,7 +127,9 @@ class Variables:
         outer = argument.__node__
         node = Node(variable, (), (outer,), outer.aval, True, outer.value)
         self.entries.append((node, outer))
-        return wrap(node)
+        own = wrap(node)
+        self.arguments.append((argument, own))
+        return own
 
     def pulled(self, pull: Callable[[], T]) -> T:
         """Runs `pull`, which pulls cotangents back to these leaves, and returns its result."""

@@ -43,6 +43,8 @@ def advice_on(value: Any) -> str:
     """What to write in place of a value that is no tensor where one belongs."""
     if isinstance(value, jax.core.Tracer):
         return advice_on_tracers()
+    if isinstance(value, jax.Array) and jax.numpy.issubdtype(value.dtype, jax.dtypes.prng_key):
+        return "A key of `jax.random` is no array of numbers: `jax.random.key_data(key)` is."
     if isinstance(value, np.ndarray | jax.Array):
         library = "numpy" if isinstance(value, np.ndarray) else "jax"
         written = f"from_{library}({users_name(value, 'x')})"

@@ -91,4 +91,11 @@ def conversions_and_mixed_dtypes(torch):
     return torch.func.grad(f, argnums=(0, 1))(x, torch.tensor([3.0, 4.0])), torch.func.jacfwd(lambda x: x.float())(x)
 
 
+def zeros_where_nothing_flows(torch):
+    jacobian, x = torch.autograd.functional.jacobian, vector(torch)
+    forward = {"vectorize": True, "strategy": "forward-mode"}
+    functions = (torch.Tensor.long, torch.Tensor.double, lambda x: x > 1, lambda x: torch.ones(2, dtype=torch.float64))
+    return [(jacobian(f, x), jacobian(f, x, create_graph=True), jacobian(f, x, **forward)) for f in functions]
+
+
 test_agrees_with_torch = agreement_of(programs_of(globals()), rtol=5e-6, atol=2e-6)

@@ -38,6 +38,7 @@ REFUSED = {
     "gradient_of_a_number": lambda torch, f, x: f.grad(lambda x: 3.0)(x),
     "gradient_without_aux": lambda torch, f, x: f.grad(lambda x: x.sum(), has_aux=True)(x),
     "gradient_of_integers": lambda torch, f, x: f.grad(lambda x: x.sum())(torch.tensor([1, 2])),
+    "jacobian_of_integers": lambda torch, f, x: f.jacrev(lambda x: x.long())(x),
     "gradient_of_no_tensor": lambda torch, f, x: f.grad(lambda x: x)(3.0),
     "aux_that_is_no_tensor": lambda torch, f, x: f.grad(lambda x: (x.sum(), 3.0), has_aux=True)(x),
     "aux_of_a_pushforward_that_is_no_tensor": lambda torch, f, x: f.jvp(lambda x: (x, 3.0), (x,), (x,), has_aux=True),

@@ -7,6 +7,8 @@ import importlib
 import pytest
 from oracle import agree
 
+import jaxvjp
+
 
 def checkpoint(torch):
     return importlib.import_module(f"{torch.__name__}.utils.checkpoint").checkpoint
@@ -49,6 +51,37 @@ def test_a_write_to_what_a_transform_read(transform, write):
 
     overwritten = [each for each in agree(program).value if "modified by an inplace operation" in str(each)]
     assert bool(overwritten) is (write != "none")
+
+
+def arguments_that_their_function_writes(torch):
+    def f(a):
+        with torch.no_grad():
+            a[0] = 5.0
+        return (a**2).sum()
+
+    func, found = torch.func, []
+    for transform in (
+        func.grad(f),
+        func.jacrev(f),
+        func.hessian(f),
+        lambda x: func.vjp(f, x)[1](torch.tensor(1.0)),
+        lambda x: func.grad(f)(x[1:]),
+        lambda x: torch.vmap(func.grad(f))(x.reshape(3, 1)),
+    ):
+        x = torch.tensor([1.0, 2.0, 3.0])
+        found.append((transform(x), x))
+    assert not any(each.requires_grad for pair in found for each in pair if isinstance(each, torch.Tensor))
+    return found
+
+
+def test_an_argument_that_is_written_is_written_outside():
+    agree(arguments_that_their_function_writes)
+
+
+def test_a_write_of_an_argument_that_requires_a_gradient_outside_is_refused():
+    x = jaxvjp.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match=r"wrote its argument under no_grad"):
+        jaxvjp.func.grad(lambda a: [setattr(a, "data", a * 2), a.sum()][1])(x)
 
 
 def outcome(torch, transform, function, write):

@@ -60,6 +60,25 @@ def test_a_tracer_is_refused_with_what_to_write():
         jax.jit(lambda v: jaxvjp.from_jax(v))(jnp.ones(3))
 
 
+def test_what_jax_computes_in_a_function_of_tensors_becomes_one():
+    @jaxvjp.functional
+    def noisy(key, x):
+        return x + jaxvjp.from_jax(jax.random.normal(key, (3,)))
+
+    key = jax.random.key(0)
+    for function in (noisy, jax.jit(noisy)):
+        np.testing.assert_array_equal(function(key, jnp.zeros(3)), jax.random.normal(key, (3,)))
+
+
+def test_keys_and_pytrees_are_told_what_crosses():
+    keys = jax.random.split(jax.random.key(0), 3)
+    for call in (jaxvjp.from_jax, lambda keys: jaxvjp.scan(lambda c, k: (c, k), jaxvjp.zeros(()), keys)):
+        with pytest.raises((TypeError, RuntimeError), match=r"\n.*`jax.random.key_data\(key\)` is"):
+            call(keys)
+    with pytest.raises(TypeError, match=r"\nOf a pytree each: `jax.tree.map\(jaxvjp.from_jax, tree\)`"):
+        jaxvjp.from_jax({"a": jnp.ones(3)})
+
+
 def test_a_weak_type_becomes_a_type_for_good_in_the_same_memory():
     weak = jnp.asarray(2.0)
     assert weak.weak_type

@@ -217,6 +217,7 @@ def test_what_it_closes_over_is_a_constant_and_a_gradient_is_not_lost():
         product(A)
     with jaxvjp.no_grad():
         close(jax.grad(product)(A), jnp.array([1.0, 2.0, 3.0]))
+        close(jax.grad(lambda x: (x * w).sum().jax())(scale).jax(), jnp.array([1.0, 2.0, 3.0]))
 
 
 class Doubled(Function):

@@ -320,6 +320,28 @@ def test_a_function_may_return_nothing(x):
         assert jaxvjp.wrap(lambda v: {})(x) == {}
 
 
+def test_an_effect_is_not_lost(x, capfd):
+    nothing = jaxvjp.wrap(lambda v: jax.debug.print("{}", v.sum()))
+    nothing(x.detach())
+    jax.block_until_ready(jax.jit(jaxvjp.functional(lambda v: (nothing(v), v * 2)[1]))(jnp.ones(3)))
+    jax.effects_barrier()
+    assert capfd.readouterr().out == f"{x.detach().sum().item()}\n3.0\n"
+    with pytest.raises(RuntimeError, match=r"`x = torch.wrap\(lambda x: \(jax.debug.print") as refused:
+        jaxvjp.scan(lambda c, v: (c + v, nothing(c)), jaxvjp.zeros(()), x.detach())
+    advice = str(refused.value).split("`")[1::2]
+    space = {"torch": jaxvjp, "jax": jax}
+    (line,) = [each for each in advice if "debug.print" in each]
+
+    def body(carry, value):
+        space["x"] = value
+        exec(line, space)
+        return carry + space["x"], None
+
+    assert jaxvjp.scan(body, jaxvjp.zeros(()), jaxvjp.ones(2))[0].item() == 2
+    jax.effects_barrier()
+    assert capfd.readouterr().out == "1.0\n1.0\n"
+
+
 def test_a_module_of_equinox_and_a_step_of_optax(x):
     """Where they are installed: `pip install equinox optax`."""
     equinox, optax = pytest.importorskip("equinox"), pytest.importorskip("optax")

@@ -73,8 +73,8 @@ def refuse_python_steps(nodes: Iterable[Node], what: str) -> None:
             )
 
 
-def severed(node: Node) -> bool:
-    """Whether `node` was computed under `no_grad` (or `detach`) from nodes that require a gradient.
+def severed(node: Node, among: Collection[Node] | None = None) -> bool:
+    """Whether `node` was computed under `no_grad` (or `detach`) from nodes (`among` these) that require a gradient.
 
     Part of a program, it would let the gradient through, as JAX knows no `no_grad`. So it becomes an operand.
     """
@@ -83,7 +83,8 @@ def severed(node: Node) -> bool:
     if node.operation is None or node.operation is transform_result or not node.operation.differentiable:
         return False
     source = node.inputs[0] if node.operation is tuple_item else node
-    return isinstance(source, Node) and any(operand.requires_grad for operand in source.inputs)
+    operands = source.inputs if isinstance(source, Node) else ()
+    return any(operand.requires_grad and (among is None or operand in among) for operand in operands)
 
 
 def frozen_for_jax(outputs: Sequence[Node], starts: Collection[Node]) -> tuple[Program, list[Node | Number], bool]:
@@ -96,6 +97,7 @@ def frozen_for_jax(outputs: Sequence[Node], starts: Collection[Node]) -> tuple[P
     nodes: list[Node] = []
     now: dict[Any, Node] = {}
     within = between(outputs, starts, inputs_of)
+    depend = {*within, *starts}  # what else requires a gradient is a constant of the program
     refuse_python_steps(within, "a JAX function")
 
     def stopped(node: Any) -> Node:
@@ -110,7 +112,7 @@ def frozen_for_jax(outputs: Sequence[Node], starts: Collection[Node]) -> tuple[P
         if inputs != node.inputs:
             now[node] = Node(node.operation, node.static, inputs, node.aval)
         nodes.append(now.get(node, node))
-        if severed(node) or node.operation is variable:
+        if severed(node, depend) or node.operation is variable:
             now[node] = stopped(nodes[-1])
     program, arguments = freeze(nodes, [now.get(output, output) for output in outputs])
     avals = [each.aval for each in (*within, *outputs, *arguments)]
