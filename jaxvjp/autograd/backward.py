@@ -229,7 +229,7 @@ def rows(root: Node, targets: list[Node], create_graph: bool) -> list[Node | Non
 
 
 def filled(blocks: Iterable[Node | None], output: Aval, inputs: Iterable[Node], *, forward: bool = False) -> list[Node]:
-    """One output's blocks of a Jacobian, with zeros in place of None: of an input's dtype, `forward` of the output's."""
+    """One output's blocks of a Jacobian, zeros in place of None: of an input's dtype, `forward` of the output's."""
     return [
         constant(0, (output if forward else each.aval).shaped((*output.shape, *each.aval.shape)))
         if block is None

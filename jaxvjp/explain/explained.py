@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -26,7 +27,7 @@ from jaxvjp.explain.notebook import coloured
 from jaxvjp.explain.picture import Picture, picture_of
 from jaxvjp.explain.refusal import Refusal, Unshowable
 from jaxvjp.explain.source import Program, all_nodes, executed, write
-from jaxvjp.explain.story import Story, hooks_before, of_transform
+from jaxvjp.explain.story import Event, Story, hooks_before, of_transform
 from jaxvjp.explain.tape import UnknownError
 from jaxvjp.explain.text import Text
 from jaxvjp.testing import assert_close
@@ -67,6 +68,9 @@ class Explained:
     def program(self) -> Program:
         """The program in the style of this explanation. Ops have plain forms in it, `jnp.abs`, if it gives then what
         was recorded; at an edge, such as `abs` at 0, it does not, and the forms are those with torch's derivatives."""
+        if self.question is not None and not self.walks:
+            program: Program = self.question.program
+            return program
         if self._style not in self._programs:
             with jax.enable_x64(True), self.story.told() as story:
                 found = write(story, self._style, self._exact)
@@ -83,10 +87,14 @@ class Explained:
 
     def __str__(self) -> str:
         lines = shortened(self.source).splitlines()
-        if len(lines) <= LONGEST:
-            return "\n".join(lines)
-        left_out = len(lines) - 80
-        return "\n".join([*lines[:50], f"# ... {left_out} more lines: `.source` has them all ...", *lines[-30:]])
+        if len(lines) > LONGEST:
+            left_out = len(lines) - 80
+            lines = [*lines[:50], f"# ... {left_out} more lines: `.source` has them all ...", *lines[-30:]]
+        return "\n".join([*lines, *[f"\n{each}" for each in [self.remarks()] if each]])
+
+    def remarks(self) -> str:
+        """What is `asked`, as comments."""
+        return "\n".join(f"# {line}".rstrip() for line in self.asked().splitlines())
 
     __repr__ = __str__
 
@@ -149,22 +157,31 @@ class Explained:
 
     @property
     def transforms(self) -> bool:
-        """Whether there is a backward pass, or a transform such as `torch.func.grad` or `vmap`."""
+        """Whether there is a backward pass, if only one that was refused for its v, or a transform such as
+        `torch.func.grad` or `vmap`."""
         with self.story.told() as story:
-            return bool(self.walks) or any(map(of_transform, all_nodes(story)))
+            return bool(self.walks or self.question) or any(map(of_transform, all_nodes(story)))
 
     failure = ""
     """Where and with what error the script ended."""
 
+    @property
+    def question(self) -> Any:
+        """What a `backward` that was refused for its v would have been; None without one."""
+        return None
+
     def asked(self) -> str:
-        """What a backward that failed leaves open."""
-        return ""
+        """What that backward leaves open, in words; "" without one."""
+        return self.question.asked() if self.question else ""
 
     def jacobian(self, number: int = -1) -> Jacobian:
         """The Jacobian J of backward pass `number` (the last by default), with v and vᵀJ.
 
         ValueError if it is too large, or if the pass began at several tensors.
         """
+        if self.question is not None and not self.walks:
+            jacobian: Jacobian = self.question.jacobian()
+            return jacobian
         walked = self._walk(number)
         names = self.names(walked)
         if self.story.hypothetical and not any(node.freed for node in reachable(walked.roots, gradient_edges)):
@@ -230,6 +247,9 @@ class Explained:
         With more than `fold` nodes, the operations of a loop or of a function are drawn as one box.
         ValueError for a graph of more than 300 boxes.
         """
+        if self.question is not None and not self.walks:
+            picture: Picture = self.question.picture(fold=fold)
+            return picture
         walked = self._walk(number)
         with self.story.told():
             inputs, label = self.inputs_of(walked), self._label(walked)
@@ -249,10 +269,6 @@ class Explained:
 
     def _walk(self, number: int) -> Walked:
         walks = self.walks
-        if not walks and self.story.unclear is not None:
-            raise Unshowable(
-                "the backward of this recording was refused for its v; J is `y.explain(torch.ones_like(y)).jacobian()`"
-            )
         if not walks:
             raise Unshowable("no backward took place in this recording: call `y.backward()` inside of it")
         if not -len(walks) <= number < len(walks):
@@ -264,9 +280,13 @@ class Explained:
         return Text(self.story, False).name_of(node)
 
     def names(self, walked: Walked) -> dict[Node, str]:
-        """A name for each root and target of a backward pass. One without a name is `y` or `x`; `result`, where the
-        user calls something else `y`."""
+        """A name for each root and target of a backward pass; of `l.backward()` l. One without a name is `y` or `x`;
+        `result`, where the user calls something else `y`."""
         known = {node: self.called(node) for node in [*walked.gradients, *walked.roots]}
+        source = statement(self._event(walked).where)
+        method = getattr(None if source is None else source.expression, "func", None)
+        if isinstance(method, ast.Attribute) and isinstance(method.value, ast.Name) and method.attr == "backward":
+            known[walked.roots[0]] = known[walked.roots[0]] or method.value.id
         names: dict[Node, str] = {node: each for node, each in known.items() if each is not None}
         result = "result" if "y" in self.story.names.values() else "y"
         for node in known:
@@ -281,10 +301,20 @@ class Explained:
 
     def _label(self, walked: Walked) -> Callable[[Node], str]:
         """The label of a node of a backward pass; of a recorded backward pass, what it began at."""
-        text, pulled = self._text(walked), self.story.pulled
-        return lambda node: (
-            f"backward of {', '.join(map(text.label_of, pulled[node]))}" if node in pulled else text.label_of(node)
-        )
+        text, pulled, names = self._text(walked), self.story.pulled, self.names(walked)
+        where = self._event(walked).where
+
+        def label(node: Node) -> str:
+            if node in pulled:
+                return f"backward of {', '.join(map(text.label_of, pulled[node]))}"
+            if node not in walked.roots:
+                return text.label_of(node)
+            return ("" if node.where == where else text.written_of(node)) or names[node]
+
+        return label
+
+    def _event(self, walked: Walked) -> Event:
+        return next(event for event in self.story.events if event.what is walked)
 
     def _text(self, walked: Walked, *others: Node) -> Text:
         """The names of all nodes of a backward pass, and of what `others` are computed from."""

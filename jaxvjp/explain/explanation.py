@@ -14,12 +14,21 @@ from jaxvjp.explain.explained import Explained
 from jaxvjp.explain.names import variables_of
 from jaxvjp.explain.notebook import Page
 from jaxvjp.explain.page import page_of
+from jaxvjp.explain.question import Question
 from jaxvjp.explain.story import Recorder, story_of, user_frame
 from jaxvjp.tensor.tensor import Tensor
 
 
 class Explanation(Explained):
     """An imperative program as a functional one. `print` shows it; its `str` runs."""
+
+    @property
+    def question(self) -> Question | None:
+        if self.story.refused is not None and self._question is None:
+            self._question = Question(self.story.refused, self.story)
+        return self._question
+
+    _question: Question | None = None
 
     def save(self, path: str | Path) -> None:
         """Writes one self-contained page to `path`, to step through the backward pass and change v."""

@@ -40,7 +40,7 @@ def run_of(explanation: Explained) -> dict[str, Any]:
         if watch.fault is not None:
             raise watch.fault
         steps = _statements(watch.moments)
-        notes = ["" if explanation.asked() else UNWATCHED if story.watch is None else watch.ended]
+        notes = [UNWATCHED if story.watch is None else watch.ended]
         if len(steps) > STEPS:
             notes.append(f"Of {len(steps)} steps these are the first {STEPS // 2} and the last {STEPS // 2}.")
             steps = steps[: STEPS // 2] + steps[-STEPS // 2 :]

@@ -20,6 +20,7 @@ import numpy as np
 
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.observers import Walked
+from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.explain import terminal
 from jaxvjp.explain.chain import HOOK
 from jaxvjp.explain.directions import SHOWN, Array, directed
@@ -30,8 +31,8 @@ from jaxvjp.explain.literals import shortened, shortest
 from jaxvjp.explain.names import statement
 from jaxvjp.explain.objects import run_of
 from jaxvjp.explain.picture import whole
+from jaxvjp.explain.question import Question
 from jaxvjp.explain.refusal import Refusal
-from jaxvjp.explain.story import Event
 from jaxvjp.explain.tape import UnknownError, tape_of
 
 TEMPLATE = Path(__file__).with_name("page.html")
@@ -54,8 +55,10 @@ def page_of(explanation: Explained, title: str | None = None) -> str:
     file = _main_file(source for sources in program.lines for source in sources)
     title = title or (f"{Path(file).name}: as a functional program" if file else "As a functional program")
     passes = [event for event in explanation.story.events if isinstance(event.what, Walked)]
-    labels = [_label(number, event) for number, event in enumerate(passes, 1)]
-    shown = _shown([line for _, line, _ in labels])
+    labels = [_label(number, event.where, event.order) for number, event in enumerate(passes, 1)]
+    shown = [(explanation, number, labels[number]) for number in _shown([line for _, line, _ in labels])]
+    if explanation.question is not None:  # the backward that failed, as it would be
+        shown.append((explanation.question, 0, _label(len(passes) + 1, explanation.question.where, math.inf)))
     run = run_of(explanation)
     active = {line for sources in program.lines for name, line, _ in sources if name == file}
     for each in run["steps"]:
@@ -70,7 +73,7 @@ def page_of(explanation: Explained, title: str | None = None) -> str:
             {"text": text, "lines": [line for name, line, _ in sources if name == file]}
             for text, sources in zip(shortened(program.source).splitlines(), program.lines, strict=True)
         ],
-        "walks": [_walk(explanation, number, labels[number], NUMBERS // len(shown), run) for number in shown],
+        "walks": [_walk(*each, NUMBERS // len(shown), run) for each in shown],
     }
     return filled(title, story)
 
@@ -179,9 +182,13 @@ def _walk(
     if given is not None:  # the user's tensor that is v
         source = statement(given.where) if given.operation is None else None
         told["given"] = {"name": explanation.called(given), "line": None if source is None else source.line}
+    if "v" in explanation.story.tensors.values() and (told.get("given") or {}).get("name") != "v":
+        said = ["v is what `backward` is given, and not your tensor v.", told["note"]]
+        told["note"] = " ".join(filter(None, said))
     told["v"] = [{"name": name, "value": value} for name, value in zip(found.labels, found.values, strict=True)]
     told["gone"] = walked.accumulates and not walked.after
-    leaves, failed = list(walked.gradients), bool(explanation.asked())
+    leaves, failed = list(walked.gradients), isinstance(explanation, Question)
+    told["failed"] = failed
     told["leaves"] = [
         {
             "name": names[leaf],
@@ -267,9 +274,9 @@ def _rows(values: Array, shown: int = SHOWN) -> dict[str, Any]:
     }
 
 
-def _label(number: int, event: Event) -> tuple[str, int | None, float]:
+def _label(number: int, where: UserLine, ended: float) -> tuple[str, int | None, float]:
     """The label of a backward pass, its line, and when it ended."""
-    found = statement(event.where)
+    found = statement(where)
     if found is None:
-        return f"{number}", None, event.order
-    return f"{number}: line {found.line}, {found.text}", found.line, event.order
+        return f"{number}", None, ended
+    return f"{number}: line {found.line}, {found.text}", found.line, ended

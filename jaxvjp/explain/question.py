@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from traceback import walk_tb
-from types import FrameType
-
 import numpy as np
 
 from jaxvjp.autograd.roots import ones_for
@@ -12,34 +9,32 @@ from jaxvjp.core.record.graph import gradient_edges, reachable
 from jaxvjp.core.record.observers import Walked
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain import terminal
-from jaxvjp.explain.explanation import Explanation
+from jaxvjp.explain.explained import Explained
 from jaxvjp.explain.jacobian import Array, Jacobian
 from jaxvjp.explain.refusal import Unshowable
-from jaxvjp.explain.source import Program
-from jaxvjp.explain.story import Story, story_of
-from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.explain.story import Refused, Story, story_of
 from jaxvjp.types.user_code import own_name
 
 MOST = 3
 """So many numbers of y are proposed one by one."""
 
 
-class Question(Explanation):
+class Question(Explained):
     """The program of a result y up to its `backward`, as it would be with ones as v; `asked` says what is open.
 
     Attributes:
         result: y.
         given: the v that it got, None without one.
+        where: the line that called `backward`.
         freed: whether a backward before freed the graph.
     """
 
-    def __init__(self, unclear: tuple[Tensor, Tensor | None], frame: FrameType, recorded: Story | None) -> None:
-        self.result, self.given = unclear
-        story = story_of(self.result, None, frame, recorded)
-        self.freed = any(node.freed for node in reachable([self.result.__node__], gradient_edges))
-        super().__init__(story, exact=self.freed)  # of a freed graph no gradient can be computed to compare with
-        self.before = None if recorded is None else Explanation(recorded, "grad")
-        self._library = own_name(frame)
+    def __init__(self, refused: Refused, recorded: Story) -> None:
+        self.result, self.given, self.where, self.freed = refused.root, refused.gradient, refused.where, refused.freed
+        story = story_of(self.result, None, refused.frame, recorded)
+        freed = any(node.freed for node in reachable([self.result.__node__], gradient_edges))
+        super().__init__(story, exact=freed)  # of a freed graph no gradient can be computed to compare with
+        self._library = own_name(refused.frame)
 
     @property
     def name(self) -> str:
@@ -49,11 +44,6 @@ class Question(Explanation):
     def results(self, walked: Walked) -> list[str]:
         """The name of y, which the choices have, too."""
         return [self.name]
-
-    @property
-    def program(self) -> Program:
-        """The program of what was recorded, where backwards before have ended."""
-        return self.before.program if self.before is not None and self.before.walks else super().program
 
     def had(self) -> dict[str, Array]:
         """What each leaf's `grad` is already, by the leaf's name."""
@@ -111,10 +101,3 @@ class Question(Explanation):
         heads = [f"{each}.grad" for each in names]
         table = terminal.aligned(["write", *heads, "the gradient of"], rows)
         return "\n\n".join([said, *laid_out, table])
-
-
-def question_of(error: BaseException, script: str, recorded: Story | None = None) -> Question | None:
-    """What a `backward` left open that raised this, called by a line of the script; None for another error."""
-    frames = [frame for frame, _ in walk_tb(error.__traceback__) if frame.f_code.co_filename == script]
-    unclear = vars(error).get("unclear")
-    return None if unclear is None or not frames else Question(unclear, frames[-1], recorded)

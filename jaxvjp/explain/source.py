@@ -396,7 +396,9 @@ class Writer:
         if node not in walked.gradients:
             return f"{self.top.values[node].wanted or 'x'}_grad"
         if not walked.after and not self.story.hypothetical:
-            given = assigned(event.where, list(walked.gradients).index(node))
+            given = self.story.names.get(walked.gradients[node]) or assigned(
+                event.where, list(walked.gradients).index(node)
+            )
             if given is None and walked.batched and len(walked.gradients) == 1:  # `h = hessian(f, x)`
                 given = assigned(event.where)
             if given is not None:
@@ -602,7 +604,7 @@ def all_nodes(story: Story) -> list[Node]:
             roots += [each for each in event.what.after.values() if each is not None]
     roots += [*[tensor.__node__ for tensor in story.owners.values()], *story.grads.values()]
     roots += [each for unpacked in story.unpacked.values() for each in unpacked.values()]
-    return reachable(roots, lambda node: node.inputs)
+    return reachable(roots, lambda node: (*node.inputs, *gradient_edges(node)))
 
 
 def _stages(

@@ -32,7 +32,7 @@ from jaxvjp.core.record.observers import (
 from jaxvjp.core.record.user_lines import UserLine, user_line
 from jaxvjp.core.record.versions import next_serial
 from jaxvjp.explain.calls import Calls, FunctionCall
-from jaxvjp.explain.names import all_names_in, names_in, numbered, statement, variables_of
+from jaxvjp.explain.names import all_names_in, assigned, names_in, numbered, statement, variables_of
 from jaxvjp.explain.watching import Watch
 from jaxvjp.ops.identity import UNCHANGED, shaped, tuple_item
 from jaxvjp.ops.strided import laid
@@ -59,6 +59,25 @@ class Kept(NamedTuple):
     edges: Any
 
 
+class Refused(NamedTuple):
+    """A backward pass that was refused for its v.
+
+    Attributes:
+        root: what it began at.
+        gradient: the v that it got, None without one.
+        frame, where: the user's frame and line that called it.
+        freed: whether a backward pass before had freed the graph.
+        before: the `grad` of each leaf at that moment.
+    """
+
+    root: Tensor
+    gradient: Tensor | None
+    frame: Any
+    where: UserLine
+    freed: bool
+    before: Mapping[Node, Node]
+
+
 class Story(NamedTuple):
     """The record of a block of code.
 
@@ -76,7 +95,7 @@ class Story(NamedTuple):
         watch: what the user's lines did one by one; None if they were not watched.
         calls: the calls of the user's functions that ended, in the order in which they began.
         every: all names of the nodes that the user's variables show at the end, as of one in a list, too.
-        unclear: the first backward pass that was refused for its v, and the frame that called it; None without one.
+        refused: the last backward pass that was refused for its v; None without one.
         grads: for each of the owners the node of its `grad` at the end: what runs afterwards may change it.
     """
 
@@ -93,7 +112,7 @@ class Story(NamedTuple):
     watch: Watch | None = None
     calls: Sequence[FunctionCall] = ()
     every: Mapping[Node, Sequence[str]] = {}
-    unclear: tuple[Unclear, Any] | None = None
+    refused: Refused | None = None
     grads: Mapping[Tensor, Node] = {}
 
     def stepped(self) -> dict[Any, Stepped]:
@@ -135,7 +154,7 @@ class Recorder:
         self.pulled: dict[Node, Sequence[Node]] = {}
         self.unpacked: dict[Node, Mapping[Node, Node]] = {}
         self.first = next_serial()
-        self.unclear: tuple[Unclear, Any] | None = None
+        self.refused: Refused | None = None
         self.story: Story | None = None
         self.watch: Watch | None = None
         self.calls = Calls()
@@ -158,7 +177,9 @@ class Recorder:
             self.unpacked.setdefault(what.node, what.nodes)
             return
         if isinstance(what, Unclear):
-            self.unclear = self.unclear or (what, user_frame(sys._getframe(1)))
+            frame, nodes = sys._getframe(1), reachable([what.root.__node__], gradient_edges)
+            freed = any(node.freed for node in nodes)
+            self.refused = Refused(*what, user_frame(frame), user_line(frame), freed, _grads_of(nodes))
             return
         order = next_serial()
         if isinstance(what, Walked):
@@ -193,6 +214,11 @@ class Recorder:
         for tensor in list(dict.fromkeys(self.owners.values())):
             self.owners.setdefault(tensor.__node__, tensor)
         walks = [event.what for event in self.events if isinstance(event.what, Walked)]
+        passed = {each: name for node, name in names.items() for each in _passed_on(node)[1:]}
+        for walked in walks:  # `y, g = vjp(f, x, v)` returns both detached
+            for node in () if walked.after else (*walked.roots, *walked.gradients.values()):
+                if node in passed and assigned(node.where) is None:
+                    names.setdefault(node, passed[node])
         known = {
             *names,
             *(each for walked in walks for found in (walked.gradients, walked.after) for each in found.values()),
@@ -218,7 +244,7 @@ class Recorder:
         calls = sorted(self.calls.ended, key=lambda each: each.first)
         every = {tensor.__node__: own for tensor, own in all_names_in(variables).items()}
         return Story(
-            self.events, names, tensors, shown, *told, kept, False, self.watch, calls, every, self.unclear, grads
+            self.events, names, tensors, shown, *told, kept, False, self.watch, calls, every, self.refused, grads
         )
 
 
@@ -264,10 +290,16 @@ def _named(variables: Mapping[str, Any]) -> tuple[dict[Tensor, str], dict[Node, 
     return tensors, names
 
 
+def _grads_of(nodes: Sequence[Node]) -> dict[Node, Node]:
+    """The `grad` of each leaf that has one."""
+    leaves = [each for each in nodes if each.is_leaf and getattr(each.tensor, "_grad", None) is not None]
+    return {each: each.tensor._grad.__node__ for each in leaves}
+
+
 def story_of(result: Tensor, gradient: Tensor | None, frame: Any, recorded: Story | None = None) -> Story:
     """The story of one result: how it was computed, and what a backward from it would do.
 
-    What was `recorded` knows a graph that was freed, and which values were read.
+    What was `recorded` knows a graph that was freed, which values were read, and the gradients where it was refused.
     RuntimeError for a tensor without a graph, a leaf, and a graph that was freed otherwise.
     """
     node = result.__node__
@@ -297,7 +329,7 @@ def story_of(result: Tensor, gradient: Tensor | None, frame: Any, recorded: Stor
     leaves = [each for each in nodes if each.is_leaf]
     tensors, names = _named({} if frame is None else variables_of(frame))
     none: dict[Node, None] = dict.fromkeys(leaves)
-    before = {each: each.tensor._grad.__node__ for each in leaves if getattr(each.tensor, "_grad", None) is not None}
+    before = _grads_of(leaves) if recorded is None or recorded.refused is None else {**recorded.refused.before}
     walked = Walked([node], [v], none, before, none, 0, False)
     unpacked: dict[Node, dict[Any, Node]] = {
         each: {each.inputs[place]: kept for place, kept in each.packed(False).items()}

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.core.derive.pullback import pullback
-from jaxvjp.core.record.graph import Node, Number
+from jaxvjp.core.record.graph import Node, Number, gradient_edges
 from jaxvjp.core.record.observers import Walked
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.program import Program
@@ -20,7 +20,7 @@ from jaxvjp.explain.block import Value
 from jaxvjp.explain.names import assigned, copied_by_user, numbered, operation_of, safe, statement, within_builtin
 from jaxvjp.explain.states import states_of, tabulated
 from jaxvjp.explain.story import Story
-from jaxvjp.ops.identity import detach, tuple_item, variable
+from jaxvjp.ops.identity import detach, function_result, tuple_item, variable
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.view import put, split_one, unbind_one
 from jaxvjp.tensor.tensor import Tensor
@@ -115,10 +115,13 @@ class Text:
             self.rounds.update((row, own) for _, row in rows if own)
 
     def inputs(self, node: Node) -> Sequence[Any]:
-        """The inputs of a node, as hooks replaced them; for a detached leaf, the node whose value it has."""
+        """The inputs of a node, as hooks replaced them; for a detached leaf, the node whose value it has; of a Function
+        of the user's all arguments that get a gradient, whether its forward computes with them or not."""
         twin = self.twins.get(node)
         if twin is not None:
             return (twin,)
+        if node.python is not None and node.operation is function_result and node.requires_grad:
+            return (*node.inputs, *[each for each in gradient_edges(node) if each not in node.inputs])
         return (*node.inputs, *self.changed[node].values()) if node in self.changed else node.inputs
 
     def define(self, wanted: str, text: str, lines: Any = None, key: str | None = None) -> str:
@@ -185,16 +188,15 @@ class Text:
             return f"{self.name_of(self.first[leaf]) or 'x'}_grad"
         return None if begun is node else self.name_of(begun)
 
-    def label_of(self, node: Node) -> str:
-        """The label of a node in a table: its name, else its text in the user's line, `2 * b`, else its operation."""
-        name = self.name_of(node)
-        if name is not None:
-            return name
+    def written_of(self, node: Node) -> str:
+        """The name of a node, else its text in the user's line, `2 * b`; "" for a long one, and where there is none."""
         source = None if node in self.parts else statement(node.where)
         text = "" if source is None else source.expression_text
-        if 0 < len(text) <= LABEL:
-            return text
-        return "a constant" if node.operation is None else operation_of(node)
+        return self.name_of(node) or text * (len(text) <= LABEL)
+
+    def label_of(self, node: Node) -> str:
+        """The label of a node in a table: what is written of it, else its operation."""
+        return self.written_of(node) or ("a constant" if node.operation is None else operation_of(node))
 
 
 def _copied(story: Story, nodes: Sequence[Node]) -> dict[Node, Node]:

@@ -7,7 +7,7 @@ and `batches.Batch` (`vmap`: tensors that stand for one example). Each is a cont
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from jaxvjp.core.derive.between import between, inputs_of, leads_on
 from jaxvjp.core.record.graph import Node
@@ -58,8 +58,8 @@ def refuse_second_derivatives(argument: Node) -> None:
     if argument.requires_grad:
         raise RuntimeError(
             "the function that is differentiated wrote its argument under no_grad(), and this requires a gradient "
-            "outside, too\nA second derivative would be that of the value before. Write a copy, `x = x.clone()`, or pass "
-            "`x.detach()`."
+            "outside, too\nA second derivative would be that of the value before. Write a copy, `x = x.clone()`, or "
+            "pass `x.detach()`."
         )
 
 
@@ -94,12 +94,14 @@ class Variables:
         self._outside.__exit__()
         transforming().variables.remove(self)
         transforming().depth -= 1
-        for (fresh, outer), (argument, own) in zip([*self.entries], self.arguments, strict=True):
+        shorter = zip([*self.entries], self.arguments, strict=False)  # an interrupt may have come between both
+        for (fresh, outer), (argument, own) in shorter:
             if (node := own.__node__) is not fresh:  # the function wrote its argument, under `no_grad`
                 refuse_second_derivatives(outer)
-                self.entries.append((node, node.inputs[0]))
+                written: Any = node.inputs[0]
+                self.entries.append((node, written))
                 with tracking(False):
-                    argument.copy_(wrap(node.inputs[0]))
+                    argument.copy_(wrap(written))
         for fresh, outer in self.entries:
             fresh.operation, fresh.inputs = transform_argument, (outer,)
             fresh.edges = (outer,) if outer.requires_grad else ()
@@ -126,9 +128,9 @@ class Variables:
         argument.__check_current__()
         outer = argument.__node__
         node = Node(variable, (), (outer,), outer.aval, True, outer.value)
-        self.entries.append((node, outer))
         own = wrap(node)
         self.arguments.append((argument, own))
+        self.entries.append((node, outer))
         return own
 
     def pulled(self, pull: Callable[[], T]) -> T:

@@ -19,7 +19,6 @@ import jax.numpy as jnp
 from jaxvjp.explain.explanation import Explanation, recording
 from jaxvjp.explain.names import told_at
 from jaxvjp.explain.picture import LARGEST, Picture
-from jaxvjp.explain.question import Question, question_of
 from jaxvjp.explain.refusal import Refusal, line_of
 from jaxvjp.explain.source import STYLES, Program, configured, executed
 from jaxvjp.tools.scripts.program import run_as_main, started_as
@@ -59,7 +58,7 @@ def main(arguments: Sequence[str]) -> int:
         given.script, given.arguments, given.style, given.html is not None, given.exact, asking=True
     )
     transforms = explanation is not None and (status == 1 or explanation.transforms)
-    if explanation is None or not explanation.walks:
+    if explanation is None or not (explanation.walks or explanation.question):
         for each in filter(None, (None if transforms else given.html, given.picture)):
             print(f"{each} is not written: there is no backward pass to show", file=sys.stderr)
         given.picture = None
@@ -85,8 +84,8 @@ def show(explanation: Explanation, given: Any) -> int:
         if given.jaxpr or given.hlo:
             for name, text in lowered(program, given.hlo):
                 print(f"\n# {name} and its pullback, {'compiled' if given.hlo else 'as a jaxpr'}:\n{text}")
-        if isinstance(explanation, Question) and given.line is None:
-            print("\n" + "\n".join(f"# {line}".rstrip() for line in explanation.asked().splitlines()))
+        if given.line is None and (remarks := explanation.remarks()):
+            print(f"\n{remarks}")
 
     def picture() -> None:
         drawn = explanation.picture(fold=LARGEST)
@@ -137,8 +136,8 @@ def recorded(
     tell: Callable[..., None] | None = None,
 ) -> tuple[Explanation | None, int]:
     """The recording of a script, run as by `python script.py arguments`, and 0; None and the exit status if it raised,
-    which `tell` prints, by itself as Python does. If `asking`, a `Question` where a `backward` lacked its v (if the
-    script went on, where no other took place), and else what ran before the error, if a backward did or has raised it.
+    which `tell` prints, by itself as Python does; if `asking`, what ran before the error, if a backward did or has
+    raised it.
 
     What the script prints goes to standard error, as standard output is the program that it was. Its lines are
     `watched` as they run for a page."""
@@ -166,10 +165,7 @@ def recorded(
         modules = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(raised)]
         failed = any(each.startswith("jaxvjp.autograd.") for each in modules)
         computed = any(each.inputs for each in story.story.shown)
-        told = story if story.walks or (computed and failed) else None
-        return question_of(error, str(script), story.story) or told, 1
-    if asking and not story.walks and story.story.unclear is not None:  # the script went on after the error
-        return Question(*story.story.unclear, story.story), 0
+        return (story if story.walks or story.question or (computed and failed) else None), 1
     return story, 0
 
 

@@ -46,6 +46,28 @@ def a_hook_replaces_the_gradient(torch):
     return x.grad
 
 
+def hooks_of_leaves_run_as_soon_as_their_gradients_are_complete(torch):
+    class Doubled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, gradient):
+            order.append("Doubled")
+            return gradient * 2
+
+    order = []
+    x, w, b = [torch.tensor([1.0, n], requires_grad=True) for n in (2.0, 3.0, 4.0)]
+    h = Doubled.apply(x)
+    p = h * w
+    for name, each in {"x": x, "w": w, "b": b, "h": h, "p": p}.items():
+        each.register_hook(lambda gradient, name=name: order.append(name))
+    (p * h + b).sum().backward()
+    (x + w).sum().backward()
+    return order, x.grad, w.grad
+
+
 def hooks_run_in_order_and_can_be_removed(torch):
     x = leaf(torch, 1.0)
     order = []

@@ -104,8 +104,10 @@ def test_it_is_asked_too_where_the_script_goes_on(tmp_path, capsys):
     status, out, _ = explained(tmp_path, capsys, *lines)
     assert status == 0
     assert "y has 2 numbers: which weights?" in out
-    status, out, _ = explained(tmp_path, capsys, *lines, "y.sum().backward()")
-    assert (status, "which weights?" in out) == (0, False)
+    status, out, _ = explained(tmp_path, capsys, *lines, "y.backward(t.ones(2))")
+    assert status == 0
+    assert "freed the graph" not in out
+    assert "# y.backward(t.ones([2]))  [6 12]  2 " in out  # as it was when the backward was refused
 
 
 @pytest.mark.parametrize("call", ["t.ones(2).backward()", "raise ValueError('mine')", "(x + t.ones(3)).backward()"])

@@ -93,12 +93,15 @@ def test_a_script_that_leaves_with_a_status_is_explained(tmp_path, capsys):
     assert page.is_file()
 
 
-def test_a_recording_whose_backward_was_refused_says_how_to_see_j():
+def test_a_recording_whose_backward_was_refused_asks_for_v():
     x = jaxvjp.tensor([1.0, 2.0], requires_grad=True)
     with jaxvjp.explain.recording() as story, contextlib.suppress(RuntimeError):
-        (x * 3).backward()
-    with pytest.raises(ValueError, match=r"refused for its v; J is `y.explain\("):
-        story.jacobian()
+        y = x * 3
+        y.backward()
+    assert re.search(r"^# y.mean\(\).backward\(\) +\[1.5 1.5\]", str(story), re.MULTILINE)
+    assert story.jacobian()["x"].tolist() == [[3.0, 0.0], [0.0, 3.0]]
+    assert "y has 2 numbers: which weights?" in story.page()
+    assert story.picture().boxes
 
 
 @pytest.mark.parametrize("v", ["", "torch.ones(0)"])

@@ -430,3 +430,50 @@ def test_a_leaf_made_of_another_value_is_not_called_as_that_one_is():
     for line in ("z = b  ", "w = b  ", "x = b  ", "a = b  "):
         assert f"\n{line}" in story.source
     assert {*story.check()} == {"a_grad", "b_grad", "z_grad", "w_grad"}
+
+
+def test_what_a_function_does_not_compute_with_gets_its_gradient():
+    class Scale(jaxvjp.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, flat):
+            ctx.save_for_backward(x)
+            return x * w.detach()
+
+        @staticmethod
+        def backward(ctx, gradient):
+            (x,) = ctx.saved_tensors
+            return None, gradient * x
+
+    w, x = jaxvjp.tensor([1.0, 2.0], requires_grad=True), jaxvjp.tensor([3.0, 4.0])
+    with explain.recording() as story:
+        flat = w * 1.0
+        (Scale.apply(x, flat) ** 2).sum().backward()
+    assert story.check()["w_grad"].tolist() == [18.0, 64.0]
+    assert {*story.picture().keys} >= {w.__node__, flat.__node__}
+
+
+def test_what_functional_returns_has_the_users_names():
+    with explain.recording() as story:
+        x = jaxvjp.tensor([1.0, 2.0])
+        y, g = jaxvjp.autograd.functional.vjp(lambda x: x**2 * x[0], x, jaxvjp.tensor([1.0, 10.0]))
+        s, h = jaxvjp.autograd.functional.vhp(lambda x: (x**3).sum(), x, jaxvjp.ones(2))
+    assert (y.tolist(), g.tolist(), s.item(), h.tolist()) == ([1.0, 4.0], [43.0, 40.0], 9.0, [6.0, 12.0])
+    assert "\ny, pullback = jax.vjp(" in story.source
+    assert "\n(g,) = pullback(" in story.source
+    assert "\n(h,) = pullback(" in story.source
+    story.check()
+
+
+def test_results_of_a_call_have_the_names_of_their_places():
+    def forward(x, w):
+        return x.mean(), (x * w, {"unread": w + 1}), x * w * 2
+
+    with explain.recording() as story:
+        x, w = jaxvjp.tensor([1.0, 2.0]), jaxvjp.tensor([3.0, 4.0], requires_grad=True)
+        _, (out, _), twice = forward(x, w)
+        out.sum().backward()
+        *_, last = forward(x, w)
+        (last.sum() + twice.sum()).backward()
+    assert "\n    out = forward" in story.source
+    assert "\n    twice = forward" in story.source
+    story.check()

@@ -185,7 +185,11 @@ class Walk:
         root_set = set(roots)
         value_nodes: dict[Node, Node] = {}  # for each root without a value, a node with its value
         before_hooks: dict[Node, Node] = {}  # rare: for a target on the way, its cotangent before its hooks
+        ends = self.ends()
+        waiting = [node for node in ends if self.leaf_hooks and hooks_of(node)]  # rare: those with hooks
         for segment in reversed(self.segments()):
+            while waiting and self.operations[-ends[waiting[0]]].serial > segment[-1].serial:
+                self.call_hooks(waiting.pop(0), {})  # its cotangent is complete, and torch calls them at once
             for node in segment:  # rare: hooks of tensors; a node with hooks is the last of its segment
                 if node in self.arrived:
                     before_hooks[node] = self.arrived[node]
@@ -201,14 +205,12 @@ class Walk:
             for node, value_node in self.pull(segment, outputs, [self.arrived[node] for node in outputs]):
                 if node in root_set and node.value is None:
                     value_nodes[node] = value_node
-        return self._result(before_hooks, value_nodes)  # what `arrived` at the leaves
+        for node in waiting:
+            self.call_hooks(node, {})
+        return self._result([*ends], before_hooks, value_nodes)  # what `arrived` at the leaves
 
-    def _result(self, before_hooks: dict[Node, Node], value_nodes: dict[Node, Node]) -> WalkResult:
-        """Calls the hooks of leaves, and gathers what arrived at leaves or targets."""
-        ends = [node for node in self.ends() if node not in self.current_of]
-        if self.leaf_hooks:
-            for node in ends:
-                self.call_hooks(node, {})
+    def _result(self, ends: list[Node], before_hooks: dict[Node, Node], value_nodes: dict[Node, Node]) -> WalkResult:
+        """Gathers what arrived at leaves or targets."""
         leaves = [node for node in ends if node.is_leaf]
         wanted = leaves if self.targets is None else self.targets
         # As in torch: a target that the walk goes on through gives its cotangent before hooks, others after hooks.
@@ -218,8 +220,9 @@ class Walk:
         retained = {node: self.arrived[node] for node in self.nodes if node.retains and node in self.arrived}
         return WalkResult(gradients, retained, value_nodes, self.operations, short_pieces=self.frozen or ())
 
-    def ends(self) -> list[Node]:
-        """The nodes where the walk ends, in torch's order: first those whose cotangent is complete first."""
+    def ends(self) -> dict[Node, int]:
+        """The nodes where the walk ends, in torch's order: first those whose cotangent is complete first. With each the
+        place of the first operation that reads it, negated; 1 if none does."""
         passed = set(self.operations)
         ends = {node: 1 for node in self.nodes if node not in passed}  # and the first operation that reads it, negated
         unmet = len(ends)
@@ -231,7 +234,7 @@ class Walk:
                 if ends.get(each) == 1:
                     ends[each] = -at
                     unmet -= 1
-        return sorted(ends, key=ends.__getitem__)
+        return {node: ends[node] for node in sorted(ends, key=ends.__getitem__) if node not in self.current_of}
 
     def segments(self) -> list[list[Node]]:
         """The operations, in the order of recording, cut into segments. A segment ends
