@@ -147,6 +147,8 @@ def process(run: Callable[[], int] = main) -> int:
     try:
         status = run()
         sys.stdout.flush()
+    except KeyboardInterrupt:
+        return 130
     except BrokenPipeError:  # `python -m jaxvjp lesson 1 | head` has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python writes the rest at its end
         return 1

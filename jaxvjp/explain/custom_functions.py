@@ -21,7 +21,7 @@ from jaxvjp.explain.literals import Unwritable, call, parsed
 from jaxvjp.explain.names import numbered, safe
 from jaxvjp.explain.scope import WRITERS, Scope, function
 from jaxvjp.explain.text import NOWHERE
-from jaxvjp.ops.identity import example, function_result
+from jaxvjp.ops.identity import example, function_result, tuple_item
 
 MODULE_HOOKS = "BackwardHookFunctionBackward"
 """The step of a Function that gives its arguments as they are: a module's backward hooks hang there."""
@@ -111,6 +111,9 @@ def _definition(
     arrived = [each for each in cotangents if each is not None]
     before = {*arguments, *_computed(outputs, known)}
     returned = [each for each in gradients if each is not None]
+    items = [each for each in reachable(returned, lambda node: node.inputs) if each.operation is tuple_item]
+    before.update([each for each in items if each.inputs[0] in before])  # `values, vectors = eigh(a)`: each alone
+    before = {each for each in before if type(each.aval) is not tuple}
     inside = _within(returned, [*before, *arrived])
     reads = [
         node

@@ -22,7 +22,7 @@ from jaxvjp.explain.apart import run_apart, staged
 from jaxvjp.explain.chain import HOOK, Cotangents, Link, cotangents_of
 from jaxvjp.explain.jacobian import Jacobian, begun, jacobian_of, recorded_jacobian
 from jaxvjp.explain.literals import shortened
-from jaxvjp.explain.names import Statement, numbered, statement
+from jaxvjp.explain.names import Statement, assigned, numbered, statement
 from jaxvjp.explain.notebook import coloured
 from jaxvjp.explain.picture import Picture, picture_of
 from jaxvjp.explain.refusal import Refusal, Unshowable
@@ -282,8 +282,12 @@ class Explained:
     def names(self, walked: Walked) -> dict[Node, str]:
         """A name for each root and target of a backward pass; of `l.backward()` l. One without a name is `y` or `x`;
         `result`, where the user calls something else `y`."""
+        where = self._event(walked).where
+        source, assigned_there = statement(where), assigned(where)
         known = {node: self.called(node) for node in [*walked.gradients, *walked.roots]}
-        source = statement(self._event(walked).where)
+        for node, name in known.items():
+            if node.where == where and name == assigned_there:
+                known[node] = None  # in `H = hessian(f, x)` the result is H, and not what it is computed of
         method = getattr(None if source is None else source.expression, "func", None)
         if isinstance(method, ast.Attribute) and isinstance(method.value, ast.Name) and method.attr == "backward":
             known[walked.roots[0]] = known[walked.roots[0]] or method.value.id
@@ -312,6 +316,12 @@ class Explained:
             return ("" if node.where == where else text.written_of(node)) or names[node]
 
         return label
+
+    def caller(self, walked: Walked) -> str:
+        """The name of the function that a line of the user's called for a backward pass, such as `grad`."""
+        source = statement(self._event(walked).where)
+        function = getattr(None if source is None else source.expression, "func", None)
+        return str(getattr(function, "attr", getattr(function, "id", "")))
 
     def _event(self, walked: Walked) -> Event:
         return next(event for event in self.story.events if event.what is walked)

@@ -94,11 +94,11 @@ class recording(Explanation):  # noqa: N801 - reads as a word: `with recording()
         self._recorder.start(file if self._lines else None)
         try:
             yield
-        except Exception as error:
+        except (Exception, KeyboardInterrupt) as error:
             ran = [each for each in walk_tb(error.__traceback__) if each[0].f_code.co_filename == file]
             if ran:
                 self.finish(ran[0][0].f_globals)
-                self.failure = f"line {ran[-1][1]}: {type(error).__name__}: {error}"
+                self.failure = f"line {ran[-1][1]}: {type(error).__name__}: {error}".removesuffix(": ")
             raise
         finally:
             self.finish({})

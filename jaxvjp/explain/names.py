@@ -128,6 +128,8 @@ def assigned(where: UserLine, index: int | Sequence[Any] | None = None, kind: st
     if found is None:
         return None
     tree, expression = found.tree, found.expression
+    if isinstance(expression, ast.Call) and getattr(expression.func, "attr", "") == "step":
+        return None  # `loss = optimizer.step(closure)`: what an optimizer computes is not the loss
     if isinstance(tree, ast.Assign):
         if expression in tree.targets:  # a write, `y[0] = 1`
             return None if kind == "view" else _root(expression)
@@ -138,7 +140,7 @@ def assigned(where: UserLine, index: int | Sequence[Any] | None = None, kind: st
             return f"{outer}_{word}" if outer and isinstance(word, str) and word.isidentifier() else None
         if isinstance(tree.value, ast.Tuple) and expression in tree.value.elts:
             return _element(tree.targets[0], tree.value.elts.index(expression))
-        if expression is tree.value:
+        if expression is _leaf_of(tree.value):
             return _plain(tree.targets[0]) if index is None else _element(tree.targets[0], index)
         if isinstance(tree.value, ast.Subscript) and expression is tree.value.value:  # `g = grad(y, x)[0]`
             picked = tree.value.slice
@@ -162,6 +164,13 @@ def assigned(where: UserLine, index: int | Sequence[Any] | None = None, kind: st
             if isinstance(each, ast.NamedExpr) and each.value is expression:
                 return each.target.id
     return None
+
+
+def _leaf_of(value: ast.expr) -> ast.expr:
+    """An expression without `.requires_grad_()`, which makes a leaf of what is there."""
+    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "requires_grad_":
+        value = value.func.value
+    return value
 
 
 def loop_variable(filename: str, line: int, depth: int, values: Sequence[Any]) -> str | None:

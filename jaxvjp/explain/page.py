@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxvjp.core.record.graph import Node
+from jaxvjp.core.record.graph import Node, reachable
 from jaxvjp.core.record.observers import Walked
 from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.explain import terminal
@@ -156,6 +156,7 @@ def _walk(
     names, results = explanation.names(walked), explanation.results(walked)
     several = len(results) > 1
     told.update(root=f"[{', '.join(results)}]" if several else results[0], several=several)
+    told["by"] = "" if explanation.story.hypothetical else explanation.caller(walked)
     told.update(note=found.note, fixed=found.fixed, whole=found.whole)
     told["complex"] = any(
         np.iscomplexobj(each) for link in found.steps for each in (link.arrives, *dict(link.leaves).values())
@@ -176,7 +177,7 @@ def _walk(
             told["tape"] = tape_of(found.steps, walked.roots, list(walked.gradients), inputs, by_user)
         if found.fixed:
             told["note"] = "A hook or a Function of yours is computed anew for each v and x: .grad need not be vᵀJ."
-        told["read"] = _read(explanation, walked)
+        told["read"] = " ".join(filter(None, [_read(explanation, walked), _computed(walked, names)]))
     except UnknownError as error:
         told["still"] = f"x cannot be moved here: {error}."
     if given is not None:  # the user's tensor that is v
@@ -249,6 +250,14 @@ def _read(explanation: Explained, walked: Walked) -> str:
         return f"Your lines read values ({told}{', …' * (len(lines) > SAID)}): {stays.format('them')}"
     unknown = explanation.story.hypothetical and not explanation.story.kept  # nothing was recorded
     return f"Where your lines read a value, {stays.format('it')}" if unknown else ""
+
+
+def _computed(walked: Walked, names: dict[Node, str]) -> str:
+    """A sentence on leaves that were computed from others, under `no_grad` say, and do not move with these."""
+    leaves = {*walked.gradients}
+    found = [each for each in leaves if leaves & {*reachable(each.inputs, lambda node: node.inputs)}]
+    told = ", ".join(sorted(names[each] for each in found))
+    return f"{told}: computed without a gradient from what can be moved, and stays as it was." if found else ""
 
 
 def _made(leaf: Node) -> int | None:

@@ -360,7 +360,7 @@ class Scope:
 
     def _named(self, node: Node, value: Value) -> Value:
         """A name of its own for a value that has one."""
-        wanted = self._wanted(node) or ("x" if node.is_leaf else None)
+        wanted = self._wanted(node) or ("x" if node.requires_grad and node.is_leaf else None)
         return self.add(Step([value], lambda e: e[0], [wanted], node.serial, node.where)).outputs[0]
 
     def _alias(self, node: Node, value: Value) -> Value:

@@ -576,6 +576,7 @@ class Writer:
 
         results = [Result(written(value), target, node) for target, node, value in self.results]
         state = [*[(written(value), node) for node, value in self.state], *self.appended]
+        flat += [(f"{name} = {now}", []) for name, now in self.renamed([each for each, _ in flat], state, results)]
         avals = [each.aval for each in self.nodes if type(each.aval) is not tuple]
         dtypes = frozenset(aval.dtype.name for aval in avals if aval.dtype.differentiable)
         source = "\n".join(each for each, _ in flat) + "\n"
@@ -583,6 +584,25 @@ class Writer:
             raise NeedsWide  # an op computes with 64-bit positions
         sources = [each for _, each in flat]
         return Program(source, results, state, sources, self.calls, dtypes, self.text.handed_over, self.text.simplified)
+
+    def renamed(
+        self, lines: Sequence[str], state: Sequence[tuple[str, Node]], results: Sequence[Result]
+    ) -> Iterator[tuple[str, str]]:
+        """The names that the program gave to values of before, and that the user has for others at the end."""
+        if self.story.hypothetical:
+            return
+        every, tree = self.story.every, ast.parse("\n".join(lines))
+        whole = [each for each in tree.body if not isinstance(each, ast.FunctionDef)]
+        names = [each for part in whole for each in ast.walk(part) if isinstance(each, ast.Name)]
+        targets = {each.id for each in names if isinstance(each.ctx, ast.Store)}
+        pairs = [(own, now) for now, node in state for own in every.get(node, ())]
+        for now, target, _ in results:
+            tensor = self.story.owners.get(target)
+            pairs += [(f"{own}_grad", now) for own in (every.get(tensor.__node__, ()) if tensor is not None else ())]
+        known = {now for now, _ in state} | {now for now, _, _ in results}
+        for own, now in dict.fromkeys(pairs):
+            if own in targets - known:
+                yield own, now
 
 
 def _sum(e: Sequence[Expression]) -> Expression:

@@ -42,8 +42,9 @@ LOST = (
     "Can't make a JAX array of a Tensor that requires grad: JAX would lose its gradient. Use tensor.detach() instead.\n"
 )
 CROSSES = (
-    "For a JAX function with its gradient, `torch.wrap(function)(x)`. For its value, `jnp.sin(x.detach())`; for optax "
-    "and `jax.tree`, `{name: each.detach() for name, each in model.named_parameters()}`."
+    "Beside an array, `x * torch.from_jax(array)`. For a JAX function with its gradient, `torch.wrap(function)(x)`. "
+    "For its value, `jnp.sin(x.detach())`; for optax and `jax.tree`, `{name: each.detach() for name, each in "
+    "model.named_parameters()}`."
 )
 WITHIN = (
     "JAX transforms a function of arrays. Of one that takes and returns tensors, `torch.functional(f)` is that: "

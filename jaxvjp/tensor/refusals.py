@@ -47,7 +47,7 @@ def advice_on(value: Any) -> str:
         return "A key of `jax.random` is no array of numbers: `jax.random.key_data(key)` is."
     if isinstance(value, np.ndarray | jax.Array):
         library = "numpy" if isinstance(value, np.ndarray) else "jax"
-        written = f"from_{library}({users_name(value, 'x')})"
+        written = f"from_{library}({users_name(value, 'array')})"
     else:
         written = (
             f"tensor({value!r})" if isinstance(value, int | float | complex | list | tuple) else "tensor([1., 2.])"

@@ -154,10 +154,12 @@ def recorded(
         if leaving.code not in (None, 0):
             print(f"{script} left with status {leaving.code}", file=sys.stderr)
             return story if asking and story.walks else None, 1
-    except Exception as error:
+    except (Exception, KeyboardInterrupt) as error:
         raised = error.__traceback__
         shown = of_script(error, script).__traceback__
         if shown is None and not isinstance(error, SyntaxError):  # it was not raised by the script
+            if isinstance(error, KeyboardInterrupt):
+                raise
             return None, fault(error.with_traceback(raised), script)
         (tell or sys.excepthook)(type(error), error, shown)
         if not asking:

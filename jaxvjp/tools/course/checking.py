@@ -103,9 +103,12 @@ def faults(lesson: Lesson) -> list[str]:
         for _, error in exercise.outcomes(exercise.solution):
             if error is not None:
                 raise error
+        parameters = len(inspect.signature(exercise.solution).parameters)
         for sentence, mistake in exercise.mistakes.items():
             told = verdict(exercise, mistake)
-            if told != sentence:
+            if (own := len(inspect.signature(mistake).parameters)) != parameters:
+                found.append(f"`{mistake.__name__}` takes {own} arguments, `{exercise.name}` {parameters}.")
+            elif told != sentence:
                 told = "as the solution does" if told == RIGHT else f"as what is told {told!r}"
                 found.append(f"`{mistake.__name__}` does in the trial {told}, so {sentence!r} is never said.")
     except Exception as error:
@@ -150,4 +153,5 @@ if __name__ == "__main__":
     assert lesson is not None
     with open(to, "w", encoding="utf-8") as report:
         faulthandler.dump_traceback_later(float(seconds), exit=True, file=report)
-        report.write(answered(lesson, file))
+        with contextlib.suppress(KeyboardInterrupt):  # this process was interrupted with the one that waits for it
+            report.write(answered(lesson, file))

@@ -29,7 +29,7 @@ class Prediction:
     Args:
         question: what to predict.
         program: a function of the lesson's file, which is shown. What it returns is the answer: numbers; a tuple, which
-            is a shape; True or False, which are yes and no.
+            is a shape, or numbers one after the other; True or False, which are yes and no.
         because: why that is the answer.
         mistakes: by an answer that people give instead, as they would write it, the misconception behind it.
     """
@@ -44,8 +44,10 @@ class Prediction:
         value = plain(self.program())
         if isinstance(value, bool):
             return "yes" if value else "no", "yes or no"
-        if isinstance(value, tuple):
+        if isinstance(value, tuple) and all(isinstance(each, int) for each in value):
             return terminal.numbers(value), "a shape"
+        if isinstance(value, tuple | list):
+            value = np.concatenate([np.ravel(each) for each in value])
         count = np.size(value)
         return terminal.numbers(value), "one number" if count == 1 else f"{count} numbers"
 
@@ -81,7 +83,7 @@ def read(text: str) -> list[float] | list[bool]:
     word = re.match(r"\s*(y|yes|true|n|no|false)\s*$", text, re.IGNORECASE)
     if word:
         return [word[1][0].lower() in "yt"]
-    return [float(each) for each in re.findall(NUMBER, text, re.IGNORECASE)]
+    return [float(each) for each in re.findall(NUMBER, re.sub("[\u2212\u2013]", "-", text), re.IGNORECASE)]
 
 
 @dataclass(frozen=True)
