@@ -44,6 +44,7 @@ FOLD = 24
 """In a graph of more nodes than this the operations of a loop or a function are one box, and one step."""
 SAID = 3
 """So many lines that read values are told."""
+WITHOUT = "No backward pass began at a tensor here, whose v could be moved: the program has what `torch.func` computes."
 AROUND = 3
 """How many lines are shown above and below those of the story; below none of another function."""
 DEFINES = re.compile(r"\s*(@|def |class |async def )")
@@ -60,6 +61,8 @@ def page_of(explanation: Explained, title: str | None = None) -> str:
     if explanation.question is not None:  # the backward that failed, as it would be
         shown.append((explanation.question, 0, _label(len(passes) + 1, explanation.question.where, math.inf)))
     run = run_of(explanation)
+    if not shown and not explanation.failure:
+        run["note"] = " ".join([WITHOUT, run["note"]]).rstrip()
     active = {line for sources in program.lines for name, line, _ in sources if name == file}
     for each in run["steps"]:
         each["line"] = each["line"] if each.pop("file") == file else None
@@ -254,8 +257,8 @@ def _read(explanation: Explained, walked: Walked) -> str:
 
 def _computed(walked: Walked, names: dict[Node, str]) -> str:
     """A sentence on leaves that were computed from others, under `no_grad` say, and do not move with these."""
-    leaves = {*walked.gradients}
-    found = [each for each in leaves if leaves & {*reachable(each.inputs, lambda node: node.inputs)}]
+    leaves = {each for each in walked.gradients if each.is_leaf}
+    found = [each for each in leaves if (leaves - {each}) & {*reachable([each], lambda node: node.inputs)}]
     told = ", ".join(sorted(names[each] for each in found))
     return f"{told}: computed without a gradient from what can be moved, and stays as it was." if found else ""
 

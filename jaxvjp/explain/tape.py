@@ -181,7 +181,7 @@ class Tape(list[list[Any]]):
         """The entries that one primitive gives; of several results, one by one."""
         if not all(each.size for each in given):
             raise UnknownError("an array in it has no elements")
-        name = equation.primitive.name
+        name = {"add_any": "add"}.get(equation.primitive.name, equation.primitive.name)
         if name == "convert_element_type":
             return given[0]
         if f"|{name}|" in MOVES and (name != "select_n" or given[0].dtype != object):

@@ -36,6 +36,10 @@ y = torch.where(x > 0.7, x / (1 + x**2), x.exp()) + torch.softmax(x, 0)[1]
 m = torch.stack([x, x.flip(0), x * x])
 y = torch.bmm(m[None], m.t()[None])[0, 1]
 """,
+    "a gradient of an indexed gradient": """
+s = x[0] ** 2 * x[1] * x[2]
+(y,) = torch.autograd.grad(s, x, create_graph=True)
+""",
     "the error function and its complement": "y = torch.nn.functional.gelu(x) * torch.special.erfc(x - 1)",
     "running products": "y = x.cumprod(0) + x.flip(0).cumsum(0) * x.prod()",
     "a layer's norm, and a logarithm of softmax": """
