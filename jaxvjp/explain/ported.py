@@ -168,9 +168,12 @@ class _Script:
         told = {
             "Values decided what ran in line {}: its places are as recorded; see jnp.where, x[jnp.argmax(x)].": picked,
             "Line {} has torch's samples, from the weights of then: see jax.random.categorical.": sampled,
-            "What Python computes of the samples that line {} reads is as recorded.": read,
+            "What Python computes of the values that line {} reads is as recorded.": read,
             "What line {} carries from step to step is as recorded.": listed(where for where, *_ in steps.recorded),
             "What line {} draws stays torch's, as what was computed of it is recorded.": drawn,
+            "Random numbers of line {} are torch's, as recorded.": listed(
+                each.where for each in steps.recorded_draws() if each not in decided
+            ),
         }
         self.left_out += [text.format(found) for text, found in told.items() if found]
         self.data: dict[str, Any] = {}

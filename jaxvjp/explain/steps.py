@@ -721,6 +721,16 @@ class Steps:
                 kept += nodes
         return kept
 
+    def recorded_draws(self) -> list[Node]:
+        """The random numbers that were drawn since training began, and that no key draws in the port."""
+        drawn: set[Any] = {*self.kept}
+        for entry in [each for each in self.entries if each.drawn is not None]:
+            drawn |= {step.operands[place] for step in self.steps for place in places(entry, step.kind, "in")}
+        given = [each for step in self.steps for each in step.operands if each not in drawn]
+        nodes = [each for each in reachable(given, self.inputs) if type(each) is Node and each not in drawn]
+        nodes = [each for each in nodes if each.serial > self.steps[0].first]
+        return [each for each in nodes if each in self.draws.sampled or self.drawn(each) is not None]
+
     def trained(self, node: Node) -> bool:
         """Whether a node depends on what is trained, also by what such values have decided."""
         free = reachable(

@@ -286,7 +286,7 @@ for step in range(4):
 """
 TAKES = "Values decided what ran in line 21: its places are as recorded; see jnp.where, x[jnp.argmax(x)]."
 SAMPLES = "Line 21 has torch's samples, from the weights of then: see jax.random.categorical."
-READS = "What Python computes of the samples that line 22 reads is as recorded."
+READS = "What Python computes of the values that line 22 reads is as recorded."
 
 
 @pytest.mark.parametrize(
