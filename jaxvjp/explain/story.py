@@ -7,7 +7,7 @@ what the graph does not show: backward passes, hooks, gradients set and freed.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -41,6 +41,7 @@ from jaxvjp.types.devices import META
 
 PASSING = UNCHANGED | {tuple_item, shaped, laid}
 """What passes on a result of a transform."""
+TRANSFORMS = pullback, jvp, vmap
 
 
 class Event(NamedTuple):
@@ -225,7 +226,7 @@ class Recorder:
         }
         for event in self.events:  # what a transform gave may have been printed at once
             node = event.what.node if isinstance(event.what, Read) else None
-            if node is not None and known.isdisjoint(_passed_on(node)) and of_transform(node):
+            if node is not None and known.isdisjoint(_passed_on(node)) and _of_transforms(node, known):
                 source = statement(event.where)
                 if source is not None and source.prints:
                     names[node] = numbered("printed", {*names.values()})
@@ -263,7 +264,13 @@ def _as_used(walked: Walked) -> tuple[Walked, dict[Node, Node]]:
 
 def of_transform(node: Node) -> bool:
     """Whether a node is what a transform gave, such as `torch.func.grad` or `vmap`."""
-    return _passed_on(node)[-1].operation in (pullback, jvp, vmap)
+    return _passed_on(node)[-1].operation in TRANSFORMS
+
+
+def _of_transforms(node: Node, known: Collection[Node]) -> bool:
+    """Whether a node is computed of what a transform gave, and not by way of a value that is shown already."""
+    found = reachable([node], lambda each: () if each in known else [one for one in each.inputs if type(one) is Node])
+    return any(each.operation in TRANSFORMS for each in found if each not in known)
 
 
 def _passed_on(node: Node) -> list[Node]:

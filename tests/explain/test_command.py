@@ -139,10 +139,12 @@ def test_what_is_printed_and_not_kept_is_explained(tmp_path, capsys):
         "f = lambda x: (x**3).sum()\nprint(torch.func.grad(f)(x))\nprint(hvp(f, x, torch.tensor([1.0, 10.0])))\n"
         "for _ in range(2):\n    h = torch.autograd.functional.hessian(f, x)\n"
         "print(torch.func.jacrev(torch.sin)(x), torch.func.jacfwd(f)(x), torch.func.hessian(f)(x))\n"
+        "print(torch.func.grad(f)(x) @ x + 1)\n"
     )
     assert main(["explain", str(path)]) == 0
     out = capsys.readouterr().out
     assert "printed = jax.grad(lambda x: jnp.sum(x ** 3))(x)" in out
+    assert " = jax.grad(lambda x: jnp.sum(x ** 3))(x) @ x + 1" in out
     assert "printed_2 = jax.jvp(jax.grad(lambda x: jnp.sum(x ** 3)), (x,), (jnp.array([1.0, 10.0]),))[1]" in out
     assert "(h,) = jax.vmap(pullback)(jnp.eye(2" in out
     for transform in ("jacrev", "jacfwd", "hessian"):
