@@ -11,9 +11,12 @@ import math
 import threading
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jaxvjp.core.record.modes import staging, transforming
+from jaxvjp.core.record.record import TRACED
 from jaxvjp.types import devices
 from jaxvjp.types.dtypes import LEAST, MOST, dtype, float32, float64
 
@@ -33,6 +36,11 @@ BLOCK = 1 << 14
 """So many normal draws are worked out at a time: what they come from stays in the processor's cache."""
 FEW = 4096
 """So many numbers are shuffled one at a time."""
+
+
+def compiling() -> bool:
+    """Whether `jax.jit` or a loop of JAX's traces here: what is drawn would be a constant of it."""
+    return isinstance(jnp.zeros(()), jax.core.Tracer)
 
 
 class Generator:
@@ -69,7 +77,7 @@ class Generator:
     def __bits32__(self, count: int) -> Array:
         if staging().journal is not None and not staging().journal.drawing:
             staging().journal.refuse("draws random numbers, which would be the same at each call")
-        if transforming().pure:
+        if transforming().pure or (TRACED and compiling()):
             raise RuntimeError(IMPURE)
         return self.__draws__.randint(0, 1 << 32, size=count, dtype=np.uint32)
 

@@ -221,6 +221,9 @@ def check_in_double(port: Ported, output: Path, given: Any, exact: bool) -> Proo
         double = ported(explanation.story, updates.found, draws, "", "", reads, exact)._replace(dropped=port.dropped)
     except Refusal as error:
         return Proof(unrepeated=f"in double precision the script cannot be ported ({str(error).splitlines()[0]})")
+    forms = [{name: np.shape(each) for name, each in one.data.items()} for one in (port, double)]
+    if forms[0] != forms[1]:  # without `autocast`, say, two kinds of steps may be one
+        return Proof(unrepeated="in double precision the script's steps have another form")
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / output.name
         lines = re.sub("float32|bfloat16|float16", "float64", port.source).splitlines()

@@ -220,6 +220,15 @@ def test_what_it_closes_over_is_a_constant_and_a_gradient_is_not_lost():
         close(jax.grad(lambda x: (x * w).sum().jax())(scale).jax(), jnp.array([1.0, 2.0, 3.0]))
 
 
+def test_what_is_compiled_must_not_draw():
+    x, drop = jaxvjp.ones(3), jaxvjp.nn.Dropout(0.5)
+    for function in (lambda v: v + jaxvjp.rand(3), drop):
+        with pytest.raises(RuntimeError, match="must not draw random numbers"):
+            jax.jit(lambda v, function=function: function(v))(x)
+    slope = jax.grad(lambda v: (v * jaxvjp.rand(3)).sum().jax())
+    assert not jaxvjp.equal(slope(x), slope(x))  # it runs, and draws, each time
+
+
 class Doubled(Function):
     @staticmethod
     def forward(x):

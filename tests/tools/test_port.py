@@ -609,6 +609,18 @@ def test_float32_by_the_scripts_own_words_is_double_there(tmp_path, capsys, monk
     assert status == 0
 
 
+def test_other_steps_in_double_precision_prove_nothing(tmp_path, capsys, monkeypatch):
+    from jaxvjp.tools import port, proof
+
+    monkeypatch.setattr(port, "check", lambda *given: proof.check(*given)._replace(good=len(given) > 2))
+    line = "        loss = (net(x) - 1).square().mean()\n"
+    mixed = f'        with torch.autocast("cpu", enabled=_ % 2 == 0):\n    {line}        loss = loss * share\n'
+    mixed = f"        share = torch.distributions.Beta(0.4, 0.4).sample()\n{mixed}"
+    script = STORED.replace("DTYPE", "np.float32").replace(line, mixed).replace("range(3)", "range(6)")
+    ported(tmp_path, script, "--check")
+    assert ", and in double precision the script's steps have another form." in capsys.readouterr().err
+
+
 def test_a_loss_that_a_port_does_not_tell_is_a_verdict(tmp_path, capsys, monkeypatch):
     from jaxvjp.tools import port
 
