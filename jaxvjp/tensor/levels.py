@@ -96,7 +96,8 @@ class Variables:
         transforming().depth -= 1
         shorter = zip([*self.entries], self.arguments, strict=False)  # an interrupt may have come between both
         for (fresh, outer), (argument, own) in shorter:
-            if (node := own.__node__) is not fresh:  # the function wrote its argument, under `no_grad`
+            node = own.__node__
+            if node is not fresh and node.operation is variable:  # the function wrote its argument, under `no_grad`
                 refuse_second_derivatives(outer)
                 written: Any = node.inputs[0]
                 self.entries.append((node, written))

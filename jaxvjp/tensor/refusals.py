@@ -101,8 +101,15 @@ def check_data(tensor: Stored, sentence: str) -> None:
 
 
 def check_not_outside(tensor: Stored, name: str) -> None:
-    """RuntimeError in a pure function, if it did not make this tensor: what is set would be a value of a trace."""
+    """RuntimeError in a pure function, if it did not make this tensor: what is set would be a value of a trace; of
+    `data` in a function of a derivative's transform, too."""
     state = transforming()
+    innermost = state.batches and state.batches[-1].depth == state.depth
+    if name == "data" and state.depth > state.pure and not innermost:
+        raise RuntimeError(
+            "mutating directly with `.data` inside functorch transform is not allowed.\n"
+            "Compute a new tensor, or write a copy: `x = x.clone()`."
+        )
     if state.pure and not all(each.owns(tensor) for each in state.guards):
         raise RuntimeError(
             f"A pure function that JAX traces, or the body of a loop, must not set the attribute `{name}` of a "

@@ -66,6 +66,7 @@ def arguments_that_their_function_writes(torch):
         func.hessian(f),
         lambda x: func.vjp(f, x)[1](torch.tensor(1.0)),
         lambda x: func.grad(f)(x[1:]),
+        func.grad(lambda x: x.detach_().sum()),
         lambda x: torch.vmap(func.grad(f))(x.reshape(3, 1)),
     ):
         x = torch.tensor([1.0, 2.0, 3.0])
@@ -81,7 +82,7 @@ def test_an_argument_that_is_written_is_written_outside():
 def test_a_write_of_an_argument_that_requires_a_gradient_outside_is_refused():
     x = jaxvjp.ones(2, requires_grad=True)
     with pytest.raises(RuntimeError, match=r"wrote its argument under no_grad"):
-        jaxvjp.func.grad(lambda a: [setattr(a, "data", a * 2), a.sum()][1])(x)
+        jaxvjp.func.grad(lambda a: [a.detach().mul_(2), a.sum()][1])(x)
 
 
 def outcome(torch, transform, function, write):
