@@ -276,11 +276,11 @@ def _joined(text: str) -> str:
 
 def _lasting(names: Sequence[str], tensor: Tensor) -> str:
     """The first of a tensor's names that is no loop variable, such as `p` in `for p in parameters`."""
-    passing = frozenset() if tensor.__node__.where is None else _loop_names(tensor.__node__.where[0].co_filename)
+    passing = frozenset() if tensor.__node__.where is None else loop_names(tensor.__node__.where[0].co_filename)
     return next((name for name in names if name not in passing), names[0])
 
 
-def _loop_names(filename: str) -> frozenset[str]:
+def loop_names(filename: str) -> frozenset[str]:
     """The variables of a file's `for` statements."""
     tree = _parsed(filename, tuple(linecache.getlines(filename))) or {}
     loops = [each.expression.target for each in tree.values() if isinstance(each.expression, ast.For)]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from jaxvjp.explain.block import Line
-from jaxvjp.explain.names import loop_variable, numbered, safe
+from jaxvjp.explain.names import loop_names, loop_variable, numbered, safe
 
 LISTED, MANY, LONG = 3, 20, 100
 """At most LISTED numbers of a round are listed, or depend on a condition, and one more for each MANY lines in the loop;
@@ -55,8 +55,12 @@ def headed_by(
     first, step = _base(straight)
     index, items, listed = "", list[str](), list[list[Any]]()
 
+    # A round that begins in the middle of the user's is none of the user's: it has none of its variables.
+    turned = any(each[:1] == sources[0][:1] and each[1] < sources[0][1] for each in sources)
+    taken |= loop_names(sources[0][0]) if turned else frozenset()
+
     def called(values: Sequence[Any], otherwise: str) -> str:
-        known = loop_variable(*sources[0][:2], depth, values) if sources else None
+        known = loop_variable(*sources[0][:2], depth, values) if sources and not turned else None
         return numbered(safe(known or otherwise), taken | {index, *items})
 
     def numbers(first: int, step: int) -> range:

@@ -301,7 +301,8 @@ class Scope:
         self.text.simplified |= how.simplified
         if how.results[0] in how.given and not how.several:  # `clone`: the same value
             source = self.value(node.inputs[how.given.index(how.results[0])])
-            if node in self.text.copies and self.outer is None:
+            own = self._wanted(node)
+            if self.outer is None and (node in self.text.copies or (own and source.wanted not in (None, own))):
                 return self._named(node, source)
             return self._alias(node, source)
         for each in how.definitions:

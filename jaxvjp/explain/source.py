@@ -576,7 +576,11 @@ class Writer:
 
         results = [Result(written(value), target, node) for target, node, value in self.results]
         state = [*[(written(value), node) for node, value in self.state], *self.appended]
-        flat += [(f"{name} = {now}", []) for name, now in self.renamed([each for each, _ in flat], state, results)]
+        again, saved = self.renamed([each for each, _ in flat], state, results)
+        if again:  # all at once: `a, b = b, a`
+            flat.append((f"{', '.join(again)} = {', '.join(again.values())}", []))
+            state = [(saved.get(text, text), node) for text, node in state]
+            results = [each._replace(variable=saved.get(each.variable, each.variable)) for each in results]
         avals = [each.aval for each in self.nodes if type(each.aval) is not tuple]
         dtypes = frozenset(aval.dtype.name for aval in avals if aval.dtype.differentiable)
         source = "\n".join(each for each, _ in flat) + "\n"
@@ -587,22 +591,28 @@ class Writer:
 
     def renamed(
         self, lines: Sequence[str], state: Sequence[tuple[str, Node]], results: Sequence[Result]
-    ) -> Iterator[tuple[str, str]]:
-        """The names that the program gave to values of before, and that the user has for others at the end."""
+    ) -> tuple[dict[str, str], dict[str, str]]:
+        """By names that the program gave to values of before, and that the user has for others at the end: what these
+        are called in the program. And by what is called so no longer then, the user's name for it."""
         if self.story.hypothetical:
-            return
+            return {}, {}
         every, tree = self.story.every, ast.parse("\n".join(lines))
         whole = [each for each in tree.body if not isinstance(each, ast.FunctionDef)]
         names = [each for part in whole for each in ast.walk(part) if isinstance(each, ast.Name)]
         targets = {each.id for each in names if isinstance(each.ctx, ast.Store)}
-        pairs = [(own, now) for now, node in state for own in every.get(node, ())]
-        for now, target, _ in results:
+        called = {own: now for now, node in state for own in every.get(node, ())}
+        for now, target, node in results:
             tensor = self.story.owners.get(target)
-            pairs += [(f"{own}_grad", now) for own in (every.get(tensor.__node__, ()) if tensor is not None else ())]
-        known = {now for now, _ in state} | {now for now, _, _ in results}
-        for own, now in dict.fromkeys(pairs):
-            if own in targets - known:
-                yield own, now
+            if tensor is not None and self.story.grads.get(tensor) is node:
+                called.update({f"{own}_grad": now for own in every.get(tensor.__node__, ())})
+        again = {own: now for own, now in called.items() if own != now and own in targets}
+        texts = {now for now, _ in state} | {each.variable for each in results}
+        while True:
+            saved = {now: own for own, now in called.items() if now in texts and now in again and own != now}
+            lasting = [own for own in again if own in texts and own not in saved]  # what is called so has no other name
+            if not lasting:
+                return {**again, **{own: now for now, own in saved.items()}}, saved
+            again = {own: now for own, now in again.items() if own not in lasting}
 
 
 def _sum(e: Sequence[Expression]) -> Expression:

@@ -251,7 +251,7 @@ def test_a_jacobian_that_the_lines_ask_for_is_that_of_x(browser, tmp_path):
     assert "took 2 v at once" in text_of(browser, "#note")
     table = text_of(browser, "#jacobian table").splitlines()
     assert table[0].endswith("/ ∂x")
-    assert table[1:] == ["v J x[0] x[1]", "1 stack[0] 4 1", "0 stack[1] 5 4", "vᵀJ 4 1"]
+    assert table[1:] == ["v J x[0] x[1]", "1 y[0] 4 1", "0 y[1] 5 4", "vᵀJ 4 1"]
     move(browser, [1.0, 0.5])
     close(" ".join(each.text for each in all_of(browser, "[data-product]")), [6.5, 3.0])
     assert "jax.vmap(pullback)(jnp.eye(2" in text_of(browser, "#program")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 
 import numpy as np
 import pytest
@@ -477,3 +478,26 @@ def test_results_of_a_call_have_the_names_of_their_places():
     assert "\n    out = forward" in story.source
     assert "\n    twice = forward" in story.source
     story.check()
+
+
+def test_copies_of_what_is_trained_and_names_that_move_on_are_the_users():
+    x, old = jaxvjp.tensor([1.0, 2.0], requires_grad=True), None
+    with explain.recording() as story:
+        w = jaxvjp.zeros(2)
+        old = x.detach().clone()
+        for _ in range(3):
+            kept = x.detach().clone()
+            ((x - w) ** 2).sum().backward()
+            with jaxvjp.no_grad():
+                x -= 0.25 * x.grad
+            x.grad = None
+            new = w + 0.5
+            w = new
+    assert "\nold = x  " in story.source
+    assert re.search(r"^( *)kept = x  ", story.source, re.MULTILINE)
+    assert story.source.rstrip().endswith("\nw = new")
+    story.check()
+    space = {}
+    exec(story.source, space)
+    for name, tensor in {"x": x, "old": old, "kept": kept, "w": w}.items():
+        np.testing.assert_allclose(space[name], tensor.detach().numpy(), rtol=1e-6)
