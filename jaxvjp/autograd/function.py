@@ -241,6 +241,12 @@ def _has_own_vmap(function: Any) -> bool:
 
 
 def _refuse_transforms(function: Any) -> None:
+    if transforming().pure:
+        raise RuntimeError(
+            f"a JAX function cannot go through the custom autograd.Function {function.__name__}: JAX knows no rule of "
+            "its backward.\nWrite it with tensor operations, whose derivatives need no rule; or as a `jax.custom_vjp`, "
+            "by `torch.wrap`."
+        )
     raise RuntimeError(
         "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
         f"override the setup_context staticmethod. {EXTENDING}"

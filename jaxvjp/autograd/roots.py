@@ -256,13 +256,10 @@ def ones_for(root: Tensor, own: str) -> str:
 
 
 def _unclear(root: Tensor, gradient: Tensor | None, text: str, kind: type[Exception] = RuntimeError) -> Exception:
-    """An error about v, which holds what `explain` needs to say more."""
-    error = kind(text)
-    if root.requires_grad:
-        unclear = vars(error)["unclear"] = Unclear(root, gradient)
-        if listening():
-            tell(unclear)
-    return error
+    """An error about v, of which `explain` is told, to say more."""
+    if root.requires_grad and listening():
+        tell(Unclear(root, gradient))
+    return kind(text)
 
 
 def _not_scalar(root: Tensor) -> str:

@@ -133,11 +133,9 @@ def assigned(where: UserLine, index: int | Sequence[Any] | None = None, kind: st
     if isinstance(tree, ast.Assign):
         if expression in tree.targets:  # a write, `y[0] = 1`
             return None if kind == "view" else _root(expression)
-        if isinstance(tree.value, ast.Dict) and expression in tree.value.values:
-            key = tree.value.keys[tree.value.values.index(expression)]
+        if isinstance(tree.value, ast.Dict) and (keys := _keys_of(tree.value, expression)):
             outer = _plain(tree.targets[0])
-            word = key.value if isinstance(key, ast.Constant) else None
-            return f"{outer}_{word}" if outer and isinstance(word, str) and word.isidentifier() else None
+            return _joined("_".join([outer, *keys])) if outer else None
         if isinstance(tree.value, ast.Tuple) and expression in tree.value.elts:
             return _element(tree.targets[0], tree.value.elts.index(expression))
         if expression is _leaf_of(tree.value):
@@ -164,6 +162,21 @@ def assigned(where: UserLine, index: int | Sequence[Any] | None = None, kind: st
             if isinstance(each, ast.NamedExpr) and each.value is expression:
                 return each.target.id
     return None
+
+
+def _keys_of(whole: ast.expr, part: ast.AST | None) -> list[str] | None:
+    """The keys of what stands in the text of a dict or a list: "b" and "0" of 2.0 in `{"a": 1.0, "b": [2.0]}`."""
+    if whole is part:
+        return []
+    inside: list[tuple[Any, ast.expr]] = []
+    if isinstance(whole, ast.Dict):
+        inside = [
+            (key.value, each) for key, each in zip(whole.keys, whole.values, strict=True) if type(key) is ast.Constant
+        ]
+    elif isinstance(whole, ast.List | ast.Tuple):
+        inside = [*enumerate(whole.elts)]
+    found = ((str(key), _keys_of(each, part)) for key, each in inside)
+    return next(([key, *rest] for key, rest in found if rest is not None), None)
 
 
 def _leaf_of(value: ast.expr) -> ast.expr:
@@ -364,8 +377,14 @@ def _piece(filename: str, tree: Any) -> str:
 
 
 def _plain(target: ast.expr) -> str | None:
+    """The name of what is assigned: `x`, `w` of `self.w`, and `p_w_0` of `p["w"][0]`."""
     if isinstance(target, ast.Attribute):
         return target.attr
+    keys, whole = list[str](), target
+    while isinstance(whole, ast.Subscript) and isinstance(whole.slice, ast.Constant):
+        keys, whole = [str(whole.slice.value), *keys], whole.value
+    if isinstance(whole, ast.Name) and any(not each.isdigit() for each in keys):
+        return _joined("_".join([whole.id, *keys]))
     return target.id if isinstance(target, ast.Name) and target.id != "_" else None
 
 
