@@ -58,8 +58,7 @@ class Text:
         self.data: dict[Any, Value] = {}  # the values of large arrays without a name, by what they hold
         self.handed_over: dict[str, Any] = {}  # functions that the program is given, by their names in it
         self.lifted: set[Number] = set()  # numbers that are arguments, not written out
-        self.shown = frozenset(story.names.values())
-        self.taken: set[str] = {*self.shown}
+        self.taken: set[str] = {*story.names.values()}
         self.variables: set[str | None] = set()  # the user's names of all values, which no function without one gets
 
     def look_over(self, nodes: Sequence[Node]) -> None:
@@ -177,7 +176,7 @@ class Text:
         written = node.tensor
         if name is not None and written is not None and written.__versions__.count:
             return self._lasting(written, node) or name  # not `m`, where it is of `for m in momenta`
-        return own if own is not None and name in self.shown else name or own  # a buffer that `y = norm(x)` updates
+        return name or own
 
     def _lasting(self, tensor: Tensor, node: Node) -> str | None:
         """The name of a tensor that is written: a variable's, `x_grad` for a gradient, or that of its first node."""

@@ -15,6 +15,6 @@ def test_an_array_for_a_parameter_is_told_by_its_type_and_what_to_write():
     first, advice = str(told.value).split("\n")
     assert first == "jax.Array float32[20,30] is not an instance of torch.Tensor"
     assert advice.startswith("It is given for 'weight'. Make one of it first: `")
-    assert advice.endswith(".from_jax(x)`.")
+    assert advice.endswith(".from_jax(array)`.")
     made = {"weight": torch.from_jax(jnp.ones((20, 30))), "bias": torch.zeros(20)}
     assert torch.func.functional_call(layer, made, (torch.ones(30),)).tolist() == [30.0] * 20
