@@ -111,3 +111,13 @@ def test_a_result_without_elements(v, tmp_path, capsys):
     assert main(["explain", str(script), "--html", str(page)]) == (0 if v else 1)
     assert "fault" not in capsys.readouterr().err
     assert not v or "J has no rows" in page.read_text(encoding="utf-8")
+
+
+def test_what_ran_before_an_interrupt_is_explained(tmp_path, capsys):
+    script = tmp_path / "script.py"
+    lines = "x = torch.ones(2, requires_grad=True)\n(x * 2).sum().backward()\nraise KeyboardInterrupt\n"
+    script.write_text(f"import torch\n{lines}", encoding="utf-8")
+    assert main(["explain", str(script)]) == 1
+    said = capsys.readouterr()
+    assert "x_grad = jax.grad(f)(x)" in said.out
+    assert said.err.rstrip().endswith("KeyboardInterrupt")

@@ -501,3 +501,22 @@ def test_copies_of_what_is_trained_and_names_that_move_on_are_the_users():
     exec(story.source, space)
     for name, tensor in {"x": x, "old": old, "kept": kept, "w": w}.items():
         np.testing.assert_allclose(space[name], tensor.detach().numpy(), rtol=1e-6)
+
+
+def test_a_function_that_reads_two_results_of_one_operation():
+    class Eigenvalues(jaxvjp.autograd.Function):
+        @staticmethod
+        def forward(ctx, a):
+            values, vectors = jaxvjp.linalg.eigh(a)
+            ctx.save_for_backward(vectors)
+            return values
+
+        @staticmethod
+        def backward(ctx, gradient):
+            (vectors,) = ctx.saved_tensors
+            return vectors @ jaxvjp.diag(gradient) @ vectors.T
+
+    with explain.recording() as story:
+        m = jaxvjp.tensor([[2.0, 0.5], [0.5, 1.0]], requires_grad=True)
+        (Eigenvalues.apply(m) ** 2).sum().backward()
+    story.check()

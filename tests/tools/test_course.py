@@ -348,3 +348,13 @@ def test_the_page_of_a_document_ends_with_its_examples(name):
     assert re.findall("^## (.*)", page, re.MULTILINE) == ["Doubling until 1000", "Matrix product"]
     assert "| `v = [1, 0]` | [[1 3]] | [[1 3]] | [[1 3]] | [[1 3]] | yes |" in page
     assert "J       x[0,0]  x[0,1]" in page
+
+
+def test_a_typographic_minus_is_one_and_several_tensors_are_one_answer():
+    from jaxvjp.tools.course.lesson import Prediction
+
+    assert read("2 .6 \u22126 \u20132") == [2.0, 0.6, -6.0, -2.0]
+    several = Prediction("Which?", lambda: (np.ones(2), np.zeros(1)), "So.", {})
+    assert several.kind == "3 numbers"
+    assert several.judge("1 1 0").startswith("Right")
+    assert Prediction("Which?", lambda: (2, 3), "So.", {}).kind == "a shape"
