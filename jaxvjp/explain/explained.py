@@ -68,9 +68,8 @@ class Explained:
     def program(self) -> Program:
         """The program in the style of this explanation. Ops have plain forms in it, `jnp.abs`, if it gives then what
         was recorded; at an edge, such as `abs` at 0, it does not, and the forms are those with torch's derivatives."""
-        if self.question is not None and not self.walks:
-            program: Program = self.question.program
-            return program
+        if self._instead is not None:
+            return self._instead.program
         if self._style not in self._programs:
             with jax.enable_x64(True), self.story.told() as story:
                 found = write(story, self._style, self._exact)
@@ -166,9 +165,14 @@ class Explained:
     """Where and with what error the script ended."""
 
     @property
-    def question(self) -> Any:
+    def question(self) -> Explained | None:
         """What a `backward` that was refused for its v would have been; None without one."""
         return None
+
+    @property
+    def _instead(self) -> Explained | None:
+        """The question, where no backward pass has ended: the program, J and picture are its."""
+        return None if self.walks else self.question
 
     def asked(self) -> str:
         """What that backward leaves open, in words; "" without one."""
@@ -179,9 +183,8 @@ class Explained:
 
         ValueError if it is too large, or if the pass began at several tensors.
         """
-        if self.question is not None and not self.walks:
-            jacobian: Jacobian = self.question.jacobian()
-            return jacobian
+        if self._instead is not None:
+            return self._instead.jacobian()
         walked = self._walk(number)
         names = self.names(walked)
         if self.story.hypothetical and not any(node.freed for node in reachable(walked.roots, gradient_edges)):
@@ -247,9 +250,8 @@ class Explained:
         With more than `fold` nodes, the operations of a loop or of a function are drawn as one box.
         ValueError for a graph of more than 300 boxes.
         """
-        if self.question is not None and not self.walks:
-            picture: Picture = self.question.picture(fold=fold)
-            return picture
+        if self._instead is not None:
+            return self._instead.picture(fold=fold)
         walked = self._walk(number)
         with self.story.told():
             inputs, label = self.inputs_of(walked), self._label(walked)
@@ -283,12 +285,11 @@ class Explained:
         """A name for each root and target of a backward pass; of `l.backward()` l. One without a name is `y` or `x`;
         `result`, where the user calls something else `y`."""
         where = self._event(walked).where
-        source, assigned_there = statement(where), assigned(where)
+        assigned_there, method = assigned(where), self._callee(walked)
         known = {node: self.called(node) for node in [*walked.gradients, *walked.roots]}
         for node, name in known.items():
             if node.where == where and name == assigned_there:
                 known[node] = None  # in `H = hessian(f, x)` the result is H, and not what it is computed of
-        method = getattr(None if source is None else source.expression, "func", None)
         if isinstance(method, ast.Attribute) and isinstance(method.value, ast.Name) and method.attr == "backward":
             known[walked.roots[0]] = known[walked.roots[0]] or method.value.id
         names: dict[Node, str] = {node: each for node, each in known.items() if each is not None}
@@ -319,9 +320,13 @@ class Explained:
 
     def caller(self, walked: Walked) -> str:
         """The name of the function that a line of the user's called for a backward pass, such as `grad`."""
-        source = statement(self._event(walked).where)
-        function = getattr(None if source is None else source.expression, "func", None)
+        function = self._callee(walked)
         return str(getattr(function, "attr", getattr(function, "id", "")))
+
+    def _callee(self, walked: Walked) -> ast.expr | None:
+        """What is called in the user's line of a backward pass: `y.backward`."""
+        source = statement(self._event(walked).where)
+        return getattr(None if source is None else source.expression, "func", None)
 
     def _event(self, walked: Walked) -> Event:
         return next(event for event in self.story.events if event.what is walked)

@@ -58,8 +58,8 @@ def page_of(explanation: Explained, title: str | None = None) -> str:
     passes = [event for event in explanation.story.events if isinstance(event.what, Walked)]
     labels = [_label(number, event.where, event.order) for number, event in enumerate(passes, 1)]
     shown = [(explanation, number, labels[number]) for number in _shown([line for _, line, _ in labels])]
-    if explanation.question is not None:  # the backward that failed, as it would be
-        shown.append((explanation.question, 0, _label(len(passes) + 1, explanation.question.where, math.inf)))
+    if isinstance(question := explanation.question, Question):  # the backward that failed, as it would be
+        shown.append((question, 0, _label(len(passes) + 1, question.where, math.inf)))
     run = run_of(explanation)
     if not shown and not explanation.failure:
         run["note"] = " ".join([WITHOUT, run["note"]]).rstrip()

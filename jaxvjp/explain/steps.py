@@ -655,7 +655,7 @@ class Steps:
         return entries
 
     def _described(self, entry: Entry, made: dict[Node, Slot], taken: dict[str, None]) -> None:
-        reads = [(step, step.operands[place]) for step in self.steps for place in places(entry, step.kind, "in")]
+        reads = self.reads_of(entry)
         nodes = [node for _, node in reads]
         if any(kind == "out" for _, kind, _ in entry.slots):
             entry.role = "state"
@@ -705,8 +705,7 @@ class Steps:
         given beside them, such as the numbers of the step before, and what was decided by values, such as an index."""
         found: list[Any] = [each for step in self.steps for node in step.nodes for each in self.causes(node)]
         for entry in self.entries:
-            given = [(step, step.operands[place]) for step in self.steps for place in places(entry, step.kind, "in")]
-            for step, node in given[: 1 if entry.role == "state" else None]:
+            for step, node in self.reads_of(entry)[: 1 if entry.role == "state" else None]:
                 found += self.inputs(node) if step.has(node) else [node]
         starts = [each for each in found if type(each) is Node]
         own = {*reachable(starts, lambda node: (*self.inputs(node), *self.causes(node)))}
@@ -715,17 +714,21 @@ class Steps:
                 own |= self._decided(event.what.node, event)
         kept = []
         for entry in [each for each in self.entries if each.drawn is not None]:
-            nodes = [step.operands[place] for step in self.steps for place in places(entry, step.kind, "in")]
+            nodes = [node for _, node in self.reads_of(entry)]
             if not own.isdisjoint(nodes):
                 entry.drawn = None
                 kept += nodes
         return kept
 
+    def reads_of(self, entry: Entry) -> list[tuple[TrainingStep, Any]]:
+        """What each step reads of an entry, and the step."""
+        return [(step, step.operands[place]) for step in self.steps for place in places(entry, step.kind, "in")]
+
     def recorded_draws(self) -> list[Node]:
         """The random numbers that were drawn since training began, and that no key draws in the port."""
         drawn: set[Any] = {*self.kept}
         for entry in [each for each in self.entries if each.drawn is not None]:
-            drawn |= {step.operands[place] for step in self.steps for place in places(entry, step.kind, "in")}
+            drawn |= {node for _, node in self.reads_of(entry)}
         given = [each for step in self.steps for each in step.operands if each not in drawn]
         nodes = [each for each in reachable(given, self.inputs) if type(each) is Node and each not in drawn]
         nodes = [each for each in nodes if each.serial > self.steps[0].first]

@@ -152,8 +152,12 @@ class Text:
         if node.operation is None or node.operation is variable:
             own = own or known
             cut = node.inputs[0] if own is None and node.operation is variable and node.inputs else None
-            own_line = copied_by_user(node.where)  # and else `jacobian(f, x)` made both
-            if type(cut) is Node and cut.operation is detach and cut.where == node.where and not own_line:
+            if (
+                type(cut) is Node
+                and cut.operation is detach
+                and cut.where == node.where
+                and not copied_by_user(node.where)
+            ):  # `jacobian(f, x)` made both
                 return next((self.name_of(each) for each in cut.inputs if type(each) is Node), None)
             return own or assigned(node.where)
         if node.holder is None or node in self.inner:

@@ -24,7 +24,7 @@ from jaxvjp.ops.op import Aval
 from jaxvjp.tensor import bindings
 from jaxvjp.tensor.conversion import converted_to
 from jaxvjp.tensor.published import public
-from jaxvjp.tensor.refusals import advice_on, advice_on_array
+from jaxvjp.tensor.refusals import advice_on, advice_on_array, is_key
 from jaxvjp.tensor.shared_memory import address, owner_of, share, storage_of
 from jaxvjp.tensor.storage import UNLESS_SET, Storage, new_storage, of_class
 from jaxvjp.tensor.tensor import Tensor, wrap, wrap_unlinked
@@ -163,11 +163,6 @@ def is_array(value: Any) -> bool:
     if isinstance(value, jax.Array):
         return not jnp.issubdtype(value.dtype, jax.dtypes.extended)
     return isinstance(value, np.ndarray | np.generic) and value.dtype.kind != "O"
-
-
-def is_key(value: Any) -> bool:
-    """Whether a value is an array of keys of `jax.random`."""
-    return isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key)
 
 
 def aval_of(array: Any) -> Aval:

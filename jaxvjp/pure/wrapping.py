@@ -21,12 +21,13 @@ from jax.sharding import Mesh
 from jaxvjp.core.derive.between import DOUBLE_DTYPES
 from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.user_lines import Location
-from jaxvjp.library.crossing import is_array, is_key, node_of
+from jaxvjp.library.crossing import is_array, node_of
 from jaxvjp.ops.op import Op, backward_name
 from jaxvjp.pure.arrays import CROSSES, LOST, arrays_of, narrow, wide_types
 from jaxvjp.pure.recording import PLAIN, is_tensor
 from jaxvjp.tensor.apply import apply
 from jaxvjp.tensor.levels import Guard
+from jaxvjp.tensor.refusals import is_key
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.tensor.tensor import wrap as shown
 from jaxvjp.types.meshes import SPEC, on_mesh

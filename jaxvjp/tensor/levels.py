@@ -96,7 +96,7 @@ class Variables:
         transforming().depth -= 1
         shorter = zip([*self.entries], self.arguments, strict=False)  # an interrupt may have come between both
         for (fresh, outer), (argument, own) in shorter:
-            node = fresh if own.__storage__ is None else own.__node__
+            node = own.__node__
             if node is not fresh and node.operation is variable:  # the function wrote its argument, under `no_grad`
                 refuse_second_derivatives(outer)
                 written: Any = node.inputs[0]

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from jaxvjp.core.record.graph import Node, reachable
-from jaxvjp.core.record.modes import transforming
+from jaxvjp.core.record.modes import Transforming, transforming
 from jaxvjp.core.record.record import tracers
 from jaxvjp.ops.identity import NO_VALUE, traced
 from jaxvjp.tensor.storage import Stored, written_in_trace
@@ -39,11 +39,16 @@ def advice_on_tracers() -> str:
     )
 
 
+def is_key(value: Any) -> bool:
+    """Whether a value is an array of keys of `jax.random`."""
+    return isinstance(value, jax.Array) and jax.numpy.issubdtype(value.dtype, jax.dtypes.prng_key)
+
+
 def advice_on(value: Any) -> str:
     """What to write in place of a value that is no tensor where one belongs."""
     if isinstance(value, jax.core.Tracer):
         return advice_on_tracers()
-    if isinstance(value, jax.Array) and jax.numpy.issubdtype(value.dtype, jax.dtypes.prng_key):
+    if is_key(value):
         return "A key of `jax.random` is no array of numbers: `jax.random.key_data(key)` is."
     if isinstance(value, np.ndarray | jax.Array):
         library = "numpy" if isinstance(value, np.ndarray) else "jax"
@@ -93,10 +98,15 @@ def check_grad(tensor: Any, value: Any) -> None:
         )
 
 
+def _in_batch(state: Transforming) -> bool:
+    """Whether the innermost transform is `vmap`."""
+    return bool(state.batches) and state.batches[-1].depth == state.depth
+
+
 def check_data(tensor: Stored, sentence: str) -> None:
     """RuntimeError for `data` of what differs from example to example of the innermost transform."""
     state = transforming()
-    if state.batches and state.batches[-1].depth == state.depth and state.batches[-1].holds(tensor.__node__):
+    if _in_batch(state) and state.batches[-1].holds(tensor.__node__):
         raise RuntimeError(f"{sentence}\nTake `x.detach()` to read it without its gradient; `x.copy_(y)` writes it.")
 
 
@@ -104,8 +114,7 @@ def check_not_outside(tensor: Stored, name: str) -> None:
     """RuntimeError in a pure function, if it did not make this tensor: what is set would be a value of a trace; of
     `data` in a function of a derivative's transform, too."""
     state = transforming()
-    innermost = state.batches and state.batches[-1].depth == state.depth
-    if name == "data" and state.depth > state.pure and not innermost:
+    if name == "data" and state.depth > state.pure and not _in_batch(state):
         raise RuntimeError(
             "mutating directly with `.data` inside functorch transform is not allowed.\n"
             "Compute a new tensor, or write a copy: `x = x.clone()`."
