@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 import numpy as np
 
 from jaxvjp.autograd.roots import ones_for
@@ -11,6 +13,7 @@ from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain import terminal
 from jaxvjp.explain.explained import Explained
 from jaxvjp.explain.jacobian import Array, Jacobian
+from jaxvjp.explain.names import statement
 from jaxvjp.explain.refusal import Unshowable
 from jaxvjp.explain.story import Refused, Story, story_of
 from jaxvjp.types.user_code import own_name
@@ -35,6 +38,15 @@ class Question(Explained):
         freed = any(node.freed for node in reachable([self.result.__node__], gradient_edges))
         super().__init__(story, exact=freed)  # of a freed graph no gradient can be computed to compare with
         self._library = own_name(refused.frame)
+        source = statement(self.where)
+        call = None if source is None else source.expression
+        self._grad: ast.Call | None = None
+        self._arguments: dict[str | None, ast.expr] = {}
+        if isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] == "grad":
+            arguments = {each.arg: each.value for each in call.keywords}
+            arguments |= zip(("outputs", "inputs", "grad_outputs"), call.args, strict=False)
+            if "inputs" in arguments and not any(isinstance(each, ast.Starred) for each in call.args):
+                self._grad, self._arguments = call, arguments
 
     @property
     def name(self) -> str:
@@ -48,9 +60,18 @@ class Question(Explained):
     def had(self) -> dict[str, Array]:
         """What each leaf's `grad` is already, by the leaf's name."""
         walked = self.walks[0]
-        known = {leaf: each for leaf, each in walked.before.items() if each is not None}
+        known = {leaf: each for leaf, each in walked.before.items() if each is not None and self._grad is None}
         evaluate([*known.values()])
         return {self.names(walked)[leaf]: np.asarray(each.value) for leaf, each in known.items()}
+
+    def line(self, root: str, v: str = "") -> str:
+        """What the user could write to differentiate `root`: a `backward`, or `grad` of the same inputs."""
+        if self._grad is None:
+            return f"{root}.backward({v})"
+        arguments = [root, ast.unparse(self._arguments["inputs"]), *([v] if v else [])]
+        known = {"outputs", "inputs", "grad_outputs"}
+        arguments += [ast.unparse(each) for each in self._grad.keywords if each.arg not in known]
+        return f"{ast.unparse(self._grad.func)}({', '.join(arguments)})"
 
     def choices(self) -> list[tuple[str, str, Array]]:
         """What can be written in place of the `backward` that failed: the line, whose gradient it gives, and v."""
@@ -60,15 +81,15 @@ class Question(Explained):
         if self.result.is_complex():
             ones, parts = ones.astype(complex), {".real": 1, ".imag": 1j}
         if count == 1:
-            return [(f"{name}{part}.backward()", f"{name}{part}", v * ones) for part, v in parts.items()]
+            return [(self.line(f"{name}{part}"), f"{name}{part}", v * ones) for part, v in parts.items()]
         real = next(iter(parts))
-        line = f"{name}.backward({ones_for(self.result, self._library)})"
+        line = self.line(name, ones_for(self.result, self._library))
         found = [(line, f"{name}{real}.sum(): all count alike", ones)]
-        found.append((f"{name}{real}.mean().backward()", f"the mean of {name}{real}", ones / max(count, 1)))
+        found.append((self.line(f"{name}{real}.mean()"), f"the mean of {name}{real}", ones / max(count, 1)))
         for place, label in enumerate(terminal.labels(name, tuple(shape))[:MOST]):
             row = ones * (np.arange(count) == place).reshape(shape)
             for part, v in parts.items():
-                found.append((f"{label}{part}.backward()", f"{label}{part} alone: its row of J", v * row))
+                found.append((self.line(f"{label}{part}"), f"{label}{part} alone: its row of J", v * row))
         return found
 
     def asked(self) -> str:
@@ -88,8 +109,10 @@ class Question(Explained):
         except Unshowable:  # too large to be laid out
             laid_out, names = [], []
         else:
-            laid_out = [terminal.matrix(*found.parts(matrix)[0]) for matrix in found.matrices]
-            names = [matrix.name for matrix in found.matrices]
+            asked = {ast.unparse(each) for each in ast.walk(self._arguments.get("inputs", ast.Tuple([])))}
+            matrices = [matrix for matrix in found.matrices if matrix.name in asked] or found.matrices
+            laid_out = [terminal.matrix(*found.parts(matrix)[0]) for matrix in matrices]
+            names = [matrix.name for matrix in matrices]
         rows, had = [], self.had()
         for each in had:
             said += f"\n{each}.grad is {terminal.numbers(had[each])}, from a backward before: vᵀJ is added to that."
@@ -98,6 +121,6 @@ class Question(Explained):
             rows.append([line, *map(terminal.numbers, weighted), whose])
         if count > MOST:
             rows.append(["...", *["" for _ in names], f"and so on, {count} elements in all"])
-        heads = [f"{each}.grad" for each in names]
+        heads = [f"{each}.grad" if self._grad is None else f"{each}_grad" for each in names]
         table = terminal.aligned(["write", *heads, "the gradient of"], rows)
         return "\n\n".join([said, *laid_out, table])

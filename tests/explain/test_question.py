@@ -22,7 +22,7 @@ WRONG = {
     "a v too long": ("y = 3 * x**2 + b", "y.backward(t.ones(3))", "The v has shape [3], and needs [2]."),
     "a v of another shape": ("y = 3 * x**2 + b", "y.backward(t.ones(2, 1))", "The v has shape [2, 1]"),
     "in a function": ("def go(z):\n    z.backward()\nz = 3 * x**2 + b", "go(z)", "z has 2 numbers"),
-    "by autograd.grad": ("y = 3 * x**2 + b", "t.autograd.grad(y, x)", "y has 2 numbers"),
+    "by autograd.grad": ("y = 3 * x**2 + b\nd = t.autograd", "d.grad(y, [x, b])", "y has 2 numbers"),
     "a matrix": ("y = x[:, None] * x + b", "y.backward()", "y has 4 numbers"),
     "a number": ("y = (x * x).sum() + b", "y.backward(t.ones(2))", "The v has shape [2], and needs []."),
 }
@@ -47,14 +47,16 @@ def test_each_choice_of_v_gives_the_gradient_that_is_told(name, tmp_path, capsys
     space = {}
     exec(out, space)  # it is still a program; what is asked is in comments
     assert {"x_grad", "b_grad"} <= space.keys()
-    choices = re.findall(r"^# (\w[\w.\[\], ()]*\.backward\(.*?\)) {2,}(\[.*\]|\S+)  +(\S+)  ", out, re.MULTILINE)
+    choices = re.findall(
+        r"^# (\w[\w.\[\], ()]*\.(?:backward|grad)\(.*?\)) {2,}(\[.*\]|\S+)  +(\S+)  ", out, re.MULTILINE
+    )
     assert len(choices) == (1 if "a number" in name else 5 if "matrix" in name else 4)
     for written, x_grad, b_grad in choices:
         space = {"t": jaxvjp}
-        exec(f"{START.replace('import torch as t', '')}{line}\n{written}", space)
+        exec(f"{START.replace('import torch as t', '')}{line}\nfound = {written} or (x.grad, b.grad)", space)
         shown = [float(each) for each in x_grad.strip("[]").split()]
-        np.testing.assert_allclose(space["x"].grad.numpy(), shown, rtol=1e-4)
-        np.testing.assert_allclose(space["b"].grad.numpy(), float(b_grad), rtol=1e-4)
+        np.testing.assert_allclose(space["found"][0].numpy(), shown, rtol=1e-4)
+        np.testing.assert_allclose(space["found"][1].numpy(), float(b_grad), rtol=1e-4)
 
 
 def test_a_large_jacobian_is_not_laid_out(tmp_path, capsys):
@@ -97,6 +99,15 @@ def test_a_gradient_that_is_there_already_is_added_and_its_backward_is_shown(tmp
     exec(out, space)
     np.testing.assert_allclose(space["x_grad"], [6, 12])
     np.testing.assert_allclose(space["y"], [4, 7])
+
+
+@pytest.mark.parametrize("call", ["grad(y, b", "grad(outputs=y, inputs=b, grad_outputs=t.ones(1)"])
+def test_where_grad_was_called_the_choices_call_it_too(call, tmp_path, capsys):
+    _, out, _ = explained(tmp_path, capsys, "y = 3 * x**2 + b", f"t.autograd.{call}, retain_graph=True)")
+    choices = out.partition("# write")[2]
+    assert choices.split()[:5] == ["b_grad", "the", "gradient", "of", "#"]
+    assert re.search(r"^# t.autograd.grad\(y, b, t.ones\(\[2\]\), retain_graph=True\) +2 ", choices, re.MULTILINE)
+    assert "# t.autograd.grad(y[1], b, retain_graph=True)" in choices
 
 
 def test_it_is_asked_too_where_the_script_goes_on(tmp_path, capsys):
