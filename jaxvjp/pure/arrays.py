@@ -22,7 +22,7 @@ import numpy as np
 
 from jaxvjp.core.derive.between import frozen_for_jax
 from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
-from jaxvjp.core.record.modes import grad_mode
+from jaxvjp.core.record.modes import grad_mode, staging, transforming
 from jaxvjp.core.record.record import tracers
 from jaxvjp.core.record.steps import level_of
 from jaxvjp.core.run.compilation import packed_numbers
@@ -32,6 +32,7 @@ from jaxvjp.core.run.values import array_of
 from jaxvjp.library.crossing import is_array, node_of
 from jaxvjp.ops.identity import traced, transform_argument, variable
 from jaxvjp.ops.op import Aval
+from jaxvjp.tensor.refusals import refuse_tangent
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.types.devices import META, NO_DATA
 from jaxvjp.types.dtypes import float32
@@ -115,6 +116,8 @@ def arrays_of(nodes: Sequence[Node]) -> list[Any]:
     behind = reachable(nodes, lambda node: () if node.value is not None or node in tracers else node.inputs)
     starts = [each for each in behind if each.value is None and each in tracers]
     if not starts:
+        if staging().journal is not None:  # a staged step would go on with the value of its first call
+            staging().journal.refuse("gives JAX the value of a tensor (`torch.wrap(jnp.sin)(x)` is recorded)")
         with jax.ensure_compile_time_eval():
             evaluate(nodes)
             return [_given(each) for each in nodes]
@@ -157,6 +160,8 @@ def crossing(tensors: Collection[Tensor]) -> list[Any]:
     nodes = [tensor.__node__ for tensor in tensors]
     if grad_mode().enabled:
         refuse_lost(nodes)
+    for node in nodes if transforming().duals else ():
+        refuse_tangent(node, f"Can't make a JAX array of a Tensor with a tangent\n{CROSSES}")
     return arrays_of(nodes)
 
 

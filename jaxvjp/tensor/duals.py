@@ -139,6 +139,7 @@ class Duals:
     def __enter__(self) -> Duals:
         transforming().depth += self.of_function
         transforming().forward += 1
+        transforming().duals.append(self)
         if self.of_function:
             self._outside = outside_inference()
             self._outside.__enter__()
@@ -148,6 +149,7 @@ class Duals:
         if self.of_function:
             self._outside.__exit__()
         transforming().forward -= 1
+        transforming().duals.remove(self)
         transforming().depth -= self.of_function
         if not transforming().forward:
             transforming().cuts = [cut for cut in transforming().cuts if cut.end == math.inf]

@@ -168,5 +168,12 @@ def unreadable(node: Node, sentence: str) -> None:
         raise RuntimeError(f"{sentence}\n{NO_VALUE.partition(chr(10))[2]}")
 
 
+def refuse_tangent(node: Node, sentence: str, of_function: bool = False) -> None:
+    """RuntimeError with `sentence` if `node` has a tangent, of a function's transform where `of_function`, which would
+    be lost."""
+    if any(each.carries(node) for each in transforming().duals if each.of_function or not of_function):
+        raise RuntimeError(f"{sentence}\nIts tangent would be lost: this is forward mode. `x.detach()` has none.")
+
+
 def convert_first(own: dtype) -> str:
     return f"This one is torch.{own.name}; convert it first, `x.float().requires_grad_()`."

@@ -42,6 +42,7 @@ from jaxvjp.tensor.refusals import (
     convert_first,
     inside,
     is_traced,
+    refuse_tangent,
     unreadable,
 )
 from jaxvjp.tensor.shared_memory import new_memory
@@ -474,6 +475,7 @@ class Tensor(Methods):
                 self.__evaluated__()  # RuntimeError
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         unreadable(self.__node__, NO_STORAGE)
+        refuse_tangent(self.__node__, NO_STORAGE, of_function=True)
         if self.__shown__.device is META:
             raise TypeError(
                 "can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory "

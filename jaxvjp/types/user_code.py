@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import os
 import sys
@@ -17,17 +18,19 @@ import jax
 PACKAGE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..")) + os.sep
 USERS = tuple(PACKAGE + each for each in ("examples" + os.sep, os.path.join("tools", "bench", "workloads")))
 """Parts of this package that count as the user's code."""
-CALLERS = (contextlib.__file__, functools.__file__)
-"""Files of Python's whose functions call ours for the user: `with` a function's context, a `cached_property`."""
+CALLERS = (contextlib.__file__, functools.__file__, copy.__file__)
+"""Files of Python's whose functions call ours for the user: `with` a function's context, `deepcopy`."""
 JAX = os.path.dirname(jax.__file__) + os.sep
-"""What may stand between the user's line and ours, too: JAX calls an op back to trace it."""
+"""What may stand between the user's line and ours, too: JAX asks a tensor for its array, and calls an op back."""
 inside_package: dict[str, bool] = {}
 """What `in_package` has found, for each name of a file."""
 
 
 def in_package(filename: str) -> bool:
-    """Whether a file is part of this package and not of `USERS`, or one of `CALLERS`, or of what runs a module."""
+    """Whether a file is part of this package and not of `USERS`, or of JAX, or one of `CALLERS`, or of what runs a
+    module."""
     inside = (filename.startswith(PACKAGE) and not filename.startswith(USERS)) or filename in CALLERS
+    inside |= filename.startswith(JAX)
     inside |= filename.startswith("<frozen ")  # `<frozen runpy>`, `<frozen importlib._bootstrap>`
     inside_package[filename] = inside
     return inside
@@ -36,7 +39,7 @@ def in_package(filename: str) -> bool:
 def user_frame() -> FrameType | None:
     """The innermost frame that runs the user's code. Compiled modules have no frames, so they cannot be counted."""
     frame: FrameType | None = sys._getframe()
-    while frame is not None and (in_package(frame.f_code.co_filename) or frame.f_code.co_filename.startswith(JAX)):
+    while frame is not None and in_package(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
 

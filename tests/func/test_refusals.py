@@ -93,6 +93,8 @@ REFUSED = {
     "vmap_returns_a_batch_where_none_is_wanted": lambda torch, f, x: f.vmap(lambda x: x, out_dims=None)(x),
     "vmap_randomness": lambda torch, f, x: f.vmap(lambda x: x, randomness="some"),
     "vmap_chunk_size": lambda torch, f, x: f.vmap(lambda x: x, chunk_size=0),
+    "array_in_jvp": lambda torch, f, x: f.jvp(lambda x: x * torch.from_numpy(x.numpy()), (x,), (x,)),
+    "array_in_jacfwd": lambda torch, f, x: f.jacfwd(lambda x: x * torch.from_numpy((2 * x).numpy()))(x),
     "random_in_vmap": lambda torch, f, x: f.vmap(lambda x: x + torch.rand(2))(x),
 }
 """By name a call of a function of `torch`, `f` (torch.func) and a vector."""

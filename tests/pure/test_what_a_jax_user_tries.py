@@ -262,3 +262,29 @@ def test_an_index_may_be_traced():
     with pytest.raises(TypeError, match="functional"):
         jax.lax.fori_loop(0, 3, lambda i, carry: carry + torch.ones(3)[i], 0.0)
     assert jax.grad(torch.functional(lambda v, i: v[i].sum()))(array, at)[-1].tolist() == [1.0] * 4
+
+
+def test_forward_mode_loses_no_tangent_to_jax():
+    x = torch.tensor([1.0, 2.0])
+    for array in (jnp.sin, lambda v: jnp.sin(v.jax()), lambda v: jnp.sin(2 * v)):
+        for transform in (lambda f: torch.func.jvp(f, (x,), (x,)), lambda f: torch.func.jacfwd(f)(x)):
+            with pytest.raises(RuntimeError, match=r"a JAX array of a Tensor with a tangent(.|\n)*torch.wrap"):
+                transform(lambda v, array=array: v * torch.from_jax(array(v)))
+    with torch.autograd.forward_ad.dual_level(), pytest.raises(RuntimeError, match="with a tangent"):
+        jnp.sin(torch.autograd.forward_ad.make_dual(x, x))
+    value, tangent = torch.func.jvp(lambda v: v * torch.from_jax(jnp.exp(v.detach())), (x,), (x,))
+    assert (value == tangent).all()
+    torch.func.jvp(lambda v: v * torch.from_jax(jnp.sin(x)), (x,), (x,))
+
+
+@pytest.mark.parametrize(
+    "array", [jnp.sin, jnp.asarray, lambda v: v.jax(), lambda v: jax.tree.leaves({"v": v})[0], lambda v: jnp.sin(2 * v)]
+)
+def test_a_staged_step_does_not_go_on_with_an_array_of_its_first_call(array):
+    closed = torch.ones(2)
+    for step in (lambda v: v * torch.from_jax(array(v)), lambda v: v * torch.from_jax(array(closed))):
+        with pytest.raises(torch.UnstageableError, match=r"JAX the value of a tensor(.|\n)*line \d+ of .*jax_user"):
+            torch.jit(step)(closed)
+        plain = torch.jit(step, fullgraph=False)
+        for k in (1, 2):
+            assert (plain(closed * k) == step(closed * k)).all()

@@ -86,6 +86,7 @@ class Transforming(Counted):
             `entries` and `pulling` of it.
         cuts: the `duals.Cut`s: from where to where in the order of recording no tangents go on.
         pure: how many pure functions are being recorded (`pure.recording`): their arguments have no values.
+        duals: the open levels of forward mode, `duals.Duals`.
         level: the `duals.Duals` that the user entered with `forward_ad.dual_level`; None outside of it.
     """
 
@@ -97,6 +98,7 @@ class Transforming(Counted):
         self.variables: list[Any] = []
         self.cuts: list[Any] = []
         self.pure = 0
+        self.duals: list[Any] = []
         self.level: Any = None
 
 
