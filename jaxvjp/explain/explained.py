@@ -13,6 +13,7 @@ import numpy as np
 
 from jaxvjp.autograd.backward import grad
 from jaxvjp.autograd.function_step import shown_tensor
+from jaxvjp.core.derive.pullback import pullback
 from jaxvjp.core.record.graph import Node, gradient_edges, reachable
 from jaxvjp.core.record.observers import Hooked, Read, Stepped, Walked
 from jaxvjp.core.record.record import constant
@@ -306,12 +307,12 @@ class Explained:
 
     def _label(self, walked: Walked) -> Callable[[Node], str]:
         """The label of a node of a backward pass; of a recorded backward pass, what it began at."""
-        text, pulled, names = self._text(walked), self.story.pulled, self.names(walked)
+        text, names = self._text(walked), self.names(walked)
         where = self._event(walked).where
 
         def label(node: Node) -> str:
-            if node in pulled:
-                return f"backward of {', '.join(map(text.label_of, pulled[node]))}"
+            if node.operation is pullback and (known := self.story.transformed.get(node)) is not None:
+                return f"backward of {', '.join(map(text.label_of, known.outputs))}"
             if node not in walked.roots:
                 return text.label_of(node)
             return ("" if node.where == where else text.written_of(node)) or names[node]

@@ -18,8 +18,10 @@ from jaxvjp.core.record.record import signature_of
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.program import Program, called
 from jaxvjp.explain.block import Expression, Step, Value
+from jaxvjp.explain.calls import FunctionCall
 from jaxvjp.explain.literals import Unwritable, batched, call, literal, name, parsed
 from jaxvjp.explain.scope import WRITERS, Scope, function, partial
+from jaxvjp.explain.story import passed_on
 from jaxvjp.explain.text import NOWHERE, Text
 from jaxvjp.ops.creation import full
 from jaxvjp.ops.identity import tuple_item
@@ -49,8 +51,8 @@ def transformed(scope: Scope, node: Node) -> Any:
         or (operation not in CALLS and axes[place] is None and place not in varied and _fixed(each, node))
         for place, each in enumerate(node.inputs[:count])
     ]
-    function = _function_of(scope, program, node, node.inputs[:count], kept=kept)
-    places = [place for place in range(count) if not kept[place]]
+    places = _places(scope, program, node, node.inputs[:count], kept, varied)
+    function = _function_of(scope, program, node, node.inputs[:count], places=places)
     leaves = [scope.value(node.inputs[place]) for place in places]
     rest = [scope.value(operand) for operand in node.inputs[count:]]
     order, where = node.serial, node.where
@@ -80,7 +82,8 @@ def transformed(scope: Scope, node: Node) -> Any:
             leaves, lambda e: call(mapped, *e), [None] * len(node.aval), order, where, unpacked=len(node.aval) > 1
         )
         return scope.add(result).outputs
-    wrt = static[1]
+    wrt = sorted(static[1], key=places.index)  # in the order of the function's parameters
+    turned = [static[1].index(each) for each in wrt]
     outputs = len(program.outputs)
 
     def partly(expressions: Sequence[Expression]) -> tuple[Expression, list[Expression]]:
@@ -93,7 +96,7 @@ def transformed(scope: Scope, node: Node) -> Any:
 
         def pushed(e: Sequence[Expression]) -> Expression:
             part, chosen = partly(e)
-            tangents = ast.Tuple(list(e[len(places) :]), ast.Load())
+            tangents = ast.Tuple([e[len(places) + each] for each in turned], ast.Load())
             both = call("jax.jvp", part, ast.Tuple(chosen, ast.Load()), tangents)
             return ast.Subscript(both, ast.Constant(1), ast.Load())
 
@@ -109,7 +112,8 @@ def transformed(scope: Scope, node: Node) -> Any:
         step = Step(leaves, both, [None] * (1 + len(wrt)), order, where, unpacked=True)
         step.grouped = [(1, 1 + len(wrt))] if len(wrt) > 1 else []
         step.shorter = lambda e: call(call("jax.grad", parsed(function), **options), *e)
-        return list(scope.add(step).outputs)
+        value, *gradients = scope.add(step).outputs
+        return [value, *[gradients[turned.index(each)] for each in range(len(wrt))]]
     if operation is pullback:
 
         def taken(e: Sequence[Expression]) -> Expression:
@@ -130,12 +134,11 @@ def transformed(scope: Scope, node: Node) -> Any:
 
         result = Step([vjp.outputs[-1], *rest], pulled, [None] * len(wrt), order + 0.1, where, unpacked=True)
         scope.add(result)
-        pulled_avals = [program.arguments[place] for place in wrt]
         gradients = [
-            scope.conjugated(each, order + 0.2) if aval.dtype.is_complex else each
-            for each, aval in zip(result.outputs, pulled_avals, strict=True)
+            scope.conjugated(each, order + 0.2) if program.arguments[place].dtype.is_complex else each
+            for each, place in zip(result.outputs, wrt, strict=True)
         ]
-        return [*vjp.outputs[:-1], *gradients]
+        return [*vjp.outputs[:-1], *[gradients[turned.index(each)] for each in range(len(wrt))]]
     raise Unwritable(f"{operation} is written nowhere")
 
 
@@ -227,14 +230,14 @@ def _jacobian(scope: Scope, node: Node) -> Value | None:
     given = [argument if type(argument) is Number else node.inputs[leaves.index(argument)] for argument in arguments]
     varied, reverse = arguments[wrt[0]].aval.shape, source.operation is pullback
     kept = [type(each) is Number or (place not in wrt and _fixed(each, node)) for place, each in enumerate(given)]
-    places = [place for place in range(len(given)) if not kept[place]]
+    places = _places(scope, inner, source, given, kept, wrt)
     number = places.index(wrt[0])
     argnums = {"argnums": literal(number)} if number else {}
     if not reverse and (len(varied) != 1 or out_axes[0] != len(node.aval[0].shape) - 1):
         return None
     if reverse and (len(v.aval.shape) > 1 or out_axes[0] != 0):
         return None
-    function = _function_of(scope, inner, source, given, True, kept)
+    function = _function_of(scope, inner, source, given, True, places)
     transform = "jax.jacfwd" if not reverse else "jax.jacrev" if v.aval.shape else "jax.grad"
 
     if transform == "jax.jacfwd" and function.startswith("jax.grad(") and function.endswith(")"):
@@ -253,8 +256,8 @@ def _jacobian(scope: Scope, node: Node) -> Value | None:
 
 def _graph_of(scope: Scope, program: Program, node: Node, operands: Sequence[Any]) -> tuple[list[Any], Sequence[Any]]:
     """A program as nodes: its leaves, and its outputs."""
-    known = scope.text.story.pulled.get(node)
-    return thawed(program, operands) if known is None else (list(operands), known)
+    known = scope.text.story.transformed.get(node)
+    return thawed(program, operands) if known is None else (list(known.arguments), known.outputs)
 
 
 def _function_of(
@@ -263,46 +266,94 @@ def _function_of(
     node: Node,
     operands: Sequence[Any],
     single: bool | None = None,
-    kept: Sequence[bool] | None = None,
+    places: Sequence[int] | None = None,
 ) -> str:
     """Writes a program as a function of its leaves that are arrays; returns the function's name. Where `single` is
-    False it returns a tuple also of one result. Operands that are `kept` are written inside."""
-    kept = [type(operand) is Number for operand in operands] if kept is None else kept
+    False it returns a tuple also of one result. Operands that are at none of the `places` are written inside."""
+    if places is None:
+        places = [place for place, operand in enumerate(operands) if type(operand) is not Number]
+    kept = [place not in places for place in range(len(operands))]
     leaves, outputs = _graph_of(scope, program, node, operands)
-    if scope.text.story.pulled.get(node) is None:
+    if scope.text.story.transformed.get(node) is None:
         leaves, outputs = thawed(program, operands, kept)
-    arrays = [each for each, own in zip(leaves, kept, strict=True) if not own]
+    arrays = [leaves[place] for place in places]
     inside = set(reachable(outputs, lambda each: () if each in arrays else each.inputs)) - set(arrays)
-    inner = Scope(scope.text, scope, inside)
+    inner = Scope(scope.text, scope, inside, node.operation not in (vmap, jvp))
     inner.transform = scope.transform or node
-    own = None if any(_program_of(each) for each in inside) else _transformed(scope.text, inner.transform)
-    params = [Value(_called(scope, cast(Node, each), place, len(arrays))) for place, each in enumerate(arrays)]
+    of_user = None if any(map(_program_of, inside)) else _call_of(scope.text, inner.transform)
+    wanted = "f" if of_user is None else of_user.name
+    single = len(outputs) == 1 if single is None else single
+    named = _parameters(scope, node, leaves, outputs)
+    params = [Value(named.get(each) or _called(inner, each, place, len(arrays))) for place, each in enumerate(arrays)]
     inner.values.update(zip(arrays, params, strict=True))
     results = [inner.value(output) for output in outputs]
     defined = {*scope.text.definitions.values()}
-    made = function(inner, params, results, {}, own or "f", single=len(results) == 1 if single is None else single)
+    made = function(inner, params, results, {}, wanted, single)
     scope.called.add(made)
-    return made if single is False or made in defined else _without_wrapper(scope.text, made)
+    return made if (not single and len(results) == 1) or made in defined else _without_wrapper(scope.text, made)
+
+
+def _places(
+    scope: Scope, program: Program, node: Node, operands: Sequence[Any], kept: Sequence[bool], varied: Sequence[int]
+) -> Sequence[int]:
+    """Where the operands are that the function of a program takes, in the order of the user's parameters; where these
+    are unknown, first those that are `varied`."""
+    leaves, outputs = _graph_of(scope, program, node, operands)
+    order = [*_parameters(scope, node, leaves, outputs)]
+
+    def rank(place: int) -> int:
+        return order.index(leaves[place]) if leaves[place] in order else len(order) + (place not in varied)
+
+    return sorted([place for place in range(len(operands)) if not kept[place]], key=rank)
+
+
+def _parameters(scope: Scope, node: Node, leaves: Sequence[Any], outputs: Sequence[Node]) -> dict[Node, str]:
+    """What the user's function that is transformed calls its tensors, in the order of its parameters."""
+    known, given = scope.text.story.transformed, dict[Any, Any]()
+
+    def behind(each: Any) -> Sequence[Any]:
+        inner = known.get(each)
+        if inner is None or each in leaves:
+            return () if each in leaves else each.inputs
+        passed = zip(inner.arguments, each.inputs, strict=False)
+        given.update((own, outer) for own, outer in passed if own is not outer)
+        return [*each.inputs, *inner.outputs]
+
+    inside = {each.serial: each for each in [*reachable(outputs, behind), *leaves] if type(each) is Node}
+    calls = [_call_of(scope.text, scope.transform or node)]
+    calls += [each for each in scope.text.story.calls if each.first < max(inside) < each.last]
+    found: dict[Node, str] = {}
+    for made in filter(None, calls):
+        for serial, own in () if found else made.names.items():
+            each = inside.get(serial)
+            while type(each) is Node:
+                *passed, last = passed_on(each)
+                found.update((one, own) for one in (*passed, last) if one in leaves)
+                each = given.get(last)
+    return found
 
 
 def _program_of(node: Any) -> bool:
     return type(node) is Node and bool(node.static) and type(node.static[0]) is Program
 
 
-def _transformed(text: Text, node: Node) -> str | None:
-    """The name of the user's function that a transform called in the line that recorded `node`."""
+def _call_of(text: Text, node: Node) -> FunctionCall | None:
+    """The call of the user's function by a transform in the line that recorded `node`."""
     calls = [each for each in text.story.calls if each.where == node.where and each.last < node.serial]
-    return calls[-1].name if calls else None
+    return calls[-1] if calls else None
 
 
 def _without_wrapper(text: Text, called: str) -> str:
     """A function's name; of one that only calls another with its arguments that other, `jax.grad(f)`; of a short one a
     `lambda`."""
     key = next(key for key, name in text.definitions.items() if name == called)
-    body, returned = text.lines[key]
+    body, returned = [*text.lines[key][0]], text.lines[key][1]
     head = text.texts[key].removeprefix("def NAME").removesuffix(":")
     unnamed = called.partition("_")[0] == "f"  # no function of the user's
     short = unnamed and head.count(",") < 2 and not returned.sources and len(returned.text) < LAMBDA
+    if len(body) == 1 and body[0].text.startswith(f"{returned.text.removeprefix('return ')} = "):
+        returned = body.pop()
+        returned = returned._replace(text=f"return {returned.text.partition(' = ')[2]}")
     if body or not (short or returned.text.endswith(f"){head}")):
         return called
     del text.definitions[key], text.texts[key], text.lines[key]
@@ -312,7 +363,8 @@ def _without_wrapper(text: Text, called: str) -> str:
 
 def _called(scope: Scope, leaf: Node, place: int, count: int) -> str:
     """The name of a parameter."""
-    return scope.text.name_of(leaf) or (f"x{place}" if count > 1 else "x")
+    names = map(scope.wanted, passed_on(leaf))
+    return next(filter(None, names), f"x{place}" if count > 1 else "x")
 
 
 def thawed(

@@ -184,7 +184,7 @@ class Scope:
         if not node.inputs and node.value is not None:  # its graph was freed
             return self._leaf(node)
         if operation is variable:
-            value, own = self.values[node.inputs[0]], self._wanted(node)
+            value, own = self.values[node.inputs[0]], self.wanted(node)
             another = value.wanted not in (None, own) and (own is not None or copied_by_user(node.where))
             if another and self.outer is None:
                 return self._named(node, value)  # `z = x.detach().requires_grad_()` is another leaf than x
@@ -276,7 +276,7 @@ class Scope:
 
     def _constant(self, node: Node, values: Any) -> Value:
         text = array(values, explicit=self.text.explicit_dtypes)
-        wanted = self._wanted(node)
+        wanted = self.wanted(node)
         free = wanted is None and not values.ndim
         return self.add(Step([], lambda inputs: text, [wanted], node.serial, node.where, free=free)).outputs[0]
 
@@ -286,7 +286,9 @@ class Scope:
             found.wanted = self.text.name_of(node)
         return found
 
-    def _wanted(self, node: Node) -> str | None:
+    def wanted(self, node: Node) -> str | None:
+        if self.transform is not None and node.where == self.transform.where:
+            return None  # what is assigned there is the transform's result
         return self.text.name_of(node)
 
     def _operation(self, node: Node) -> Any:
@@ -301,7 +303,7 @@ class Scope:
         self.text.simplified |= how.simplified
         if how.results[0] in how.given and not how.several:  # `clone`: the same value
             source = self.value(node.inputs[how.given.index(how.results[0])])
-            own = self._wanted(node)
+            own = self.wanted(node)
             if self.outer is None and (node in self.text.copies or (own and source.wanted not in (None, own))):
                 return self._named(node, source)
             return self._alias(node, source)
@@ -309,7 +311,7 @@ class Scope:
             self.text.imports.update(dict.fromkeys(each.imports))
             self.text.define(each.name, each.text)
         several = how.several
-        names = [None] * len(how.results) if type(node.aval) is tuple else [self._wanted(node)]
+        names = [None] * len(how.results) if type(node.aval) is tuple else [self.wanted(node)]
         if how.compact:
             operands = [self._begun(node, operand) or self.value(operand) for operand in node.inputs]
             inputs = [each for each, count in zip(operands, how.uses, strict=True) for _ in range(count)]
@@ -338,7 +340,7 @@ class Scope:
         value = getattr(tree, "value", None)
         target = getattr(tree, "targets", [getattr(tree, "target", None)])[0]
         own = value.left if isinstance(tree, ast.Assign) and isinstance(value, ast.BinOp) else None
-        if not isinstance(target, ast.Name) or target.id != self._wanted(node) or number is not node.inputs[0]:
+        if not isinstance(target, ast.Name) or target.id != self.wanted(node) or number is not node.inputs[0]:
             return None
         if not isinstance(tree, ast.AugAssign) and not (isinstance(own, ast.Name) and own.id == target.id):
             return None
@@ -361,17 +363,17 @@ class Scope:
 
     def _named(self, node: Node, value: Value) -> Value:
         """A name of its own for a value that has one."""
-        wanted = self._wanted(node) or ("x" if node.requires_grad and node.is_leaf else None)
+        wanted = self.wanted(node) or ("x" if node.requires_grad and node.is_leaf else None)
         return self.add(Step([value], lambda e: e[0], [wanted], node.serial, node.where)).outputs[0]
 
     def _alias(self, node: Node, value: Value) -> Value:
         if self._severs(node):
             made = Step(
-                [value], lambda e: call("jax.lax.stop_gradient", e[0]), [self._wanted(node)], node.serial, node.where
+                [value], lambda e: call("jax.lax.stop_gradient", e[0]), [self.wanted(node)], node.serial, node.where
             )
             return self.add(made).outputs[0]
         if value.wanted is None or node.operation is variable:
-            value.wanted = self._wanted(node) or value.wanted
+            value.wanted = self.wanted(node) or value.wanted
         return value
 
     def _severs(self, node: Node) -> bool:
@@ -400,7 +402,7 @@ class Scope:
             return call(ast.Attribute(place, "set", ast.Load()), e[1])
 
         inputs = [self.value(operand) for operand in chain.operands]
-        value: Value = self._finished(node, inputs, write, [self._wanted(node)], False)
+        value: Value = self._finished(node, inputs, write, [self.wanted(node)], False)
         return value
 
     def member(self, value: Value, key: str, order: float) -> Value:

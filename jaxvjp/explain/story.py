@@ -21,10 +21,10 @@ from jaxvjp.core.record.modes import listening, transforming
 from jaxvjp.core.record.observers import (
     GradSet,
     Hooked,
-    Pulled,
     Read,
     Released,
     Stepped,
+    Transformed,
     Unclear,
     Unpacked,
     Walked,
@@ -89,7 +89,7 @@ class Story(NamedTuple):
         shown: the nodes that the user's variables show at the end; a program without a backward computes these.
         owners: for each node whose gradient was accumulated, its tensor; a write gives a leaf another node.
         gradients: for each tensor that was a `grad`, the tensor whose `grad` it was.
-        pulled: for each recorded pullback (`create_graph`), the nodes that it is the pullback of.
+        transformed: for each node that carries a program, what it was made of: the graph with the user's lines.
         unpacked: for each node with saved-tensor hooks, the operands that `unpack_hook` returned.
         kept: the inputs of nodes, to be restored if the graph was freed since.
         hypothetical: whether its backward pass has not run, but is the one that `backward` would do.
@@ -106,7 +106,7 @@ class Story(NamedTuple):
     shown: list[Node]
     owners: dict[Node, Tensor]
     gradients: dict[Tensor, Tensor]
-    pulled: dict[Node, Sequence[Node]]
+    transformed: dict[Node, Transformed]
     unpacked: Mapping[Node, Mapping[Node, Node]]
     kept: list[Kept]
     hypothetical: bool = False
@@ -152,7 +152,7 @@ class Recorder:
         self.events: list[Event] = []
         self.owners: dict[Node, Tensor] = {}
         self.gradients: dict[Tensor, Tensor] = {}
-        self.pulled: dict[Node, Sequence[Node]] = {}
+        self.transformed: dict[Node, Transformed] = {}
         self.unpacked: dict[Node, Mapping[Node, Node]] = {}
         self.first = next_serial()
         self.refused: Refused | None = None
@@ -170,9 +170,9 @@ class Recorder:
         self.calls.start()
 
     def note(self, what: Any) -> None:
-        if isinstance(what, Pulled):
+        if isinstance(what, Transformed):
             for result in what.results:
-                self.pulled[result.inputs[0]] = what.outputs
+                self.transformed[result.inputs[0]] = what
             return
         if isinstance(what, Unpacked):
             self.unpacked.setdefault(what.node, what.nodes)
@@ -215,7 +215,7 @@ class Recorder:
         for tensor in list(dict.fromkeys(self.owners.values())):
             self.owners.setdefault(tensor.__node__, tensor)
         walks = [event.what for event in self.events if isinstance(event.what, Walked)]
-        passed = {each: name for node, name in names.items() for each in _passed_on(node)[1:]}
+        passed = {each: name for node, name in names.items() for each in passed_on(node)[1:]}
         for walked in walks:  # `y, g = vjp(f, x, v)` returns both detached
             for node in () if walked.after else (*walked.roots, *walked.gradients.values()):
                 if node in passed and assigned(node.where) is None:
@@ -226,7 +226,7 @@ class Recorder:
         }
         for event in self.events:  # what a transform gave may have been printed at once
             node = event.what.node if isinstance(event.what, Read) else None
-            if node is not None and known.isdisjoint(_passed_on(node)) and _of_transforms(node, known):
+            if node is not None and known.isdisjoint(passed_on(node)) and _of_transforms(node, known):
                 source = statement(event.where)
                 if source is not None and source.prints:
                     names[node] = numbered("printed", {*names.values()})
@@ -241,7 +241,7 @@ class Recorder:
         starts += grads.values()
         starts += [each for replaced in self.unpacked.values() for each in replaced.values()]
         kept = _kept(starts)
-        told = (self.owners, self.gradients, self.pulled, self.unpacked)
+        told = (self.owners, self.gradients, self.transformed, self.unpacked)
         calls = sorted(self.calls.ended, key=lambda each: each.first)
         every = {tensor.__node__: own for tensor, own in all_names_in(variables).items()}
         return Story(
@@ -264,7 +264,7 @@ def _as_used(walked: Walked) -> tuple[Walked, dict[Node, Node]]:
 
 def of_transform(node: Node) -> bool:
     """Whether a node is what a transform gave, such as `torch.func.grad` or `vmap`."""
-    return _passed_on(node)[-1].operation in TRANSFORMS
+    return passed_on(node)[-1].operation in TRANSFORMS
 
 
 def _of_transforms(node: Node, known: Collection[Node]) -> bool:
@@ -273,7 +273,7 @@ def _of_transforms(node: Node, known: Collection[Node]) -> bool:
     return any(each.operation in TRANSFORMS for each in found if each not in known)
 
 
-def _passed_on(node: Node) -> list[Node]:
+def passed_on(node: Node) -> list[Node]:
     """A node, and those whose value it is, or a view of it."""
     found = [node]
     while (operation := found[-1].operation) is not None and found[-1].inputs and type(found[-1].inputs[0]) is Node:

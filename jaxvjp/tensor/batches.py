@@ -206,7 +206,12 @@ class Batch:
             examples[node] = batch, 0
         if len(examples) > len(self.examples):
             inside = between(nodes, examples, inputs_of)
-        batches = record_vmap(inside, nodes, examples, out_axes, self.size, self.chunk)
+        found = {(each, 0): examples[each][0] for each in examples if each not in self.examples}
+        rest = [each for each in zip(nodes, out_axes, strict=True) if each not in found]
+        if rest:
+            outputs, axes = zip(*rest, strict=True)
+            found.update(zip(rest, record_vmap(inside, outputs, examples, axes, self.size, self.chunk), strict=True))
+        batches = [found[each] for each in zip(nodes, out_axes, strict=True)]
         for node, batch in zip(nodes, batches, strict=True):
             batch.inference = node.inference
         return batches

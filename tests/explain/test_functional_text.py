@@ -47,6 +47,46 @@ def test_batches_in_a_list_are_arguments_of_one_function():
     story.check()
 
 
+def test_transforms_are_those_of_the_users_functions():
+    made = run_lines("""
+from jaxvjp.func import grad, hessian, jacfwd, jacrev, jvp, vjp, vmap
+def squares(w, p):
+    return (p * w) ** 2
+def total(w, p):
+    return squares(w, p).sum()
+w, p, rows = torch.tensor([0.5, -1.0]), torch.tensor([1.0, 2.0]), torch.tensor([[1.0, 2.0], [3.0, 4.0], [0.0, 1.0]])
+with explain.recording() as story:
+    each = vmap(grad(total), in_dims=(None, 0))(w, rows)
+    both = vmap(grad(total, argnums=(0, 1)), in_dims=(None, 0))(w, rows)
+    curved = hessian(total)(w, p)
+    turned = jacrev(grad(total))(w, p)
+    sloped = jacfwd(squares, argnums=1)(w, p)
+    plain = vmap(lambda row: total(w, row))(rows)
+    batched = vmap(hessian(total), in_dims=(None, 0))(w, rows)
+    mean = grad(lambda w: vmap(total, (None, 0))(w, rows).mean())(w)
+    product = jvp(lambda w: grad(total)(w, p), (w,), (p,))[1]
+    pulled = vjp(squares, w, p)[1](p)
+""")
+    story = made["story"]
+    for line in (
+        "each = jax.vmap(jax.grad(total), in_axes=(None, 0))(w, rows)",
+        "jax.vmap(jax.grad(total, argnums=(0, 1)), in_axes=(None, 0))(w, rows)",
+        "curved = jax.hessian(total)(w, p)",
+        "turned = jax.jacrev(jax.grad(total))(w, p)",
+        "sloped = jax.jacfwd(squares, argnums=1)(w, p)",
+        "plain = jax.vmap(total, in_axes=(None, 0))(w, rows)",
+        "batched = jax.vmap(jax.hessian(total), in_axes=(None, 0))(w, rows)",
+        "product = jax.jvp(lambda w: jax.grad(total)(w, p), (w,), (p,))[1]",
+        "jax.vjp(squares, w, p)",
+    ):
+        assert line in story.source, line
+    story.check()
+    names = ["each", "curved", "turned", "sloped", "plain", "batched", "mean", "product"]
+    for found in run_apart(story.source, names):
+        for name in names:
+            np.testing.assert_allclose(found[name], made[name].numpy(), rtol=1e-6)
+
+
 def test_a_constant_that_is_assigned_once_is_read_from_outside():
     story = recorded("for _ in range(3):\n    loss = ((inputs @ w - targets) ** 2).mean()")["story"]
     assert "def f(w):" in story.source

@@ -30,7 +30,7 @@ from jaxvjp.core.record.graph import (
 )
 from jaxvjp.core.record.lifetime import NodesMet
 from jaxvjp.core.record.modes import listening, thread_modes, tracking
-from jaxvjp.core.record.observers import Hooked, Pulled, StepHooked, Stepped, Unpacked, tell
+from jaxvjp.core.record.observers import Hooked, StepHooked, Stepped, Transformed, Unpacked, tell
 from jaxvjp.core.record.record import constant, record
 from jaxvjp.core.record.steps import PythonBackward
 from jaxvjp.core.record.versions import next_serial
@@ -338,7 +338,7 @@ class Walk:
         # For each output a node with its value, and for each of `wrt` one with its cotangent.
         output_nodes, pulled = record_pullback(program, operands, wrt, cotangents, create_graph, self.batch)
         if listening() and create_graph:  # rare: `explain` listens
-            tell(Pulled(outputs, pulled))
+            tell(Transformed(operands, outputs, pulled))
         for position, result in zip(wrt, pulled, strict=True):
             self.arrive(arguments[position], result)
         return zip(outputs, output_nodes, strict=True)

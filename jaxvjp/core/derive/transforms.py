@@ -17,7 +17,8 @@ from jaxvjp.core.derive.between import Onward, between, leads_on, refuse_python_
 from jaxvjp.core.derive.dependences import Positions, grouped, reads, reads_of_program, through
 from jaxvjp.core.derive.vjp import function_of
 from jaxvjp.core.record.graph import Node, Number
-from jaxvjp.core.record.modes import grad_mode, tracking, transforming
+from jaxvjp.core.record.modes import grad_mode, listening, tracking, transforming
+from jaxvjp.core.record.observers import Transformed, tell
 from jaxvjp.core.record.record import items
 from jaxvjp.core.run.program import PROGRAM_CACHE, Program, freeze, replay
 from jaxvjp.ops.op import Aval, Op, op
@@ -138,8 +139,11 @@ def pushforward(
         given = [tangents[each] for each in differentiated.values()]
         with tracking(grad_mode().enabled and tracked):
             static = (program, tuple(differentiated), zeros)
-            pushed = iter(transformed(jvp, static, [*arguments, *given], avals))
-        return [next(pushed) if each else None for each in depends]
+            pushed = transformed(jvp, static, [*arguments, *given], avals)
+        if listening():  # rare: `explain` listens
+            tell(Transformed(arguments, wanted, pushed))
+        results = iter(pushed)
+        return [next(results) if each else None for each in depends]
 
     return push
 
@@ -180,4 +184,7 @@ def record_vmap(
     batches = [examples.get(each, (each, None)) if isinstance(each, Node) else (each, None) for each in arguments]
     static = (program, tuple([axis for _, axis in batches]), tuple(out_axes), size, chunk)
     avals = tuple([batch_of(each.aval, axis, size) for each, axis in zip(outputs, out_axes, strict=True)])
-    return transformed(vmap, static, [each for each, _ in batches], avals)
+    results = transformed(vmap, static, [each for each, _ in batches], avals)
+    if listening():  # rare: `explain` listens
+        tell(Transformed(arguments, outputs, results))
+    return results

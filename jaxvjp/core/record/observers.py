@@ -69,9 +69,11 @@ class Stepped(NamedTuple):
     results: Sequence[Any]
 
 
-class Pulled(NamedTuple):
-    """A part of the graph with these `outputs` was pulled back with `create_graph`; `results` are its cotangents."""
+class Transformed(NamedTuple):
+    """The part of the graph from `arguments` to `outputs` was transformed as a whole, into nodes that carry it as a
+    program: pulled back with `create_graph`, pushed forward, or batched. `results` is what they gave."""
 
+    arguments: Sequence[Any]
     outputs: Sequence[Any]
     results: Sequence[Any]
 
