@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from shlex import quote
 from typing import Any
@@ -185,19 +186,29 @@ def _why_untracked(node: Node) -> str:
     if not ends or node.requires_grad:
         return (
             "Nothing that it was computed from requires a gradient; or it was computed under no_grad(), from "
-            "x.detach(), from a gradient that was taken without `create_graph=True`, or from integers or bools, as a "
-            f"comparison gives them. Make the input a leaf that does: `x = {own_name()}.tensor([1., 2.], "
-            "requires_grad=True)`."
+            "x.detach(), from a gradient that was taken without `create_graph=True` or is constant, as that of 2x, or "
+            "from integers or bools, as a comparison gives them. Make the input a leaf that does: "
+            f"`x = {own_name()}.tensor([1., 2.], requires_grad=True)`."
         )
-    if ends[0].operation is pullback:
+    last = max(ends, key=lambda each: each.serial)
+    line = str(last.location)
+    if last.operation is pullback:
+        told = f"It is computed from a gradient that has no graph, taken by {line}\n"
+        if "create_graph=True" in line:
+            return f"{told}It is constant, as that of 2x is: it depends on nothing that requires a gradient."
         return (
-            f"It is computed from a gradient, and that was taken without `create_graph=True`, by {ends[0].location}\n"
-            f"Take it so that it has a graph: `{own_name()}.autograd.grad(y, x, create_graph=True)`."
+            f"{told}Take it so that it has a graph: `{own_name()}.autograd.grad(y, x, create_graph=True)`. One that is "
+            "constant, as that of 2x is, has none."
         )
-    end = f"The gradient ends at {ends[0].forward_name}, recorded by {ends[0].location}\n"
-    dtype = getattr(ends[0].aval, "dtype", None)
+    end = f"The gradient ends at {last.forward_name}, recorded by {line}\n"
+    dtype = getattr(last.aval, "dtype", None)
     if dtype is None or dtype.differentiable:
-        return f"{end}It was computed under no_grad(), or is an operation without a derivative, such as detach()."
+        end += "It was computed under no_grad(), or is an operation without a derivative, such as detach()."
+        update = re.search(r"^\s*(\S+) = \1 ([-+*/]) (.+)$", line, re.MULTILINE)
+        if update is not None:  # `w = w - 0.1 * w.grad`
+            w, sign, rest = update.groups()
+            end += f" `{w} {sign}= {rest}` changes {w} in place, and it stays a leaf."
+        return end
     return (
         f"{end}Its result is {dtype}, and no gradient goes through integers or bools. Call backward() of a loss that "
         f"is computed without them, such as `{own_name()}.nn.functional.cross_entropy(scores, classes)`."

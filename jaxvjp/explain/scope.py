@@ -92,6 +92,11 @@ class NeedsWide(Exception):  # noqa: N818 - no error: the program is written aga
     """Raised by a value that needs 64-bit types to be enabled in the program."""
 
 
+def itself(expressions: Sequence[Expression]) -> Expression:
+    """How another name of a value is written."""
+    return expressions[0]
+
+
 class Scope:
     """Where statements are collected: the program's own scope (without `outer`) or a function's.
 
@@ -364,7 +369,7 @@ class Scope:
     def _named(self, node: Node, value: Value) -> Value:
         """A name of its own for a value that has one."""
         wanted = self.wanted(node) or ("x" if node.requires_grad and node.is_leaf else None)
-        return self.add(Step([value], lambda e: e[0], [wanted], node.serial, node.where)).outputs[0]
+        return self.add(Step([value], itself, [wanted], node.serial, node.where)).outputs[0]
 
     def _alias(self, node: Node, value: Value) -> Value:
         if self._severs(node):

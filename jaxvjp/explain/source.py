@@ -7,6 +7,7 @@ hook on an intermediate value, there is a function for each stage, and the pullb
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -28,7 +29,7 @@ from jaxvjp.explain.layout import EXACT_PRODUCTS, WIDE_TYPES, laid_out
 from jaxvjp.explain.lifting import Lifted, divided, owners_of
 from jaxvjp.explain.literals import Unwritable, batched, call, literal, name, parsed
 from jaxvjp.explain.names import assigned
-from jaxvjp.explain.scope import NeedsWide, Scope, partial, together
+from jaxvjp.explain.scope import NeedsWide, Scope, itself, partial, together
 from jaxvjp.explain.states import histories_of
 from jaxvjp.explain.story import Event, Story, hooks_before, released
 from jaxvjp.explain.text import Text, wide
@@ -530,6 +531,11 @@ class Writer:
             if value.wanted is None or (own is not None and gradients.get(value.wanted, value) is not value):
                 value.wanted = own  # `g = x.grad`, where x has another `grad` now
             self.state.append((node, value))
+        final = {value for _, value in self.state}
+        read = {each for step in self.top.steps for each in step.inputs}
+        for step in [value.step for value in final - read if value.step is not None]:
+            if step.write is itself and step.inputs[0] in final:
+                step.order = math.inf  # another name of what stands at the end; without it all rounds are alike
         return [*[value for _, value in self.state], *[value for _, _, value in self.results]]
 
     def append(self, whole: Value, value: Value, node: Node) -> None:

@@ -176,7 +176,10 @@ def node_of_array(array: Any) -> Node:
     if isinstance(array, jax.Array) and array.weak_type:
         array = jax.dlpack.from_dlpack(array)  # the same memory, of the same type for good
     aval = aval_of(array)
-    return node_of_value(on_axes_of(aval.device.mesh, array) if type(aval.device) is OnMesh else array, aval)
+    if type(aval.device) is OnMesh:
+        importlib.import_module("jaxvjp.library.sharding")  # a tensor on a mesh has `placements`
+        array = on_axes_of(aval.device.mesh, array)
+    return node_of_value(array, aval)
 
 
 def node_of(array: Any) -> Node:

@@ -32,7 +32,7 @@ from jaxvjp.core.run.values import array_of
 from jaxvjp.library.crossing import is_array, node_of
 from jaxvjp.ops.identity import traced, transform_argument, variable
 from jaxvjp.ops.op import Aval
-from jaxvjp.tensor.refusals import refuse_tangent
+from jaxvjp.tensor.refusals import refuse_tangent, unreadable
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.types.devices import META, NO_DATA
 from jaxvjp.types.dtypes import float32
@@ -160,7 +160,8 @@ def crossing(tensors: Collection[Tensor]) -> list[Any]:
     nodes = [tensor.__node__ for tensor in tensors]
     if grad_mode().enabled:
         refuse_lost(nodes)
-    for node in nodes if transforming().duals else ():
+    for node in nodes if transforming().depth or transforming().duals else ():
+        unreadable(node, f"Can't make a JAX array of a Tensor that differs from example to example\n{CROSSES}")
         refuse_tangent(node, f"Can't make a JAX array of a Tensor with a tangent\n{CROSSES}")
     return arrays_of(nodes)
 

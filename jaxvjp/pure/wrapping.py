@@ -187,6 +187,10 @@ def _traced(call: Call, avals: tuple[Any, ...]) -> tuple[Any, Any, Mesh | None]:
     return jaxpr, tree, _mesh_in(jaxpr)
 
 
+def _applied(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    return function(*args, **kwargs)
+
+
 def _mesh_in(jaxpr: Any) -> Mesh | None:
     """The mesh of several devices that a jaxpr names: in a sharding, or in `shard_map`."""
     for each in jax.tree.leaves([[*equation.params.values()] for equation in jaxpr.eqns]):
@@ -201,7 +205,8 @@ def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Args:
         function: a pure function of JAX arrays, in any pytrees, which returns such: of `jax.numpy`, `jax.scipy`,
-            `jax.lax`, a Pallas kernel, the `apply` of a model, a function of yours. Its `custom_vjp` is obeyed.
+            `jax.lax`, a Pallas kernel, the `apply` of a model, a model that is a pytree, a function of yours. Its
+            `custom_vjp` is obeyed.
 
     Returns:
         a function of tensors. Tensors and arrays among its arguments become JAX arrays, and keys of `jax.random` stay
@@ -211,8 +216,7 @@ def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
         what is no array: what the function reads besides them is a constant from then on.
 
     Raises:
-        TypeError: an argument that is no array and cannot be hashed, a result that is no array; or a function that
-            cannot be hashed, such as a model: `torch.wrap(lambda model, x: model(x))(model, x)`; or no function.
+        TypeError: an argument that is no array and cannot be hashed, a result that is no array, or no function.
         jax.errors.TracerBoolConversionError, or another of JAX's: the function reads a value, as in an `if`.
         RuntimeError: the function writes to a tensor; it has to be pure.
 
@@ -226,7 +230,10 @@ def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
     """
     if not callable(function):
         raise TypeError(f"wrap() takes a JAX function, not {type(function).__name__}\nSuch as `wrap(jnp.sin)(x)`.")
-    operation = operation_of(function)
+    try:
+        operation = operation_of(function)
+    except TypeError:  # it cannot be hashed: a model of arrays, which is an argument
+        return functools.partial(wrap(_applied), function)
     name = name_of(function)
 
     @functools.wraps(function)

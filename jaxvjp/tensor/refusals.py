@@ -49,7 +49,11 @@ def advice_on(value: Any) -> str:
     if isinstance(value, jax.core.Tracer):
         return advice_on_tracers()
     if is_key(value):
-        return "A key of `jax.random` is no array of numbers: `jax.random.key_data(key)` is."
+        own = own_name()
+        return (
+            f"A key of `jax.random` is for JAX's functions: `{own}.wrap(jax.random.normal)(key)`. torch's draw from a "
+            f"generator, `{own}.manual_seed(0)`. The key's numbers are `{own}.from_jax(jax.random.key_data(key))`."
+        )
     if isinstance(value, np.ndarray | jax.Array):
         library = "numpy" if isinstance(value, np.ndarray) else "jax"
         written = f"from_{library}({users_name(value, 'array')})"

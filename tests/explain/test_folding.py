@@ -58,6 +58,12 @@ LOOPS = {
         "for step in range(8):\n    i = step % 2\n    loss = ((X[i] * w).sum() - 1) ** 2" + STEP,
         "for step in range(8):\n    loss, w_grad = jax.value_and_grad(f)(w, X[step % 2])",
     ),
+    "two parameters of one optimizer": (
+        "b = torch.tensor(0.1, requires_grad=True)\nopt = torch.optim.Adam([w, b], lr=0.01)\nfor step in range(5):\n"
+        "    opt.zero_grad()\n    loss = ((X @ w + b) ** 2).mean()\n    loss.backward()\n    opt.step()",
+        "for _ in range(5):\n    loss, (w_grad, b_grad) = ",
+        "\nopt_1_step = opt_0_step ",
+    ),
     "parts of a permutation": (
         """
 for epoch in range(3):

@@ -38,6 +38,7 @@ def sums_in_jax(collective):
 
 def there_and_back():
     x, w = torch.from_jax(a), torch.ones(8, requires_grad=True)
+    assert str(x.placements) == "(Shard(dim=0),)"  # though nothing has imported `torch.distributed.tensor`
     recorded = torch.as_function((x * w).sum(), [w])
     softmax = torch.functional(lambda p: torch.nn.functional.softmax(p, 0))
     return [

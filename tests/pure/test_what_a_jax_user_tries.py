@@ -264,6 +264,13 @@ def test_an_index_may_be_traced():
     assert jax.grad(torch.functional(lambda v, i: v[i].sum()))(array, at)[-1].tolist() == [1.0] * 4
 
 
+def test_an_example_of_a_batch_has_no_array():
+    for function in (jnp.sin, lambda v: torch.from_jax(v.jax())):
+        with pytest.raises(RuntimeError, match=r"differs from example to example(.|\n)*torch\.wrap"):
+            torch.func.vmap(function)(torch.ones(2))
+    assert (torch.func.vmap(torch.wrap(jnp.sin))(torch.ones(2)) == torch.ones(2).sin()).all()
+
+
 def test_forward_mode_loses_no_tangent_to_jax():
     x = torch.tensor([1.0, 2.0])
     for array in (jnp.sin, lambda v: jnp.sin(v.jax()), lambda v: jnp.sin(2 * v)):
