@@ -95,8 +95,7 @@ class SavedTensor:
             "compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).\n"
             "It was saved by the custom Function's ctx and changed in place by "
             f"{located(self.tensor.__versions__.where)}\n"
-            f"{instead(self.tensor.__versions__.where)}, or save a copy: "
-            "ctx.save_for_backward(y.clone())."
+            f"{instead(self.tensor.__versions__.where, 'or save a copy: ctx.save_for_backward(y.clone())')}."
         )
 
 

@@ -181,14 +181,21 @@ def freed_error(node: Node, operations: Iterable[Node] = ()) -> RuntimeError:
     )
 
 
-def instead(where: UserLine) -> str:
-    """What to write in place of a line that writes in place, with its own names where it is `y += 1`."""
+def instead(where: UserLine, otherwise: str) -> str:
+    """What to write in place of a line that writes in place, with its own names where it is `y += 1` or `y[0] = 1`; or
+    `otherwise`."""
     line = located(where)
     code = "" if line is None else line.text.partition("  #")[0]
+    part = re.fullmatch(r"(\w+)(\[.+?\]) ([-+*/@]|\*\*|//)?= (.+)", code)
+    if part is not None:
+        name, index, operation, value = part.groups()
+        value = f"{name}{index} {operation} {value}" if operation else value
+        return f"Write into a copy there, `new = {name}.clone()` and `new{index} = {value}`, and go on with that"
     found = re.fullmatch(r"(\w+) ([-+*/@]|\*\*|//)= (.+)", code)
     name, operation, value = found.groups() if found else ("y", "+", "1")
     value = value if not found or re.fullmatch(r"[\w.()\[\]]+", value) else f"({value})"
-    return f"Make a new tensor there, `{name} = {name} {operation} {value}` instead of `{name} {operation}= {value}`"
+    new = f"`{name} = {name} {operation} {value}` instead of `{name} {operation}= {value}`"
+    return f"Make a new tensor there, {new}, {otherwise}"
 
 
 def changed_error(node: Node, saved: Node, operations: Iterable[Node] = ()) -> RuntimeError:
@@ -211,7 +218,9 @@ def changed_error(node: Node, saved: Node, operations: Iterable[Node] = ()) -> R
         current = saved if saved is node or saved.tensor is None else saved.tensor.__gradient_node__
         aval = current.aval
         origin = "" if current.is_leaf else f", which is output 0 of {current.forward_name},"
-    carried = _carried_on(node, operations) if saved.is_leaf else ""
+    advice = _carried_on(node, operations) if saved.is_leaf else ""
+    if saved.is_leaf and not advice:
+        advice = "Compute the result anew after that line, or let that line wait for the last backward"
     count = change.versions.count - change.version
     often = f" {count} times since, the last time" if count > 1 else ""
     return RuntimeError(
@@ -221,5 +230,5 @@ def changed_error(node: Node, saved: Node, operations: Iterable[Node] = ()) -> R
         "compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).\n"
         f"It was saved for {node.gradient_name} by {node.location}\n"
         f"and changed in place{often} by {located(change.versions.where)}\n"
-        f"{carried or f'{instead(change.versions.where)}, or change a copy, from `.clone()`'}."
+        f"{advice or instead(change.versions.where, 'or change a copy, from `.clone()`')}."
     )

@@ -7,6 +7,9 @@ A lesson is one file, and everything about it stands there: its docstring, the f
 
 from __future__ import annotations
 
+import runpy
+import sys
+
 from jaxvjp.tools.course.lesson import Exercise, Prediction
 
 __all__ = ["Exercise", "Prediction", "teach"]
@@ -14,6 +17,5 @@ __all__ = ["Exercise", "Prediction", "teach"]
 
 def teach(path: str) -> None:
     """What a lesson's file does when it is run: the same as `python -m jaxvjp lesson` with its number."""
-    from jaxvjp.tools.course import command
-
-    raise SystemExit(command.main([path]))
+    sys.argv[1:] = ["lesson", path, *sys.argv[1:]]
+    runpy.run_module("jaxvjp", run_name="__main__")

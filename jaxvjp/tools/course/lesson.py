@@ -194,7 +194,9 @@ class Lesson(ExampleFile):
         given, expected = module.imperative(), module.functional()
         if not (isinstance(given, dict) and isinstance(expected, dict)):
             raise TypeError("`imperative` and `functional` each return a dict, with the names of what they computed")
-        assert given.keys() == expected.keys(), f"{self.path.name}: {[*given]} and {[*expected]}"
+        if given.keys() != expected.keys():
+            told = f"`imperative` returns {', '.join(given)}, and `functional` {', '.join(expected)}"
+            raise TypeError(f"{told}: both return the same names")
         pairs = {name: (plain(value), plain(expected[name])) for name, value in given.items()}
         return [
             (name, terminal.numbers(one), terminal.numbers(other), same(one, other))
