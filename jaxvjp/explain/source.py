@@ -568,7 +568,9 @@ class Writer:
             return True
         if node in self.top.values or node not in owners_of(self.top, node):
             return False
-        if (shown := node.tensor) is not None and shown.__versions__.count and not node.requires_grad:
+        own = self.story.names.get(node)
+        shown = [node.tensor, *[each for each, name in self.story.tensors.items() if name == own]]
+        if any(each is not None and each.__versions__.count for each in shown) and not node.requires_grad:
             return False
         back = {value.wanted for function in self.top.functions for value in function.returned.values()}
         return self.text.name_of(node) not in back

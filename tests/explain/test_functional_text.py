@@ -245,3 +245,23 @@ def test_a_result_has_the_name_that_it_has_where_backward_is_called():
     """)["story"]
     assert "out, pullback = jax.vjp(layer, a, m)" in str(story)
     story.check()
+
+
+def test_running_statistics_come_back():
+    made = run_lines("""
+torch.manual_seed(0)
+net, x = torch.nn.BatchNorm1d(2), torch.randn(4, 2)
+with explain.recording() as story:
+    for _ in range(3):
+        loss = net(x).square().sum() * net.weight.sum()
+        loss.backward()
+        with torch.no_grad():
+            net.weight -= 0.1 * net.weight.grad
+        net.weight.grad = None
+""")
+    made["story"].check()
+    found = run_apart(made["story"].source, ["net_running_mean", "net_running_var", "net_num_batches_tracked"])
+    for each in found:
+        for name in each:
+            expected = getattr(made["net"], name.removeprefix("net_"))
+            np.testing.assert_allclose(each[name], expected.numpy(), rtol=1e-5)
