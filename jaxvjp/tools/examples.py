@@ -56,10 +56,11 @@ class Answer(NamedTuple):
     def matrices(self) -> str:
         """J, with a row for each element of y and a column for each of x, v, and their product, as text."""
         y_shape, x_shape = self.v.shape, self.jacobian.shape[self.v.ndim :]
-        rows, columns = terminal.labels("y", y_shape), terminal.labels("x", x_shape)
+        x = self.name if len(self.name) == 1 else "x"  # the leaf, or what was asked: "v = [1, 0]"
+        rows, columns = terminal.labels("y", y_shape), terminal.labels(x, x_shape)
         return "\n".join(
             [
-                f"J, a row for each number in y ({len(rows)}), a column for each in x ({len(columns)}):",
+                f"J, a row for each number in y ({len(rows)}), a column for each in {x} ({len(columns)}):",
                 terminal.matrix("J", self.jacobian.reshape(len(rows), len(columns)), rows, columns),
                 terminal.matrix("vᵀ", self.v.reshape(1, -1), [""], rows),
                 terminal.matrix("vᵀJ", self.product.reshape(1, -1), [""], columns),
