@@ -24,7 +24,7 @@ from jaxvjp.explain.scope import WRITERS, Scope, function, partial
 from jaxvjp.explain.story import passed_on
 from jaxvjp.explain.text import NOWHERE, Text
 from jaxvjp.ops.creation import full
-from jaxvjp.ops.identity import tuple_item
+from jaxvjp.ops.identity import example, tuple_item
 from jaxvjp.pure.loops import cond_, scan_, while_loop_
 from jaxvjp.utils.checkpoint import checkpointed, checkpointed_reentrant
 
@@ -51,9 +51,10 @@ def transformed(scope: Scope, node: Node) -> Any:
         or (operation not in CALLS and axes[place] is None and place not in varied and _fixed(each, node))
         for place, each in enumerate(node.inputs[:count])
     ]
-    places = _places(scope, program, node, node.inputs[:count], kept, varied)
-    function = _function_of(scope, program, node, node.inputs[:count], places=places)
-    leaves = [scope.value(node.inputs[place]) for place in places]
+    operands = [*node.inputs[:count], *_read_by_user(scope, node, kept, varied)]
+    places = _places(scope, program, node, operands, kept, varied)
+    function = _function_of(scope, program, node, operands, places=places)
+    leaves = [scope.value(operands[place]) for place in places]
     rest = [scope.value(operand) for operand in node.inputs[count:]]
     order, where = node.serial, node.where
     if operation in CALLS:
@@ -72,7 +73,7 @@ def transformed(scope: Scope, node: Node) -> Any:
         return scope.add(result).outputs
     if operation is vmap:
         _, in_axes, out_axes, _, _ = static
-        in_axes = tuple([in_axes[place] for place in places])
+        in_axes = tuple([in_axes[place] if place < count else None for place in places])
         axes = {"in_axes": literal(in_axes)} if set(in_axes) != {0} else {}
         axes.update(
             {"out_axes": literal(out_axes if len(out_axes) > 1 else out_axes[0])} if set(out_axes) != {0} else {}
@@ -89,7 +90,7 @@ def transformed(scope: Scope, node: Node) -> Any:
     def partly(expressions: Sequence[Expression]) -> tuple[Expression, list[Expression]]:
         """The function of only the leaves `wrt`, and those leaves."""
         chosen = [expressions[places.index(position)] for position in wrt]
-        wanted = [_called(scope, cast(Node, node.inputs[each]), place, len(wrt)) for place, each in enumerate(wrt)]
+        wanted = [_called(scope, cast(Node, operands[each]), place, len(wrt)) for place, each in enumerate(wrt)]
         return partial(function, expressions[: len(places)], [places.index(each) for each in wrt], wanted), chosen
 
     if operation is jvp:
@@ -230,6 +231,7 @@ def _jacobian(scope: Scope, node: Node) -> Value | None:
     given = [argument if type(argument) is Number else node.inputs[leaves.index(argument)] for argument in arguments]
     varied, reverse = arguments[wrt[0]].aval.shape, source.operation is pullback
     kept = [type(each) is Number or (place not in wrt and _fixed(each, node)) for place, each in enumerate(given)]
+    given += _read_by_user(scope, source, kept, wrt)
     places = _places(scope, inner, source, given, kept, wrt)
     number = places.index(wrt[0])
     argnums = {"argnums": literal(number)} if number else {}
@@ -255,9 +257,11 @@ def _jacobian(scope: Scope, node: Node) -> Value | None:
 
 
 def _graph_of(scope: Scope, program: Program, node: Node, operands: Sequence[Any]) -> tuple[list[Any], Sequence[Any]]:
-    """A program as nodes: its leaves, and its outputs."""
+    """A program as nodes: its leaves and what else is among the `operands`, and its outputs."""
     known = scope.text.story.transformed.get(node)
-    return thawed(program, operands) if known is None else (list(known.arguments), known.outputs)
+    if known is None:
+        return thawed(program, operands)
+    return [*known.arguments, *operands[len(known.arguments) :]], known.outputs
 
 
 def _function_of(
@@ -279,9 +283,9 @@ def _function_of(
     arrays = [leaves[place] for place in places]
     inside = set(reachable(outputs, lambda each: () if each in arrays else each.inputs)) - set(arrays)
     inner = Scope(scope.text, scope, inside, node.operation not in (vmap, jvp))
-    inner.transform = scope.transform or node
-    of_user = None if any(map(_program_of, inside)) else _call_of(scope.text, inner.transform)
-    wanted = "f" if of_user is None else of_user.name
+    inner.transform = scope.transform if scope.transform and node.where in (None, NOWHERE) else node
+    of_user = [] if any(map(_program_of, inside)) else _calls_of(scope, node)
+    wanted = of_user[0].name if of_user else "f"
     single = len(outputs) == 1 if single is None else single
     named = _parameters(scope, node, leaves, outputs)
     params = [Value(named.get(each) or _called(inner, each, place, len(arrays))) for place, each in enumerate(arrays)]
@@ -307,6 +311,34 @@ def _places(
     return sorted([place for place in range(len(operands)) if not kept[place]], key=rank)
 
 
+def _read_by_user(scope: Scope, node: Node, kept: list[bool], varied: Sequence[int]) -> list[Node]:
+    """What a transformed function of the user's reads besides the arguments of the program: an argument that is
+    computed in that function, `x.unsqueeze(0)`, is written in it (is `kept`), and what that is computed of is read."""
+    known = scope.text.story.transformed.get(node)
+    last = 0 if known is None else max([each.serial for each in known.outputs])
+    of_user = next((each for each in _calls_of(scope, node) if each.first < last < each.last), None)
+    if known is None or of_user is None:
+        return []
+    found: dict[Node, None] = {}
+    for place, argument in enumerate(known.arguments):
+        if type(argument) is not Node or kept[place] or place in varied or argument is not node.inputs[place]:
+            continue
+        if not of_user.first < argument.serial < of_user.last or not argument.inputs:
+            continue
+
+        def sources(each: Any, first: float = of_user.first) -> Sequence[Any]:
+            return each.inputs if type(each) is Node and each.serial > first and each not in known.arguments else ()
+
+        behind = reachable([each for each in argument.inputs if type(each) is Node], sources)
+        made = [argument, *[each for each in behind if sources(each)]]
+        if any(each.python is not None or each.operation is example for each in made):
+            continue
+        kept[place] = True
+        found.update({each: None for each in behind if not sources(each) and each not in known.arguments})
+    kept += [False] * len(found)
+    return [*found]
+
+
 def _parameters(scope: Scope, node: Node, leaves: Sequence[Any], outputs: Sequence[Node]) -> dict[Node, str]:
     """What the user's function that is transformed calls its tensors, in the order of its parameters."""
     known, given = scope.text.story.transformed, dict[Any, Any]()
@@ -320,10 +352,8 @@ def _parameters(scope: Scope, node: Node, leaves: Sequence[Any], outputs: Sequen
         return [*each.inputs, *inner.outputs]
 
     inside = {each.serial: each for each in [*reachable(outputs, behind), *leaves] if type(each) is Node}
-    calls = [_call_of(scope.text, scope.transform or node)]
-    calls += [each for each in scope.text.story.calls if each.first < max(inside) < each.last]
     found: dict[Node, str] = {}
-    for made in filter(None, calls):
+    for made in _calls_of(scope, node, max(inside)):
         for serial, own in () if found else made.names.items():
             each = inside.get(serial)
             while type(each) is Node:
@@ -337,10 +367,13 @@ def _program_of(node: Any) -> bool:
     return type(node) is Node and bool(node.static) and type(node.static[0]) is Program
 
 
-def _call_of(text: Text, node: Node) -> FunctionCall | None:
-    """The call of the user's function by a transform in the line that recorded `node`."""
-    calls = [each for each in text.story.calls if each.where == node.where and each.last < node.serial]
-    return calls[-1] if calls else None
+def _calls_of(scope: Scope, node: Node, during: float = 0) -> list[FunctionCall]:
+    """The calls of the user's functions that a transform may be of, the likeliest first: the last that its line has
+    made, or that of the transform around it, and those that were under way `during` the recording of a node."""
+    calls, found = scope.text.story.calls, list[FunctionCall]()
+    for each in (node, scope.transform):
+        found += [one for one in calls if each and one.where == each.where and one.last < each.serial][-1:]
+    return found + [each for each in calls if each.first < during < each.last]
 
 
 def _without_wrapper(text: Text, called: str) -> str:

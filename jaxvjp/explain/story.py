@@ -212,10 +212,10 @@ class Recorder:
         tensors, names = _named(variables)
         # Reading a view of a written tensor records the view again, without a line of the user's. Of one that shows all
         # of it, as a buffer that was written by way of `detach()`, the node is that which was written.
-        for node in [each for each in names if each.serial > last]:
-            written = next((each for each in passed_on(node) if each.serial < last), None)
-            if written is not None and written.aval.shape == node.aval.shape:
-                names.setdefault(written, names[node])
+        for again in [each for each in names if each.serial > last]:
+            written = next((each for each in passed_on(again) if each.serial < last), None)
+            if written is not None and written.aval.shape == again.aval.shape:
+                names.setdefault(written, names[again])
         shown = [node for node in names if self.first < node.serial < last and node.device is not META]
         for tensor in list(dict.fromkeys(self.owners.values())):
             self.owners.setdefault(tensor.__node__, tensor)

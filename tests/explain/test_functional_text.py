@@ -66,6 +66,12 @@ with explain.recording() as story:
     mean = grad(lambda w: vmap(total, (None, 0))(w, rows).mean())(w)
     product = jvp(lambda w: grad(total)(w, p), (w,), (p,))[1]
     pulled = vjp(squares, w, p)[1](p)
+    def whole(w, point):
+        return total(w, point.unsqueeze(0) * 2)
+    def all_of(w):
+        return (vmap(grad(whole), in_dims=(None, 0))(w, rows) ** 2).sum()
+    computed = vmap(grad(whole), in_dims=(None, 0))(w, rows)
+    nested = grad(all_of)(w)
 """)
     story = made["story"]
     for line in (
@@ -78,10 +84,14 @@ with explain.recording() as story:
         "batched = jax.vmap(jax.hessian(total), in_axes=(None, 0))(w, rows)",
         "product = jax.jvp(lambda w: jax.grad(total)(w, p), (w,), (p,))[1]",
         "jax.vjp(squares, w, p)",
+        "computed = jax.vmap(jax.grad(whole), in_axes=(None, 0))(w, rows)",
+        "def whole(w, point):",
+        "nested = jax.grad(all_of)(w, rows)",
+        "def all_of(w, rows):",
     ):
         assert line in story.source, line
     story.check()
-    names = ["each", "curved", "turned", "sloped", "plain", "batched", "mean", "product"]
+    names = ["each", "curved", "turned", "sloped", "plain", "batched", "mean", "product", "computed", "nested"]
     for found in run_apart(story.source, names):
         for name in names:
             np.testing.assert_allclose(found[name], made[name].numpy(), rtol=1e-6)
