@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import pickle
@@ -219,3 +220,38 @@ for enabled in (True, False):
 def test_functions_are_pickled_by_name(name):
     function = attrgetter(name)(jaxvjp)
     assert pickle.loads(pickle.dumps(function)) is function
+
+
+def _declared():
+    """By file and class: the attributes that a .pxd declares, and the name of the class before it."""
+    found, name = {}, None
+    for path in (ROOT / "jaxvjp").rglob("*.pxd"):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            head = re.match(r"cdef class (\w+)(?:\((\w+)\))?:", line)
+            name = (path.with_suffix(".py"), head[1]) if head else name if line[:1] in (" ", "") else None
+            found |= {name: (set(), head[2])} if head else {}
+            attributes = re.fullmatch(r"    cdef (?:public |readonly )?\w[\w\[\], ]*? ?(\w+(?:, \w+)*)", line)
+            if name and attributes:
+                found[name][0].update(attributes[1].split(", "))
+    return found
+
+
+def test_a_compiled_class_declares_what_it_sets():
+    declared = _declared()
+    assert len(declared) > 20
+    for (path, name), (own, base) in declared.items():
+        known, bases = {*own}, {each: attributes for (_, each), attributes in declared.items()}
+        while base in bases:
+            more, base = bases[base]
+            known |= more
+        (tree,) = [
+            each for each in ast.parse(path.read_text(encoding="utf-8")).body if getattr(each, "name", "") == name
+        ]
+        known |= {each.name for each in tree.body if isinstance(each, ast.FunctionDef)}  # a property
+        stored = {each.attr for each in ast.walk(tree) if _sets(each)}
+        assert stored <= known, f"{path.name}: {name} sets {stored - known}, which its .pxd does not declare"
+
+
+def _sets(tree):
+    attribute = isinstance(tree, ast.Attribute) and isinstance(tree.ctx, ast.Store)
+    return attribute and isinstance(tree.value, ast.Name) and tree.value.id == "self"

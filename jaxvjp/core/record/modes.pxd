@@ -20,7 +20,7 @@ cdef class GradMode(Counted):
 
 cdef class Transforming(Counted):
     cdef public int depth, forward, pure
-    cdef public list batches, guards, variables, cuts
+    cdef public list batches, guards, variables, cuts, duals
     cdef public object level
 
 cdef class Staging(Counted):
