@@ -244,10 +244,10 @@ def test_a_compiled_class_declares_what_it_sets():
         while base in bases:
             more, base = bases[base]
             known |= more
-        (tree,) = [
-            each for each in ast.parse(path.read_text(encoding="utf-8")).body if getattr(each, "name", "") == name
-        ]
-        known |= {each.name for each in tree.body if isinstance(each, ast.FunctionDef)}  # a property
+        classes = ast.parse(path.read_text(encoding="utf-8")).body
+        (tree,) = [each for each in classes if getattr(each, "name", "") == name]
+        made = [each for each in tree.body if getattr(each, "value", None) is not None]  # `mutation = rare(...)`
+        known |= {each.target.id for each in made if isinstance(each, ast.AnnAssign)}
         stored = {each.attr for each in ast.walk(tree) if _sets(each)}
         assert stored <= known, f"{path.name}: {name} sets {stored - known}, which its .pxd does not declare"
 

@@ -242,8 +242,10 @@ def _jacobian(scope: Scope, node: Node) -> Value | None:
     function = _function_of(scope, inner, source, given, True, places)
     transform = "jax.jacfwd" if not reverse else "jax.jacrev" if v.aval.shape else "jax.grad"
 
-    if transform == "jax.jacfwd" and function.startswith("jax.grad(") and function.endswith(")"):
-        transform, function = "jax.hessian", function[len("jax.grad(") : -1]
+    same = f", argnums={number})" if number else ")"  # of `jax.grad(loss, argnums=1)` with respect to argument 1
+    if transform == "jax.jacfwd" and function.startswith("jax.grad(") and function.endswith(same):
+        inside = function[len("jax.grad(") : -len(same)]
+        transform, function = ("jax.hessian", inside) if inside.isidentifier() else (transform, function)
 
     def write(e: Sequence[Expression]) -> Expression:
         return call(call(transform, parsed(function), **argnums), *e)

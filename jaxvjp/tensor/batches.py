@@ -200,13 +200,13 @@ class Batch:
         inside = self.inside(nodes) if inside is None else inside
         for node in filter(severed, inside):
             with tracking(False):
-                (batch,) = record_vmap(
-                    between([node], examples, inputs_of), [node], examples, [0], self.size, self.chunk
-                )
-            examples[node] = batch, 0
+                axis = dict(zip(nodes, out_axes, strict=True)).get(node, 0)
+                within = between([node], examples, inputs_of)
+                (batch,) = record_vmap(within, [node], examples, [axis], self.size, self.chunk)
+            examples[node] = batch, axis
         if len(examples) > len(self.examples):
             inside = between(nodes, examples, inputs_of)
-        found = {(each, 0): examples[each][0] for each in examples if each not in self.examples}
+        found = {(node, axis): batch for node, (batch, axis) in examples.items() if node not in self.examples}
         rest = [each for each in zip(nodes, out_axes, strict=True) if each not in found]
         if rest:
             outputs, axes = zip(*rest, strict=True)

@@ -61,6 +61,8 @@ with explain.recording() as story:
     curved = hessian(total)(w, p)
     turned = jacrev(grad(total))(w, p)
     sloped = jacfwd(squares, argnums=1)(w, p)
+    second = hessian(total, argnums=1)(w, p)
+    mixed = jacfwd(grad(total), argnums=1)(w, p)
     plain = vmap(lambda row: total(w, row))(rows)
     batched = vmap(hessian(total), in_dims=(None, 0))(w, rows)
     mean = grad(lambda w: vmap(total, (None, 0))(w, rows).mean())(w)
@@ -80,6 +82,8 @@ with explain.recording() as story:
         "curved = jax.hessian(total)(w, p)",
         "turned = jax.jacrev(jax.grad(total))(w, p)",
         "sloped = jax.jacfwd(squares, argnums=1)(w, p)",
+        "second = jax.hessian(total, argnums=1)(w, p)",
+        "mixed = jax.jacfwd(jax.grad(total), argnums=1)(w, p)",
         "plain = jax.vmap(total, in_axes=(None, 0))(w, rows)",
         "batched = jax.vmap(jax.hessian(total), in_axes=(None, 0))(w, rows)",
         "product = jax.jvp(lambda w: jax.grad(total)(w, p), (w,), (p,))[1]",
@@ -91,7 +95,20 @@ with explain.recording() as story:
     ):
         assert line in story.source, line
     story.check()
-    names = ["each", "curved", "turned", "sloped", "plain", "batched", "mean", "product", "computed", "nested"]
+    names = [
+        "each",
+        "curved",
+        "turned",
+        "sloped",
+        "plain",
+        "batched",
+        "mean",
+        "product",
+        "computed",
+        "nested",
+        "second",
+        "mixed",
+    ]
     for found in run_apart(story.source, names):
         for name in names:
             np.testing.assert_allclose(found[name], made[name].numpy(), rtol=1e-6)
