@@ -34,7 +34,7 @@ from jaxvjp.core.record.versions import next_serial
 from jaxvjp.explain.calls import Calls, FunctionCall
 from jaxvjp.explain.names import all_names_in, assigned, names_in, numbered, statement, variables_of
 from jaxvjp.explain.watching import Watch
-from jaxvjp.ops.identity import UNCHANGED, shaped, tuple_item
+from jaxvjp.ops.identity import UNCHANGED, detach, shaped, tuple_item
 from jaxvjp.ops.strided import laid
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.devices import META
@@ -97,6 +97,7 @@ class Story(NamedTuple):
         calls: the calls of the user's functions that ended, in the order in which they began.
         every: all names of the nodes that the user's variables show at the end, as of one in a list, too.
         refused: the last backward pass that was refused for its v; None without one.
+        overwritten: the names of what was written in place since, by way of `detach()`, too.
         grads: for each of the owners the node of its `grad` at the end: what runs afterwards may change it.
     """
 
@@ -115,6 +116,7 @@ class Story(NamedTuple):
     every: Mapping[Node, Sequence[str]] = {}
     refused: Refused | None = None
     grads: Mapping[Tensor, Node] = {}
+    overwritten: Mapping[Node, str] = {}
 
     def stepped(self) -> dict[Any, Stepped]:
         """By Python backward step, such as that of a custom Function, the first time that it ran."""
@@ -212,10 +214,15 @@ class Recorder:
         tensors, names = _named(variables)
         # Reading a view of a written tensor records the view again, without a line of the user's. Of one that shows all
         # of it, as a buffer that was written by way of `detach()`, the node is that which was written.
-        for again in [each for each in names if each.serial > last]:
-            written = next((each for each in passed_on(again) if each.serial < last), None)
-            if written is not None and written.aval.shape == again.aval.shape:
-                names.setdefault(written, names[again])
+        overwritten: dict[Node, str] = {}
+        for shows, own in [*names.items()]:
+            written = _written(shows)
+            if written is None or (written is shows and shows.aval.dtype.differentiable):
+                continue  # a trained tensor's nodes are known otherwise
+            names.setdefault(written, own)
+            while written is not None:
+                overwritten[written] = own
+                written = _written(written.inputs[0])
         shown = [node for node in names if self.first < node.serial < last and node.device is not META]
         for tensor in list(dict.fromkeys(self.owners.values())):
             self.owners.setdefault(tensor.__node__, tensor)
@@ -250,7 +257,19 @@ class Recorder:
         calls = sorted(self.calls.ended, key=lambda each: each.first)
         every = {tensor.__node__: own for tensor, own in all_names_in(variables).items()}
         return Story(
-            self.events, names, tensors, shown, *told, kept, False, self.watch, calls, every, self.refused, grads
+            self.events,
+            names,
+            tensors,
+            shown,
+            *told,
+            kept,
+            False,
+            self.watch,
+            calls,
+            every,
+            self.refused,
+            grads,
+            overwritten,
         )
 
 
@@ -286,6 +305,13 @@ def passed_on(node: Node) -> list[Node]:
             break
         found.append(found[-1].inputs[0])
     return found
+
+
+def _written(node: Any) -> Node | None:
+    """The write in place that made the value of a node, if one did."""
+    while type(node) is Node and node.operation is detach:
+        node = node.inputs[0]
+    return node if type(node) is Node and node.in_place else None
 
 
 def _kept(starts: Sequence[Node]) -> list[Kept]:

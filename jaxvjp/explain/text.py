@@ -82,6 +82,8 @@ class Text:
             names = [self.story.names[node] for node in own if node in self.story.names]
             if names and own[-1] in self.story.names and not len(own) % len(names):
                 self.rounds.update(zip(own, names * (len(own) // len(names)), strict=True))
+        for node, name in self.story.overwritten.items():
+            self.rounds.setdefault(node, name)
         for node in nodes:
             if node.operation is not last[node.where].operation and node.where not in (None, NOWHERE):
                 self.inner.add(node)  # `x.masked_select(m)` records two nodes and returns the last
