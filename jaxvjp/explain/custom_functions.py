@@ -17,7 +17,7 @@ from jaxvjp.core.record.modes import tracking
 from jaxvjp.core.record.observers import Stepped
 from jaxvjp.core.record.record import constant
 from jaxvjp.explain.block import Expression, Step, Value
-from jaxvjp.explain.literals import Unwritable, call, parsed
+from jaxvjp.explain.literals import Unwritable, call
 from jaxvjp.explain.names import numbered, safe
 from jaxvjp.explain.scope import WRITERS, Scope, function
 from jaxvjp.explain.text import NOWHERE
@@ -222,9 +222,10 @@ def _none(_: Sequence[Expression]) -> Expression:
 
 
 def _varies(scope: Scope, value: Value) -> bool:
-    """Whether a value from outside a function is computed or given, and not a constant that is written in its place."""
+    """Whether a value from outside a function is computed or given, or has a name, which a later value may get as well,
+    and is not a constant that is written in its place."""
     made = _origin(scope, value)
-    return made.step is None or bool(made.step.inputs) or (made is not value and made.wanted is not None)
+    return made.step is None or bool(made.step.inputs) or (made.wanted is not None and not made.step.free)
 
 
 def _origin(scope: Scope, value: Value) -> Value:
@@ -238,11 +239,10 @@ def _origin(scope: Scope, value: Value) -> Value:
 
 
 def _outside(scope: Scope, value: Value) -> Expression:
-    """A constant of the program as the function reads it: a number is written out, others by name."""
-    value = _origin(scope, value)
-    if value.step is not None and not value.step.inputs and (value.wanted is None or value.step.free):
-        return value.step.write([])
-    return parsed(safe(value.wanted or "t"))
+    """A constant of the program as the function writes it out."""
+    step = _origin(scope, value).step
+    assert step is not None
+    return step.write([])
 
 
 def _within(outputs: Sequence[Node], given: Sequence[Node]) -> set[Node]:

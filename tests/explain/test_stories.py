@@ -453,6 +453,32 @@ def test_what_a_function_does_not_compute_with_gets_its_gradient():
     assert {*story.picture().keys} >= {w.__node__, flat.__node__}
 
 
+def test_a_function_is_given_a_constant_whose_name_another_has_as_well():
+    class Scale(jaxvjp.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, c):
+            ctx.save_for_backward(c)
+            return x * c
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient * ctx.saved_tensors[0], None
+
+    def scaled():
+        c = jaxvjp.tensor([1.0, 2.0])
+        return lambda x: Scale.apply(x, c)
+
+    with explain.recording() as story:
+        x = jaxvjp.ones(2, requires_grad=True)
+        c = jaxvjp.tensor([5.0, 7.0])
+        scale = scaled()
+        for _ in range(2):
+            (scale(x * c) ** 2).sum().backward()
+            with jaxvjp.no_grad():
+                x -= 0.01 * x.grad
+    np.testing.assert_allclose(story.jacobian(1)["x"], [2 * 25 * 0.5, 2 * 196 * -2.92], rtol=1e-5)
+
+
 def test_what_functional_returns_has_the_users_names():
     with explain.recording() as story:
         x = jaxvjp.tensor([1.0, 2.0])
