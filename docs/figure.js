@@ -59,7 +59,7 @@ function compiled(source, x) {
   if (!y.moves) fail("x is not in it");
   if (y === leaf) y = record(0, "copy", [y], () => y.places);
   steps[0].name = "y";
-  return {label: "", line: null, at: 0, root: "y", steps, folds: {}, begins: {}, note: "", ran: y.places.map(() => 1), leaves: [{name: "x", before: null, line: null, set: true}],
+  return {label: "", line: null, at: 0, root: "y", steps, inner: [], folds: {}, begins: {}, note: "", ran: y.places.map(() => 1), leaves: [{name: "x", before: null, line: null, set: true}],
     v: labels("y", y.places).map((name, k) => ({name, value: v[k] ?? [1, 10][k] ?? 1})), matrices: [{name: "x", columns: labels("x", x), rows: []}],
     tape: {entries, steps: steps.map(({span}) => span), root: y.places, leaves: [leaf.places]}};
 }

@@ -11,7 +11,7 @@ import linecache
 import math
 import re
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.core.record.graph import Node, reachable
-from jaxvjp.core.record.observers import Walked
+from jaxvjp.core.record.observers import Hooked, StepHooked, Stepped, Walked
 from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.explain import terminal
-from jaxvjp.explain.chain import HOOK
+from jaxvjp.explain.chain import HOOK, Link
 from jaxvjp.explain.directions import SHOWN, Array, directed
 from jaxvjp.explain.explained import Explained
 from jaxvjp.explain.jacobian import LARGEST, begun
@@ -142,7 +142,7 @@ def _walk(
     label, line, ended = about
     during = next((k for k, each in enumerate(run["steps"]) if each["order"] > ended), len(run["steps"]))
     told: dict[str, Any] = {"label": label, "line": line, "at": during}  # the step of the run that it is part of
-    told |= {"v": [], "steps": [], "leaves": [], "matrices": [], "folds": {}, "begins": {}}
+    told |= {"v": [], "steps": [], "inner": [], "leaves": [], "matrices": [], "folds": {}, "begins": {}}
     keys: dict[Node, str] = {}
     try:
         picture = explanation.picture(number, FOLD)
@@ -156,6 +156,7 @@ def _walk(
         found = directed(explanation, number, room)
     except Refusal as error:
         return {**told, "note": str(error)}
+    told["inner"] = _inner(explanation, walked, found.steps, [each["order"] for each in run["steps"][:during]])
     names, results = explanation.names(walked), explanation.results(walked)
     several = len(results) > 1
     told.update(root=f"[{', '.join(results)}]" if several else results[0], several=several)
@@ -242,6 +243,25 @@ def _walk(
         if rows.size <= LARGEST
     ]
     return told
+
+
+def _inner(explanation: Explained, walked: Walked, steps: Sequence[Link], orders: Sequence[float]) -> list[int]:
+    """Of the user's lines that ran before the end of a backward pass, at these `orders`, those that the pass itself
+    called, as hooks or in a Function: for each of these last ones the number of the step that it is a part of."""
+    story = explanation.story
+    end = next(event for event in story.events if event.what is walked)
+    passes = [each for each in story.events if each.where == end.where and isinstance(each.what, Walked)]
+    start = max([each.order for each in passes if each.order < end.order], default=-math.inf)
+    called = [each.first for each in story.calls if each.where == end.where and start < each.first < end.order]
+    ended: list[tuple[float, int]] = []  # when a step ended that ran the user's code, and its number
+    for order, _, what in story.events if called else ():
+        if called[0] < order < end.order and isinstance(what, Hooked | Stepped | StepHooked):
+            of, hook = what.step if isinstance(what, Stepped) else what.node, isinstance(what, Hooked)
+            own = [k for k, link in enumerate(steps) if of in (link.node, link.node.python)]
+            own = [k for k in own if (steps[k].operation == HOOK) is hook]
+            ended += [(order, k) for k in own[-1:]]
+    ended.append((math.inf, len(steps)))
+    return [next(k for until, k in ended if until > order) for order in orders if called and order > called[0]]
 
 
 def _read(explanation: Explained, walked: Walked) -> str:

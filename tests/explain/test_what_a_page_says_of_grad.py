@@ -194,3 +194,46 @@ def test_an_infinite_v_leaves_zeros_of_j_zero(browser, tmp_path):
     opened(browser, found["story"], tmp_path / "page.html")
     assert "NaN" not in text_of(browser, "main")
     assert "Of 18 numbers the first 16 can be moved." in text_of(browser, "main")
+
+
+def test_lines_that_a_backward_runs_are_where_it_runs_them(browser, tmp_path, capfd):
+    script, page = tmp_path / "script.py", tmp_path / "page.html"
+    script.write_text(
+        """import torch
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+    @staticmethod
+    def backward(ctx, g):
+        twice = g * 2
+        return twice
+def half(g):
+    return g / 2
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+for _ in range(2):
+    y = Double.apply(x)
+    z = y * 3
+    z.register_hook(half)
+    z.sum().backward()
+print(x.grad)
+""",
+        encoding="utf-8",
+    )
+    assert main(["explain", str(script), "--html", str(page)]) == 0
+    browser.get(page.as_uri())
+    said = "return moments().map((_, k) => (go(k), get('told').textContent.replace(/^step [0-9]+ of [0-9]+, /, '')))"
+    for number in range(2):
+        all_of(browser, "#which option")[number].click()
+        told = browser.execute_script(said)
+        back = next(k for k, each in enumerate(told) if each.startswith("back"))
+        assert [each.partition(", run")[0].partition(" (")[0] for each in told[back : back + 8]] == [
+            "back through z.sum()",
+            "your line 11 in half(): return g / 2",
+            "back through the hook of z",
+            "back through z",
+            "your line 8 in backward(): twice = g * 2",
+            "your line 9 in backward(): return twice",
+            "back through y",
+            "your line 17: z.sum().backward()",
+        ], told
