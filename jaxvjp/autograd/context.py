@@ -233,6 +233,6 @@ class BackwardCFunction(FunctionCtx):
 
 
 def free(ctx: BackwardCFunction) -> None:
-    """Gives up what was saved."""
-    ctx.__saved__ = ctx.__saved_for_forward__ = ()
+    """Gives up what was saved, and keeps how much that was."""
+    ctx.__saved__, ctx.__saved_for_forward__ = (None,) * len(ctx.__saved__), ()
     ctx.__freed__ = True

@@ -28,7 +28,7 @@ from jaxvjp.explain.notebook import coloured
 from jaxvjp.explain.picture import Picture, picture_of
 from jaxvjp.explain.refusal import Refusal, Unshowable
 from jaxvjp.explain.source import Program, all_nodes, executed, write
-from jaxvjp.explain.story import Event, Story, hooks_before, of_transform
+from jaxvjp.explain.story import Event, Story, hooks_before, of_transform, used_up
 from jaxvjp.explain.tape import UnknownError
 from jaxvjp.explain.text import Text
 from jaxvjp.testing import assert_close
@@ -188,7 +188,7 @@ class Explained:
             return self._instead.jacobian()
         walked = self._walk(number)
         names = self.names(walked)
-        if self.story.hypothetical and not any(node.freed for node in reachable(walked.roots, gradient_edges)):
+        if self.story.hypothetical and not any(map(used_up, reachable(walked.roots, gradient_edges))):
             return jacobian_of(walked, names)
         with self.story.told() as story:
             found = recorded_jacobian(story, walked, names)
@@ -237,7 +237,9 @@ class Explained:
                 return [own[0].before], [own[-1].after]
             if link.node.python is None:
                 return None
-            step = stepped[link.node.python]
+            step = stepped.get(link.node.python)
+            if step is None:
+                raise UnknownError(f"the backward of `{link.name}`, which is yours, has not run")
             if len(step.cotangents) > 1:
                 raise UnknownError(f"`{link.name}` has several results")
             results = dict(zip(link.node.python.inputs, step.results, strict=True))

@@ -20,6 +20,7 @@ from jaxvjp.explain.folding import Fold, folded
 from jaxvjp.explain.layered import USED_UP, Arrow, Box, drawn
 from jaxvjp.explain.names import WORDS, operation_of, statement
 from jaxvjp.explain.refusal import Unshowable
+from jaxvjp.explain.story import used_up
 from jaxvjp.ops.identity import detach, tuple_item
 
 SMALL = 6
@@ -193,7 +194,7 @@ def _box(node: Node, key: str, name: str, detached: bool) -> Box:
     source = statement(node.where)
     marks = [
         word
-        for word, there in ((USED_UP, node.freed), ("hook", bool(node.hooks)), ("retains grad", node.retains))
+        for word, there in ((USED_UP, used_up(node)), ("hook", bool(node.hooks)), ("retains grad", node.retains))
         if there
     ]
     numbers = [terminal.numbers(np.asarray(operand.value)) for operand in node.inputs if type(operand) is Number]

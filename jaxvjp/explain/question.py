@@ -14,8 +14,8 @@ from jaxvjp.explain import terminal
 from jaxvjp.explain.explained import Explained
 from jaxvjp.explain.jacobian import Array, Jacobian
 from jaxvjp.explain.names import statement
-from jaxvjp.explain.refusal import Unshowable
-from jaxvjp.explain.story import Refused, Story, story_of
+from jaxvjp.explain.refusal import Refusal
+from jaxvjp.explain.story import Refused, Story, story_of, used_up
 from jaxvjp.types.user_code import own_name
 
 MOST = 3
@@ -35,7 +35,7 @@ class Question(Explained):
     def __init__(self, refused: Refused, recorded: Story) -> None:
         self.result, self.given, self.where, self.freed = refused.root, refused.gradient, refused.where, refused.freed
         story = story_of(self.result, None, refused.frame, recorded)
-        freed = any(node.freed for node in reachable([self.result.__node__], gradient_edges))
+        freed = any(map(used_up, reachable([self.result.__node__], gradient_edges)))
         super().__init__(story, exact=freed)  # of a freed graph no gradient can be computed to compare with
         self._library = own_name(refused.frame)
         source = statement(self.where)
@@ -106,7 +106,7 @@ class Question(Explained):
         said += "The gradient is vᵀJ: the rows of J, each times its weight, added up."
         try:
             found = self.jacobian()
-        except Unshowable:  # too large to be laid out
+        except Refusal:  # too large to be laid out, or of a Function whose graph is freed
             laid_out, names = [], []
         else:
             asked = {ast.unparse(each) for each in ast.walk(self._arguments.get("inputs", ast.Tuple([])))}

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from jaxvjp.autograd.function_step import FunctionStep
 from jaxvjp.autograd.roots import checked_gradients, roots_and_cotangents
 from jaxvjp.core.derive.pullback import pullback
 from jaxvjp.core.derive.reach import reachable_from
@@ -181,7 +182,7 @@ class Recorder:
             return
         if isinstance(what, Unclear):
             frame, nodes = sys._getframe(1), reachable([what.root.__node__], gradient_edges)
-            freed = any(node.freed for node in nodes)
+            freed = any(map(used_up, nodes))
             self.refused = Refused(*what, user_frame(frame), user_line(frame), freed, _grads_of(nodes))
             return
         order = next_serial()
@@ -358,7 +359,7 @@ def story_of(result: Tensor, gradient: Tensor | None, frame: Any, recorded: Stor
         (v,) = roots_and_cotangents([result], checked_gradients(gradient, [result]), False, False)[1]
     nodes = reachable([node], gradient_edges)
     for each in nodes:
-        if each.freed and recorded is None:
+        if used_up(each) and recorded is None:
             error = freed_error(each)
             raise type(error)(
                 f"{error}\nTo explain a backward pass that frees its graph, record both: "
@@ -377,6 +378,12 @@ def story_of(result: Tensor, gradient: Tensor | None, frame: Any, recorded: Stor
     reads = [] if recorded is None else [each for each in recorded.events if isinstance(each.what, Read)]
     kept = [] if recorded is None else _kept([node])
     return Story([Event(next_serial(), None, walked), *reads], names, tensors, [], {}, {}, {}, unpacked, kept, True)
+
+
+def used_up(node: Node) -> bool:
+    """Whether a backward pass without `retain_graph` has freed what a node, or its Function, saved."""
+    step = node.python
+    return node.freed or (isinstance(step, FunctionStep) and step.ctx.__freed__ and bool(step.ctx.__saved__))
 
 
 def hooks_before(events: Sequence[Event], place: int) -> list[Hooked]:

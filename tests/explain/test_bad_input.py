@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 
 import numpy as np
@@ -99,6 +100,42 @@ def test_a_freed_graph_is_torchs_error_with_the_line():
             y.backward()
             explain(y)
         """)
+
+
+def test_a_function_is_used_up_if_what_it_saved_is_freed(tmp_path):
+    class Square(jaxvjp.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return 2 * ctx.saved_tensors[0] * gradient
+
+    class Same(Square):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient
+
+    x = jaxvjp.tensor([1.0, 2.0], requires_grad=True)
+    with explain.recording() as story, contextlib.suppress(RuntimeError):
+        y = Same.apply(Square.apply(x))
+        y.sum().backward()
+        y.backward()
+    story.save(tmp_path / "page.html")
+    assert "A backward before freed the graph of y" in str(story)
+    assert [box.title for box in story.picture().boxes if "used up" in box.marks] == ["Square.apply(x)"]
+    with pytest.raises(RuntimeError, match=r"second time(.|\n)*The freed node is SquareBackward"):
+        explain(y)
+    with explain.recording() as story, contextlib.suppress(RuntimeError):
+        y = Square.apply(x)
+        y.backward()
+    assert "the backward of `y`, which is yours, has not run" in story.page()._repr_html_()
 
 
 def test_a_recording_that_goes_on_and_one_without_a_backward():
