@@ -6,6 +6,7 @@ point in each layer. A box keeps near the middle of its neighbours.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from html import escape
 from itertools import pairwise
@@ -85,6 +86,8 @@ def drawn(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> str:
         ways.append(way)
     across = _across(layers, near, half)
     beside = _beside(arrows, ways, level, across)
+    more = max(0.0, 8 - min([left for _, _, left, *_ in beside.values()], default=8))  # room on the left
+    across = {each: x + more for each, x in across.items()}
     down, top, rooms = {}, 8.0, []
     for depth, layer in enumerate(layers):
         tall = max(height[each] for each in layer)
@@ -92,7 +95,7 @@ def drawn(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> str:
         rooms.append(top + tall + ROW)
         top += tall + BELOW + ROW * max([row + 1 for gap, row, *_ in beside.values() if gap == depth], default=0)
     ends = [across[each] + half[each] for layer in layers for each in layer]
-    wide = max([*ends, *[right for *_, right in beside.values()]]) + 8
+    wide = max([*ends, *[right + more for *_, right, _ in beside.values()]]) + 8
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide:.0f}" height="{top - BELOW + 8:.0f}" '
         f'viewBox="0 0 {wide:.0f} {top - BELOW + 8:.0f}" font-family="sans-serif" font-size="12" role="img" '
@@ -116,14 +119,15 @@ def drawn(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> str:
         )
         if arrow.cotangent:
             back = [(x + 7, y) for x, y in reversed(points)]
-            gap, row, at_x, _ = beside[arrow.start, arrow.end]
+            gap, row, left, right, outside = beside[arrow.start, arrow.end]
+            at_x, anchor = (right, ' text-anchor="end"') if outside else (left, "")
             flow = f'data-flow="{arrow.start} {arrow.end}"'
             parts.append(
                 f'<path class="backward" {flow} d="{_curve(back)}" fill="none" stroke="{BACKWARD}" '
                 'marker-end="url(#backward)"/>'
             )
             labels.append(
-                f'<text class="flow" x="{at_x:.1f}" y="{rooms[gap] + ROW * row:.1f}" '
+                f'<text class="flow"{anchor} x="{at_x + more:.1f}" y="{rooms[gap] + ROW * row:.1f}" '
                 f'fill="{BACKWARD}" {flow}>{escape(_brief(arrow.cotangent))}</text>'
             )
     for box in boxes:
@@ -150,22 +154,30 @@ def _brief(text: str) -> str:
 
 def _beside(
     arrows: Sequence[Arrow], ways: Sequence[list[str]], level: dict[str, int], across: dict[str, float]
-) -> dict[tuple[str, str], tuple[int, int, float, float]]:
-    """Where each cotangent stands: below which layer, in which row there, and from where to where. None is over another
-    or over a box. As v moves texts become longer: there is room for that."""
-    found: dict[tuple[str, str], tuple[int, int, float, float]] = {}
-    taken: list[tuple[int, int, float, float]] = []
+) -> dict[tuple[str, str], tuple[int, int, float, float, bool]]:
+    """Where each cotangent stands: below which layer, in which row there, from where to where, and whether it is on the
+    left of its arrow, as that of the first of two that meet is: so it is at one arrow only. None is over another or
+    over a box. As v moves texts become longer: there is room for that."""
+    found: dict[tuple[str, str], tuple[int, int, float, float, bool]] = {}
+    taken: list[tuple[int, int, float, float, bool]] = []
+    labelled = [each for each in arrows if each.cotangent]
     for arrow, way in sorted(zip(arrows, ways, strict=True), key=lambda each: across[each[1][0]] + across[each[1][1]]):
         if arrow.cotangent:
             many = sum(bool(each.cotangent) for each in arrows if each.start == arrow.start) > 1
             gap = level[arrow.end] - 1 if many else level[arrow.start]  # at the end that is less crowded
             one, other = way[-2:] if many else way[:2]
-            left = (across[one] + across[other]) / 2 + 12
             letters = min(WIDEST, max(len(arrow.cotangent), 8 * len(arrow.cotangent.split())))
-            right, row = left + letters * LETTER, 0
+            lean, row = 0.3 * (across[other] - across[one]), 0  # how far the arrow is from the upper box, at the text
+            left = across[one] + 12 + max(0, lean)
+            meets = [each for each in labelled if (each.start == arrow.start) is not (each.end == arrow.end)]
+            others = [across[each.start] + across[each.end] for each in meets]
+            outside = across[arrow.start] + across[arrow.end] < min(others, default=-math.inf)
+            if outside:
+                left = across[one] - 6 + min(0, lean) - letters * LETTER
+            right = left + letters * LETTER
             while any(each[:2] == (gap, row) and each[2] < right + 4 and left < each[3] + 4 for each in taken):
                 row += 1
-            found[arrow.start, arrow.end] = (gap, row, left, right)
+            found[arrow.start, arrow.end] = (gap, row, left, right, outside)
             taken.append(found[arrow.start, arrow.end])
     return found
 

@@ -132,25 +132,31 @@ def picture_of(
                 _box(node, keys[node], called(node), detached) if group is None else _folded(group, keys[node])
             )
     keys.update({node: keys[group.nodes[0]] for node, group in inner.items()})
-    flows: dict[tuple[str, str], list[tuple[Node, str]]] = {}
+    flows: dict[tuple[str, str], dict[Node, Any]] = {}
     for link in cotangents or ():
         for target, (_, value) in zip(link.targets, link.leaves, strict=True):
-            text = terminal.numbers(value) if value.size <= SMALL else f"{list(value.shape)}"
-            flows.setdefault((keys[whole(target)], keys[link.node]), []).append((target, text))
+            flow = flows.setdefault((keys[whole(target)], keys[link.node]), {})
+            flow[target] = flow[target] + value if target in flow else value  # of a fold there are several
     arrows: dict[tuple[str, str], Arrow] = {}
     for each, node in read:
         ends = keys[each], keys[node]
         if ends[0] == ends[1]:
             continue
-        flow = flows.get(ends, [])
-        text = "" if not flow else flow[0][1] if len(flow) == 1 else f"{len(flow)} cotangents"
         known = arrows.get(ends)
         flowing = (each.requires_grad and node.requires_grad) or (known is not None and known.differentiable)
-        arrows[ends] = Arrow(*ends, flowing, text)
+        arrows[ends] = Arrow(*ends, flowing, _flow([*flows.get(ends, {}).values()]))
     for ends, flow in flows.items():  # what a Function of the user's sends back, past what its forward recorded
         if ends[0] != ends[1]:
-            arrows.setdefault(ends, Arrow(*ends, True, flow[0][1] if len(flow) == 1 else f"{len(flow)} cotangents"))
+            arrows.setdefault(ends, Arrow(*ends, True, _flow([*flow.values()])))
     return Picture(boxes, list(arrows.values()), keys)
+
+
+def _flow(cotangents: Sequence[Any]) -> str:
+    """The text of an arrow at which these cotangents go back."""
+    if len(cotangents) != 1:
+        return f"{len(cotangents)} cotangents" if cotangents else ""
+    (value,) = cotangents
+    return terminal.numbers(value) if value.size <= SMALL else f"{list(value.shape)}"
 
 
 def _given(node: Node) -> bool:

@@ -14,6 +14,7 @@ from oracle import agree
 from test_source import run_lines
 
 import jaxvjp
+from jaxvjp.explain import terminal
 from jaxvjp.tools.course.lesson import lessons
 from jaxvjp.tools.examples import examples
 
@@ -144,6 +145,33 @@ def test_everything_follows_x(browser, tmp_path, name):
                 close(product, found[leaf].grad.numpy())
         moved, said = map(float, re.findall(r"moves by (\S+); vᵀJ says .* = (\S+)\.$", text_of(browser, "#moved"))[0])
         assert abs(moved - said) < 2e-3 + 0.04 * abs(said)
+
+
+def test_each_cotangent_of_the_graph_stands_at_its_own_arrow(browser, schemes, tmp_path):
+    found = run_lines("""
+        W = torch.tensor([[0.83, 0.175], [0.089, -0.614]], requires_grad=True)
+        U = torch.tensor([[0.046], [-1.368]], requires_grad=True)
+        with explain.recording(lines=True) as story:
+            h = torch.zeros(2)
+            for x in torch.linspace(-0.7, 0.9, 5):
+                h = torch.tanh(W @ h + U @ x[None])
+            (h.exp() / h.sum()).sum().backward()
+    """)
+    opened(browser, found["story"], tmp_path / "page.html")
+    for width in WIDTHS:
+        for shown in schemes(width):
+            assert shown.execute_script(OVERLAPS) == []
+    flows = {each.cotangent: each for each in found["story"].picture(fold=4).arrows}
+    for leaf in "WU":  # each is the sum of those of five rounds
+        assert terminal.numbers(found[leaf].grad.numpy()) in flows
+    places = browser.execute_script("""return ["exp", "sum"].map(name => {
+        const box = [...document.querySelectorAll("g.node")].find(each => each.textContent.startsWith(`h.${name}()`));
+        const text = document.querySelector(`text.flow[data-flow^="${box.dataset.way} "]`);
+        return [text, box].map(each => each.getBoundingClientRect()).map(({left, right}) => [left, right]);
+    })""")
+    (text, box), (other, right) = sorted(places, key=lambda each: each[1])
+    assert text[1] < sum(box) / 2  # on the left of the left arrow, on the right of the other
+    assert other[0] > sum(right) / 2
 
 
 def test_a_step_shows_its_own_jacobian_and_a_box_leads_to_it(browser, tmp_path):
