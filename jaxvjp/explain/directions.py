@@ -76,7 +76,7 @@ def directed(explanation: Explained, number: int, room: int) -> Directed:
         if sum(min(array.size, SHOWN * len(array)) for array in arrays) > room:
             note = "The steps have too many numbers for a slider for each element of v: v is scaled as a whole."
         elif not all(np.isfinite(array).all() for array in arrays):
-            note = "Some derivatives are not finite: v is scaled as a whole."
+            note = "Some derivatives are not finite at the x that ran: v is scaled as a whole."
         else:
             return Directed(labels, values, chain, _totals(explanation, walked, chain, directions), "")
     chain = explanation.cotangents(number, alone)

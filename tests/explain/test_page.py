@@ -229,6 +229,9 @@ def test_many_operations_are_folded_by_loop_and_function(browser, tmp_path):
     close(text_of(browser, "#arrived > table:nth-child(2) td"), 2 * found["w"].grad.numpy())
 
 
+NOT_FINITE = "The derivative there is not finite, as that of sqrt at 0, and no finite step moves by it."
+
+
 def test_derivatives_that_are_not_finite_are_said(browser, tmp_path):
     story = run_lines("""
         x = torch.tensor([0.0, 1.0], requires_grad=True)
@@ -237,8 +240,30 @@ def test_derivatives_that_are_not_finite_are_said(browser, tmp_path):
             y.backward(torch.tensor([1.0, 2.0]))
     """)["story"]
     opened(browser, story, tmp_path / "page.html")
-    assert "not finite: v is scaled as a whole" in text_of(browser, "#note")
-    assert [each.text for each in all_of(browser, "[data-product]")] == ["Infinity", "1"]
+    assert "not finite at the x that ran: v is scaled as a whole" in text_of(browser, "#note")
+    assert [each.text for each in all_of(browser, "[data-product]")] == ["inf", "1"]
+    assert "vᵀJ, for the v that ran and J = ∂y / ∂x" in text_of(browser, "#jacobian")
+    assert [each.text for each in all_of(browser, '#jacobian th[scope="row"]')] == ["v · rows", "vᵀJ"]
+    assert text_of(browser, "#moved").endswith("0.01 · inf = inf. " + NOT_FINITE)
+    assert "Infinity" not in browser.execute_script("return document.querySelector('main').innerText")
+
+
+def test_a_v_of_one_number_is_written_as_one(browser, tmp_path):
+    class Twice(jaxvjp.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return jaxvjp.fft.fft(gradient).real * 2  # what x cannot be moved through
+
+    for line, said in {"y.sum().backward()": "v = 1", "y.backward(torch.tensor([3.0]))": "v = [3]"}.items():
+        lines = f"with explain.recording() as story:\n    y = Twice.apply(x)\n    {line}"
+        story = run_lines(f"x = torch.tensor([1.0], requires_grad=True)\n{lines}", Twice=Twice)["story"]
+        opened(browser, story, tmp_path / "page.html")
+        assert browser.execute_script("return stays()")
+        assert [each.text.strip() for each in all_of(browser, "#lines .tag") if "v =" in each.text] == [said]
 
 
 def test_a_jacobian_that_the_lines_ask_for_is_that_of_x(browser, tmp_path):

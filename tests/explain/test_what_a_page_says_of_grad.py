@@ -192,7 +192,7 @@ def test_an_infinite_v_leaves_zeros_of_j_zero(browser, tmp_path):
             y[1:].backward(torch.tensor([float("inf"), 1.0]))
     """)
     opened(browser, found["story"], tmp_path / "page.html")
-    assert "NaN" not in text_of(browser, "main")
+    assert "nan" not in text_of(browser, "main")
     assert "Of 18 numbers the first 16 can be moved." in text_of(browser, "main")
 
 

@@ -263,7 +263,7 @@ def test_zero_times_infinity_is_not_a_number(browser, tmp_path):
         e = explain(torch.where(x > 0, x.sqrt(), torch.zeros(3)).sum())
     """)
     opened(browser, found["e"], tmp_path / "page.html")
-    assert text_of(browser, "#moved").endswith("vᵀJ says 0.01 · NaN = NaN.")
+    assert text_of(browser, "#moved").partition(" The derivative")[0].endswith("vᵀJ says 0.01 · nan = nan.")
     for x in ([0.0, -1.0, 4.0], [-3.0, 1.0, 9.0]):
         move_x(browser, x)
         close(" ".join(each.text for each in all_of(browser, "[data-product]")), a_root_in_the_other_branch(jaxvjp, x))
@@ -299,7 +299,7 @@ def test_a_function_of_a_gradient_of_the_backward_before_moves_with_x(browser, t
     """)
     opened(browser, found["story"], tmp_path / "page.html")
     assert text_of(browser, "#moved").startswith("In double precision loss2 = 3.2. Move w[0] by 0.01")
-    assert "NaN" not in text_of(browser, "#moved")
+    assert "nan" not in text_of(browser, "#moved")
     move_x(browser, [2.0, 3.0])
     assert "loss2 = 8.32" in text_of(browser, "#moved")
     assert [each.text for each in all_of(browser, '[data-product="w"]')] == ["3.2", "4.8"]
@@ -740,4 +740,4 @@ def test_a_derivative_that_is_not_a_number_is_shown_as_one(browser, tmp_path):
     found = run_lines("x = torch.tensor([0.5, 2.0], requires_grad=True)\ny = (x * 2).sqrt()\ne = explain(y)")
     opened(browser, found["e"], tmp_path / "page.html")
     move_x(browser, [-0.5, 2.0])
-    assert [each.text for each in all_of(browser, '[data-product="x"]')] == ["NaN", "0.5"]
+    assert [each.text for each in all_of(browser, '[data-product="x"]')] == ["nan", "0.5"]
