@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain.apart import run_apart, staged
 from jaxvjp.explain.chain import HOOK, Cotangents, Link, cotangents_of
 from jaxvjp.explain.jacobian import Jacobian, begun, jacobian_of, recorded_jacobian
+from jaxvjp.explain.layout import WIDE_TYPES
 from jaxvjp.explain.literals import shortened
 from jaxvjp.explain.names import Statement, assigned, numbered, statement
 from jaxvjp.explain.notebook import coloured
@@ -43,6 +45,12 @@ TOLERANCES = {
 }
 """How far numbers may be apart in `check`, relative to themselves and to the largest of their tensor, in a program with
 values of these dtypes."""
+ROUNDED = "# Rounding decides {} here, as it does where a gradient is zero but for rounding."
+PLAIN = "# This program gives another number there than your lines did."
+LONG = "# To give the same number, operations are written out as torch computes them, not in the short forms of JAX."
+"""What stands above a program if it decides whether ops have plain forms."""
+WIDER = {"jnp.float32": "jnp.float64", "jnp.complex64": "jnp.complex128"}
+NARROW = re.compile(r"(?<!'\), )\b(jnp\.float32|jnp\.complex64)\b")  # not those of `frombuffer(b64decode('...'), `
 LONGEST = 400
 """A program of more lines than this is printed shortened."""
 
@@ -68,15 +76,21 @@ class Explained:
     @property
     def program(self) -> Program:
         """The program in the style of this explanation. Ops have plain forms in it, `jnp.abs`, if it gives then what
-        was recorded; at an edge, such as `abs` at 0, it does not, and the forms are those with torch's derivatives."""
+        was recorded; at an edge, such as `abs` at 0, it does not, and the forms are those with torch's derivatives.
+        Where only rounding decides that, the program says so, and is in the plain forms if the others give it no
+        better."""
         if self._instead is not None:
             return self._instead.program
         if self._style not in self._programs:
             with jax.enable_x64(True), self.story.told() as story:
                 found = write(story, self._style, self._exact)
-            if found.simplified and not self._holds(found):
+            if found.simplified and (others := self._others(found)):
                 with jax.enable_x64(True), self.story.told() as story:
-                    found = write(story, self._style)
+                    plain, found = found, write(story, self._style)
+                if _rounded(plain, found, others):
+                    found, why = (plain, PLAIN) if self._others(found) else (found, LONG)
+                    said = f"{ROUNDED.format(others[0])}\n{why}\n\n"
+                    found = found._replace(source=said + found.source, lines=[*[()] * 3, *found.lines])
             self._programs[self._style] = found
         return self._programs[self._style]
 
@@ -126,17 +140,15 @@ class Explained:
         with jax.enable_x64(True):
             return {result.variable: jnp.asarray(runs[0][result.variable]) for result in program.results}
 
-    def _holds(self, program: Program) -> bool:
-        """Whether a program gives what was recorded."""
-        expected = self._expected(program)
-        space = executed(program)
-        try:
-            self._compare(
-                program, expected, [{text: np.asarray(eval(text, space)) for text, _ in expected}], None, None
-            )
-        except AssertionError:
-            return False
-        return True
+    def _others(self, program: Program) -> list[str]:
+        """The expressions of which a program does not give what was recorded."""
+        space, others = executed(program), []
+        for text, value in self._expected(program):
+            try:
+                self._compare(program, [(text, value)], [{text: np.asarray(eval(text, space))}], None, None)
+            except AssertionError:
+                others.append(text)
+        return others
 
     def _compare(
         self, program: Program, expected: Any, runs: Sequence[Any], rtol: float | None, atol: float | None
@@ -389,6 +401,22 @@ def _run_here(program: Program, wanted: list[str]) -> list[dict[str, Any]]:
     spaces = [executed(program, form) for form in (str, staged)]
     values = [{each: eval(each, space) for each in wanted} for space in spaces]
     return [{each: None if x is None else np.asarray(x) for each, x in found.items()} for found in values]
+
+
+def _rounded(plain: Program, exact: Program, texts: Sequence[str]) -> bool:
+    """Whether two programs give the same of `texts` in double precision."""
+
+    def doubled(program: Program) -> dict[str, Any]:
+        source = NARROW.sub(lambda dtype: WIDER[dtype[0]], program.source)
+        return executed(program._replace(source=f"{WIDE_TYPES}\n{source}"))
+
+    try:
+        one, other = doubled(plain), doubled(exact)
+        for text in texts:
+            _compare(text, eval(text, one), np.asarray(eval(text, other)), TOLERANCES["float32"], None)
+    except (AssertionError, TypeError, NameError):  # an edge, or nothing that can be told
+        return False
+    return True
 
 
 def _compare(what: str, found: Any, expected: Any, relative: float, absolute: float | None) -> None:

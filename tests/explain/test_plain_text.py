@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from test_source import run_lines
 
@@ -28,7 +30,28 @@ def test_an_op_is_plain_but_at_its_edge(lines, plain, edge):
     away.check()
     there = run_lines(f"{START.format(edge)}{lines}\n    y.backward()")["story"]
     assert plain not in there.source
+    assert "# Rounding" not in there.source
     there.check()
+
+
+def test_what_only_rounding_decides_leaves_ops_plain_and_is_said():
+    story = run_lines("""
+        net = torch.nn.Sequential(torch.nn.Linear(2, 16), torch.nn.BatchNorm1d(16), torch.nn.ReLU())
+        with torch.no_grad():
+            for k, each in enumerate(net.parameters()):
+                each.copy_(torch.linspace(-1, 2, each.numel()).view(each.shape).sin() + k)
+        x = torch.linspace(0, 9, 16).sin().view(8, 2)
+        opt = torch.optim.Adam(net.parameters(), lr=0.1)
+        with explain.recording() as story:
+            for _ in range(3):
+                opt.zero_grad()
+                net(x).square().mean().backward()
+                opt.step()
+    """)["story"]
+    rounding, gives, *_ = story.source.splitlines()
+    assert re.match(r"# Rounding decides net_0_\w+ here, as it does where a gradient is zero but", rounding)
+    assert gives == "# This program gives another number there than your lines did."
+    assert "jax.nn.relu(" in story.source
 
 
 def test_exact_keeps_what_has_torchs_derivatives_at_edges(tmp_path, capsys):
