@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 
+from jaxvjp.core.record.user_lines import cell_of
 from jaxvjp.explain.block import Line
 from jaxvjp.explain.collecting import collected
 from jaxvjp.explain.rolling import Repeat, rolled
@@ -126,7 +127,9 @@ def _broken(text: str) -> list[str]:
 
 def _said(source: tuple[str, int, str], written: str | None, file: str | None) -> str:
     filename, line, text = source
-    place = f"line {line}" if file is None or filename == file else f"{filename.rpartition('/')[2]}:{line}"
+    cell = cell_of(filename)
+    place = f"{cell}, line {line}" if cell else f"{filename.rpartition('/')[2]}:{line}"
+    place = f"line {line}" if file is None or filename == file else place
     short = text if len(text) <= 60 else text[:57] + "..."
     return place if not text or written in (None, text) else f"{place}: {short}"
 

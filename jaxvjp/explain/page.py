@@ -20,7 +20,7 @@ import numpy as np
 
 from jaxvjp.core.record.graph import Node, reachable
 from jaxvjp.core.record.observers import Hooked, StepHooked, Stepped, Walked
-from jaxvjp.core.record.user_lines import UserLine
+from jaxvjp.core.record.user_lines import UserLine, cell_of
 from jaxvjp.explain import terminal
 from jaxvjp.explain.chain import HOOK, Link
 from jaxvjp.explain.directions import SHOWN, Array, directed
@@ -54,7 +54,8 @@ def page_of(explanation: Explained, title: str | None = None) -> str:
     """The text of the page; its title says by default which file it is of."""
     program = explanation.program
     file = _main_file(source for sources in program.lines for source in sources)
-    title = title or (f"{Path(file).name}: as a functional program" if file else "As a functional program")
+    name = cell_of(file) or Path(file).name
+    title = title or (f"{name}: as a functional program" if file else "As a functional program")
     passes = [event for event in explanation.story.events if isinstance(event.what, Walked)]
     labels = [_label(number, event.where, event.order) for number, event in enumerate(passes, 1)]
     shown = [(explanation, number, labels[number]) for number in _shown([line for _, line, _ in labels])]

@@ -49,3 +49,21 @@ def test_a_notebook_shows_what_is_stored(script):
     for one, other in zip(stored.cells, again.cells, strict=True):
         before, now = ([shown(each) for each in cell.get("outputs", ())] for cell in (one, other))
         assert before == now
+
+
+def test_a_cell_is_called_by_its_number(tmp_path):
+    cells = [
+        "import jaxvjp as torch\nx = torch.tensor([1.0, 2.0], requires_grad=True)",
+        "with torch.explain.recording() as story:\n    y = x * x\n    y.sum().backward()\n    z = y * 2",
+        "story.save('page.html')\nprint(open('page.html').read().splitlines()[5], story, sep='\\n')",
+        again := "try:\n    y.sum().backward()\nexcept RuntimeError as error:\n    print(error)",
+        f"import IPython\nIPython.get_ipython = lambda: None\n{again}",
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(each) for each in cells])
+    nbclient = pytest.importorskip("nbclient")
+    nbclient.NotebookClient(notebook, timeout=200, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    page, error, unknown = ["".join(each["text"] for each in cell["outputs"]) for cell in notebook.cells[2:]]
+    assert page.startswith("<title>cell 2: as a functional program")
+    assert "# cell 1, line 2" in page
+    assert "recorded by line 2 of cell 2:\n    y = x * x\n" in error
+    assert "recorded by line 2 of a cell:\n    y = x * x\n" in unknown

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+import re
 import sys
 from types import CodeType
 from typing import Any, NamedTuple
@@ -17,6 +18,8 @@ from jaxvjp.types.compiled import CYTHONIZED
 from jaxvjp.types.user_code import in_package, inside_package
 
 UserLine = tuple[CodeType, int] | None
+TEMPORARY = re.compile(r"[/\\]ipykernel_\d+[/\\]|^<ipython-input-")
+"""What is in the name of a file that stands for a cell of a notebook."""
 
 
 def user_frame(frame: Any) -> Any:
@@ -49,6 +52,16 @@ def user_line(frame: Any = None) -> UserLine:
     return None if frame is None else (frame.f_code, frame.f_lasti)
 
 
+def cell_of(filename: str) -> str:
+    """What the cell of a notebook is called whose code has this name of a file, `cell 3` if IPython knows its number;
+    "" for a file."""
+    interactive = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    shell = None if interactive is None else interactive()
+    if shell is not None and (known := shell.compile.format_code_name(filename)) is not None:
+        return f"cell {known[1].strip('In[]')}"
+    return "a cell" if TEMPORARY.search(filename) else ""
+
+
 class Location(NamedTuple):
     """A line of the user's code."""
 
@@ -57,7 +70,8 @@ class Location(NamedTuple):
     text: str
 
     def __str__(self) -> str:
-        return f"line {self.number} of {self.filename}" + (f":\n    {self.text}" if self.text else "")
+        file = cell_of(self.filename) or self.filename
+        return f"line {self.number} of {file}" + (f":\n    {self.text}" if self.text else "")
 
 
 def located(where: UserLine) -> Location | None:
