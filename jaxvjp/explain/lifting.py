@@ -129,7 +129,9 @@ class Lifted:
                 [*zip(*[other.arguments for other in group], strict=True)], self.names, self.parameters
             )
             for own, known in zip(each.arguments, each.names, strict=True):
-                each.inner.reached[own].member = None if known.isidentifier() else own.member
+                root = known.partition("[")[0]  # what is one dict outside may be two inside, `f(net, net)`
+                member = (root, *own.member[1:]) if own.member and known != root else None
+                each.inner.reached[own].member = member
             for step in each.calls:
                 step.inputs = [*each.values, *each.arguments, *each.constants]
 

@@ -112,6 +112,23 @@ for step in range(6):
     loss.backward()
     optimizer.step()
 """
+PENALTY = """
+import copy
+net = nn.Linear(3, 4)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+weights = {name: torch.zeros_like(each) for name, each in net.named_parameters()}
+F.cross_entropy(net(X), Y).backward()
+for name, each in net.named_parameters():
+    weights[name] += each.grad**2
+begun = {name: each.data for name, each in copy.deepcopy(dict(net.named_parameters())).items()}
+
+
+def penalty(net):
+    loss = 0
+    for name, each in net.named_parameters():
+        loss += (weights[name] * (each - begun[name]) ** 2).sum()
+    return loss
+""" + LOOP.replace("LOSS", "F.cross_entropy(net(X[index]), Y[index]) + 10 * penalty(net)")
 PROGRAMS = {
     "a batch and what is computed from it": (
         CUBED,
@@ -129,6 +146,7 @@ PROGRAMS = {
     "a mean of all parameters": (AVERAGE, [r"jax\.tree\.map\(lambda .* 0\.9"], []),
     "a loss inside a step": (INNER, [r"\[outer\]"], []),
     "two losses": (TWO, [r'print\(f"step \{number\}  loss_a \{loss\[0\]:\.6f\}  loss_b'], []),
+    "a dict that is given twice": (PENALTY, [r"def penalty\(net, net_2, "], []),
     "a recurrence runs once": (RECURRENT, [r"has_aux=True", r"jax\.lax\.scan"], []),
 }
 
