@@ -560,17 +560,23 @@ class _Script:
             some = "" if all(step.losses for step in told) else ' if loss else f"step {number}"'
             lines += ["", "for number, loss in enumerate(losses):"]
             named = [self.told(step) for step in steps.steps if step.losses]
-            same = len({*map(str, named)}) == 1 and len({name for name, _ in named[0]}) == len(named[0])
-            shown = "  ".join(f"{name} {{loss[{place}]:.6f}}" for name, place in (named[0] if same else [("loss", 0)]))
-            lines.append(f'    print(f"step {{number}}  {shown}"{some})')
+            if len({*map(str, named)}) == 1:
+                shown = "  ".join(f"{name} {{loss[{place}]:.6f}}" for place, name in enumerate(named[0]))
+                lines.append(f'    print(f"step {{number}}  {shown}"{some})')
+            else:
+                most = max(map(len, named))
+                lines.append(f'    shown = [f"{{each:.6f}}" for each in loss[:{most}] if not each.ndim]')
+                lines.append('    print(f"step {number}  loss", *shown)')
         return lines
 
-    def told(self, step: TrainingStep) -> list[tuple[str, int]]:
-        """What the losses of a step are called, and their places."""
+    def told(self, step: TrainingStep) -> list[str]:
+        """What the losses of a step's backward passes are called, which come first among its losses."""
         roots = {root for event in step.events if isinstance(event.what, Walked) for root in event.what.roots}
-        own = [place for place, loss in enumerate(step.losses) if loss in roots]
-        names = [self.steps.text.name_of(step.losses[place]) or "loss" for place in own]
-        return [("loss", 0)] if len(own) < 2 else [*zip(names, own, strict=True)]
+        names: list[str] = []
+        for loss in step.losses:
+            if loss in roots:
+                names.append(numbered(self.steps.text.name_of(loss) or "loss", names))
+        return ["loss"] if len(names) < 2 else names
 
     def rows(self, target: str, columns: Sequence[tuple[str, Any]], kind: int) -> list[str]:
         """The lines of a dict of arrays with a row for each step of a kind."""

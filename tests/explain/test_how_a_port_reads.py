@@ -99,6 +99,17 @@ for step in range(5):
     first.step()
     second.step()
 """
+ACCUMULATED = (
+    NET
+    + """
+for k in range(6):
+    loss = F.cross_entropy(net(X[4 * k : 4 * k + 4]), Y[4 * k : 4 * k + 4])
+    loss.backward()
+    if STEPS:
+        optimizer.step()
+        optimizer.zero_grad()
+"""
+)
 RECURRENT = """
 net = nn.LSTM(3, 4)
 head = nn.Linear(4, 1)
@@ -147,6 +158,12 @@ PROGRAMS = {
     "a loss inside a step": (INNER, [r"\[outer\]"], []),
     "two losses": (TWO, [r'print\(f"step \{number\}  loss_a \{loss\[0\]:\.6f\}  loss_b'], []),
     "a dict that is given twice": (PENALTY, [r"def penalty\(net, net_2, "], []),
+    "losses of one name": (ACCUMULATED.replace("STEPS", "k % 2"), [r"  loss \{loss\[0\].*  loss_2 \{loss\[1\]"], []),
+    "losses of one name, not as many in each step": (
+        ACCUMULATED.replace("STEPS", "k not in (0, 3, 4)"),
+        [r"for each in loss\[:3\]", r'loss", \*shown'],
+        [],
+    ),
     "a recurrence runs once": (RECURRENT, [r"has_aux=True", r"jax\.lax\.scan"], []),
 }
 
