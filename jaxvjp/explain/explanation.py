@@ -91,6 +91,7 @@ class recording(Explanation):  # noqa: N801 - reads as a word: `with recording()
     @contextmanager
     def of_a_script(self, file: str | None = None) -> Iterator[None]:
         """Records a block that runs `file` and calls `finish` itself, as its variables are gone at its end."""
+        self._recorder.script = file
         self._recorder.start(file if self._lines else None)
         try:
             yield

@@ -10,9 +10,9 @@ from typing import Any
 
 import jax
 
-from jaxvjp.core.record.user_lines import cell_of
 from jaxvjp.explain.block import Line
 from jaxvjp.explain.collecting import collected
+from jaxvjp.explain.names import told_line
 from jaxvjp.explain.rolling import Repeat, rolled
 from jaxvjp.explain.story import Story
 from jaxvjp.explain.text import Text
@@ -78,7 +78,9 @@ def joined(pages: Sequence[list[tuple[str, Any]]]) -> list[tuple[str, Any]]:
 
 
 def file_of(story: Story) -> str | None:
-    """The file that most lines come from; comments omit its name."""
+    """The script, else the file that most lines come from; comments omit its name."""
+    if story.file is not None:
+        return story.file
     names = [event.where[0].co_filename for event in story.events if event.where is not None]
     return statistics.mode(names) if names else None
 
@@ -127,9 +129,7 @@ def _broken(text: str) -> list[str]:
 
 def _said(source: tuple[str, int, str], written: str | None, file: str | None) -> str:
     filename, line, text = source
-    cell = cell_of(filename)
-    place = f"{cell}, line {line}" if cell else f"{filename.rpartition('/')[2]}:{line}"
-    place = f"line {line}" if file is None or filename == file else place
+    place = told_line(filename, line, file)
     short = text if len(text) <= 60 else text[:57] + "..."
     return place if not text or written in (None, text) else f"{place}: {short}"
 

@@ -19,7 +19,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.user_lines import UserLine
+from jaxvjp.core.record.user_lines import UserLine, cell_of
 from jaxvjp.ops.identity import function_result
 from jaxvjp.tensor.tensor import Tensor
 
@@ -111,10 +111,18 @@ def operation_of(node: Node) -> str:
     return WORDS.get(name, name)
 
 
-def told_at(where: UserLine) -> str:
-    """`line 5: `; empty if no source is known."""
+def told_line(filename: str, line: int, script: str | None) -> str:
+    """`line 5` of the script, `layers.py:5` of another file, `cell 3, line 5` of another cell of a notebook."""
+    if script in (None, filename):
+        return f"line {line}"
+    cell = cell_of(filename)
+    return f"{cell}, line {line}" if cell else f"{filename.rpartition('/')[2]}:{line}"
+
+
+def told_at(where: UserLine, script: str | None) -> str:
+    """`line 5: `, or `layers.py:5: `; empty if no source is known."""
     found = statement(where)
-    return "" if found is None else f"line {found.line}: "
+    return "" if found is None else f"{told_line(found.filename, found.line, script)}: "
 
 
 def assigned(where: UserLine, index: int | Sequence[Any] | None = None, kind: str = "") -> str | None:

@@ -21,7 +21,7 @@ from jaxvjp.explain.block import Line
 from jaxvjp.explain.draws import Draws
 from jaxvjp.explain.layout import EXACT_PRODUCTS, WIDE_TYPES, defined, file_of, formatted, joined
 from jaxvjp.explain.mapping import over_keys
-from jaxvjp.explain.names import numbered, safe, statement, told_at
+from jaxvjp.explain.names import numbered, safe, statement, told_at, told_line
 from jaxvjp.explain.optimizers import Group, Update, chained, kept_by
 from jaxvjp.explain.refusal import Refusal
 from jaxvjp.explain.rolling import rolled
@@ -61,9 +61,11 @@ class Ported(NamedTuple):
     simplified: bool
 
 
-def listed(places: Iterable[UserLine]) -> str:
-    """The numbers of the user's lines at these places."""
-    return ", ".join(map(str, sorted({found.line for each in places if (found := statement(each))})))
+def listed(places: Iterable[UserLine], script: str | None) -> str:
+    """The user's lines at these places: `line 4, 14, layers.py:58`."""
+    found = sorted({(each.filename != script, each.filename, each.line) for each in map(statement, places) if each})
+    told = ", ".join(told_line(name, line, script) for _, name, line in found)
+    return told.replace(", line ", ", ")
 
 
 def _import_order(line: str) -> tuple[bool, str]:
@@ -114,7 +116,7 @@ def ported(
                 return ported(story, [each.without_rules() for each in updates], draws, head, data_file, reads, exact)
             except Refusal as error:
                 refused = error
-        why = told_at(refused.where) + str(refused).splitlines()[0]
+        why = told_at(refused.where, story.file) + str(refused).splitlines()[0]
     raise refused
 
 
@@ -150,32 +152,31 @@ class _Script:
     def __init__(self, story: Story, steps: Steps, wide: bool, reads: Sequence[Node], why: str) -> None:
         self.story, self.steps, self.wide = story, steps, wide
         dropped = steps.dropped.items()
-        self.dropped = [f"{told_at(each.where)}{story.tensors[tensor]}: {why}" for each, tensor in dropped]
+        self.dropped = [f"{told_at(each.where, story.file)}{story.tensors[tensor]}: {why}" for each, tensor in dropped]
         for tensor, leaf in steps.by_python(reads).items():
             called = steps.text.name_of(steps.text.first[tensor]) or "a parameter"
             self.dropped.append(
-                f"{told_at(leaf.where)}{called}: Python has computed its numbers, which are as recorded"
+                f"{told_at(leaf.where, story.file)}{called}: Python has computed its numbers, which are as recorded"
             )
-        lines = listed(each.where for each in steps.unwritten(reads))
-        left_out = f"Left out is what only Python reads, of line {lines}"
+        lines = listed([each.where for each in steps.unwritten(reads)], story.file)
+        left_out = f"Left out is what only Python reads, of {lines}"
         self.left_out = [f"{left_out}; what it decided is as in this run."] if lines else []
-        drawn = listed(each.where for each in steps.kept)
         decided = [node for step in steps.steps for node in step.nodes if any(map(steps.trained, steps.causes(node)))]
-        sampled = listed(each.where for each in decided if each in steps.draws.sampled)
-        picked = listed(each.where for each in decided if each not in steps.draws.sampled)
         asked = {each for each in reads if steps.independent(each) and steps.trained(each)}
-        read = listed(each.where for each in story.events if isinstance(each.what, Read) and each.what.node in asked)
+        sampled = [each.where for each in decided if each in steps.draws.sampled]
+        picked = [each.where for each in decided if each not in steps.draws.sampled]
+        read = [each.where for each in story.events if isinstance(each.what, Read) and each.what.node in asked]
         told = {
-            "Values decided what ran in line {}: its places are as recorded; see jnp.where, x[jnp.argmax(x)].": picked,
-            "Line {} has torch's samples, from the weights of then: see jax.random.categorical.": sampled,
-            "What Python computes of the values that line {} reads is as recorded.": read,
-            "What line {} carries from step to step is as recorded.": listed(where for where, *_ in steps.recorded),
-            "What line {} draws stays torch's, as what was computed of it is recorded.": drawn,
-            "Random numbers of line {} are torch's, as recorded.": listed(
+            "Values decided what ran in {}: its places are as recorded; see jnp.where, x[jnp.argmax(x)].": picked,
+            "Samples of {} are torch's, from the weights of then: see jax.random.categorical.": sampled,
+            "What Python computes of the values that {} reads is as recorded.": read,
+            "What {} carries from step to step is as recorded.": [where for where, *_ in steps.recorded],
+            "What {} draws stays torch's, as what was computed of it is recorded.": [each.where for each in steps.kept],
+            "Random numbers of {} are torch's, as recorded.": [
                 each.where for each in steps.recorded_draws() if each not in decided
-            ),
+            ],
         }
-        self.left_out += [text.format(found) for text, found in told.items() if found]
+        self.left_out += [text.format(found) for text, own in told.items() if (found := listed(own, story.file))]
         self.data: dict[str, Any] = {}
         self.fed: list[bool] = []  # by kind, whether its steps read data
         self.names: dict[int, str] = {}

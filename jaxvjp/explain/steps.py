@@ -22,7 +22,7 @@ from jaxvjp.core.record.observers import Hooked, Read, Stepped, Walked
 from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain.draws import Draws
-from jaxvjp.explain.names import statement
+from jaxvjp.explain.names import statement, told_line
 from jaxvjp.explain.optimizers import Update
 from jaxvjp.explain.refusal import Refusal
 from jaxvjp.explain.scope import POSITIONED, SHORT
@@ -611,7 +611,8 @@ class Steps:
         found = statement(lines[-1]) if lines else None
         if found is None:
             return "Python, as by a counter, or shapes or values have decided what runs"
-        return f"what line {found.line} reads has decided which part is taken; `x[j[None]]`, of a tensor j, reads none"
+        place = told_line(found.filename, found.line, self.story.file)
+        return f"what {place} reads has decided which part is taken; `x[j[None]]`, of a tensor j, reads none"
 
     def _different(self, step: TrainingStep, form: tuple[Any, ...]) -> UserLine:
         """The line of the first operation of a step that another form does not have."""

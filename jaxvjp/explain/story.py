@@ -100,6 +100,7 @@ class Story(NamedTuple):
         refused: the last backward pass that was refused for its v; None without one.
         overwritten: the names of what was written in place since, by way of `detach()`, too.
         grads: for each of the owners the node of its `grad` at the end: what runs afterwards may change it.
+        file: the script that ran; None if it was no script.
     """
 
     events: list[Event]
@@ -118,6 +119,7 @@ class Story(NamedTuple):
     refused: Refused | None = None
     grads: Mapping[Tensor, Node] = {}
     overwritten: Mapping[Node, str] = {}
+    file: str | None = None
 
     def stepped(self) -> dict[Any, Stepped]:
         """By Python backward step, such as that of a custom Function, the first time that it ran."""
@@ -162,6 +164,7 @@ class Recorder:
         self.story: Story | None = None
         self.watch: Watch | None = None
         self.calls = Calls()
+        self.script: str | None = None
 
     def start(self, file: str | None = None, frame: Any = None) -> None:
         """Begins, and watches the lines of `file`: those that `frame` has yet to run, and those of functions."""
@@ -257,21 +260,8 @@ class Recorder:
         told = (self.owners, self.gradients, self.transformed, self.unpacked)
         calls = sorted(self.calls.ended, key=lambda each: each.first)
         every = {tensor.__node__: own for tensor, own in all_names_in(variables).items()}
-        return Story(
-            self.events,
-            names,
-            tensors,
-            shown,
-            *told,
-            kept,
-            False,
-            self.watch,
-            calls,
-            every,
-            self.refused,
-            grads,
-            overwritten,
-        )
+        of_users = (self.watch, calls, every, self.refused, grads, overwritten, self.script)
+        return Story(self.events, names, tensors, shown, *told, kept, False, *of_users)
 
 
 def _as_used(walked: Walked) -> tuple[Walked, dict[Node, Node]]:

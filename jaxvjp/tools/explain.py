@@ -103,7 +103,7 @@ def attempt(part: Callable[[], Any], script: Path) -> int:
     try:
         part()
     except Refusal as error:
-        print(f"{script}: {told_at(error.where)}{error}", file=sys.stderr)
+        print(f"{script}: {told_at(error.where, str(script))}{error}", file=sys.stderr)
         return 1
     except BrokenPipeError:
         raise
@@ -119,7 +119,7 @@ def fault(error: Exception, script: Path) -> int:
     """Reports an error of this package's own, which no one raised as a `Refusal`; FAULT, the status for it."""
     traceback.print_exception(error)
     print(
-        f"{script}: {told_at(line_of(error))}{type(error).__name__}: {error}\n"
+        f"{script}: {told_at(line_of(error), str(script))}{type(error).__name__}: {error}\n"
         "This is a fault of jaxvjp, and says nothing about the script. Please report it, with the traceback above.",
         file=sys.stderr,
     )

@@ -22,7 +22,7 @@ from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.user_lines import user_line
 from jaxvjp.explain.draws import Draws
 from jaxvjp.explain.layout import WIDE_TYPES
-from jaxvjp.explain.names import Statement, statement, told_at
+from jaxvjp.explain.names import Statement, statement, told_at, told_line
 from jaxvjp.explain.optimizers import Updates
 from jaxvjp.explain.ported import Ported, ported
 from jaxvjp.explain.refusal import Refusal
@@ -72,7 +72,7 @@ def main(arguments: Sequence[str]) -> int:
         explanation, status = recorded(given.script, given.arguments, "grad")
     if explanation is None:
         return status
-    found = said(decided)
+    found = said(decided, str(given.script))
     notes = [*found] and ["", "Values decided what ran; here it is as it was recorded:"]
     notes += [f"    {each}" for each in found]
     head = [f"{given.script.name} in JAX, ported by `python -m jaxvjp port` from STEPS recorded steps.", "", "NEEDS"]
@@ -82,7 +82,7 @@ def main(arguments: Sequence[str]) -> int:
         try:
             port = ported(explanation.story, updates.found, draws, text, f"{output.stem}.npz", reads, exact)
         except Refusal as error:
-            why = told_at(error.where) + str(error).splitlines()[0]
+            why = told_at(error.where, str(given.script)) + str(error).splitlines()[0]
             print(f"{given.script} cannot be ported\n{why}", *found, sep="\n", file=sys.stderr)
             listed = [f'"""{given.script.name} cannot be ported to JAX:', "", f"    {why}", *notes, '"""', ""]
             output.write_text("\n".join([*listed, "raise SystemExit(__doc__)"]) + "\n", encoding="utf-8")
@@ -169,7 +169,7 @@ def decisions() -> Iterator[dict[Any, list[tuple[Node, Any]]]]:
             setattr(Tensor, name, method)
 
 
-def said(decided: Mapping[Any, list[tuple[Node, Any]]]) -> list[str]:
+def said(decided: Mapping[Any, list[tuple[Node, Any]]], script: str) -> list[str]:
     """What values decided: `line 5: while y.norm() < 10: true 3 times, false once; see jax.lax.while_loop`."""
     lines = []
     places: dict[Any, tuple[Any, list[Any]]] = {}
@@ -183,7 +183,8 @@ def said(decided: Mapping[Any, list[tuple[Node, Any]]]) -> list[str]:
         often = f"true {true} times, false {false} times" if true + false else f"read {len(answers)} times"
         function = "while_loop" if isinstance(found.tree, ast.While) else "cond"
         if any(each is not None for each in answers) or isinstance(found.tree, ast.While | ast.If):
-            lines.append(f"line {found.line}: {found.text} {often}; see jax.lax.{function}")
+            at = told_line(found.filename, found.line, script)
+            lines.append(f"{at}: {found.text} {often}; see jax.lax.{function}")
     return lines
 
 

@@ -285,7 +285,7 @@ for step in range(4):
     optimizer.step()
 """
 TAKES = "Values decided what ran in line 21: its places are as recorded; see jnp.where, x[jnp.argmax(x)]."
-SAMPLES = "Line 21 has torch's samples, from the weights of then: see jax.random.categorical."
+SAMPLES = "Samples of line 21 are torch's, from the weights of then: see jax.random.categorical."
 READS = "What Python computes of the values that line 22 reads is as recorded."
 
 
@@ -312,6 +312,24 @@ def test_an_index_that_makes_too_many_forms_is_named_where_it_is_read(tmp_path, 
     assert port(tmp_path, text)[0] == status
     told = "so what line 22 reads has decided which part is taken; `x[j[None]]`, of a tensor j, reads none"
     assert (told in capsys.readouterr().err) == bool(status)
+
+
+def test_lines_of_another_file_than_the_script_have_its_name(tmp_path, capsys):
+    text = "def loss(x):\n    y = x.square().sum()\n    if y < 3:\n        print(y)\n    return 2 * y\n"
+    (tmp_path / "losses_of_a_port.py").write_text(text, encoding="utf-8")
+    script, output = tmp_path / "script.py", tmp_path / "script_jax.py"
+    text = "import torch\nfrom losses_of_a_port import loss\nw = torch.ones(3, requires_grad=True)\n"
+    text += "opt = torch.optim.SGD([w], lr=0.01)\nfor _ in range(9):\n    opt.zero_grad(); loss(w).backward()\n"
+    script.write_text(text + "    opt.step(); print(w.sum())\n", encoding="utf-8")
+    assert main(["port", str(script), "-o", str(output)]) == 0
+    assert "\nlosses_of_a_port.py:3: if y < 3: true" in capsys.readouterr().err
+    source = output.read_text(encoding="utf-8")
+    assert "# losses_of_a_port.py:2" in source
+    assert "# line 6: loss(w).backward()" in source
+    assert "Left out is what only Python reads, of line 7, losses_of_a_port.py:2, losses_of_a_port.py:3; " in source
+    assert main(["explain", str(script)]) == 0
+    source = capsys.readouterr().out
+    assert ("# losses_of_a_port.py:2" in source, "# line 6" in source) == (True, True)
 
 
 def test_what_a_value_decided_and_what_is_only_read_is_noted_at_its_line(tmp_path, capsys):
