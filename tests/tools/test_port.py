@@ -548,6 +548,39 @@ def test_rounding_is_told_from_another_formula_in_double_precision(tmp_path, cap
     assert re.search(r"in double precision.* DISAGREE", said)
 
 
+NORMED = """
+    import torch
+    torch.manual_seed(0)
+    X = torch.randn(32, 3)
+    net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+    torch.nn.init.constant_(net[0].bias, BIAS)
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.01, eps=1e-11)
+    for _ in range(4):
+        optimizer.zero_grad()
+        (net(X) - 1).square().mean().backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("bias", "factor", "verdict"), [("0.0", 1, "agree; .*; but for .*0_bias"), ("0.2", 1.0003, "D")]
+)
+def test_what_is_made_of_rounding_in_double_precision_too(tmp_path, capsys, monkeypatch, bias, factor, verdict):
+    """The gradient of a bias before a normalization is zero, and all that Adam makes of 0 is rounding."""
+    from jaxvjp.tools import port
+
+    whole, name = port.ported, 'state["net"]["0_bias"]'
+
+    def moved(*given):
+        found = whole(*given)
+        return found._replace(state={**found.state, name: factor * found.state[name]})
+
+    monkeypatch.setattr(port, "ported", moved)
+    status, _ = ported(tmp_path, NORMED.replace("BIAS", bias), "--check")
+    assert status == (factor != 1)
+    assert re.search(f"in double precision.* {verdict}", capsys.readouterr().err)
+
+
 STORED = """
     import numpy as np
     import torch
