@@ -674,7 +674,8 @@ class Steps:
                     entry.end = now = step.outputs[place]
         else:
             same = len({self.hashed(each) if self.independent(each) else each for each in nodes}) == 1
-            entry.role = "constant" if same else "data"
+            once = len(reads) == 1 and reads[0][0].has(nodes[0]) and self.drawn(nodes[0]) is not None
+            entry.role = "constant" if same and not once else "data"
             entry.start = nodes[0]
         named = [*nodes, *[each for each in (entry.end,) if each is not None]]
         names = [self.text.name_of(each) for each in named]

@@ -678,6 +678,26 @@ def test_random_numbers_are_drawn_from_keys_or_are_torchs(tmp_path):
     assert len(drawn.splitlines()) == len(exact.splitlines())
 
 
+def test_random_numbers_of_a_step_that_ran_once_are_drawn_as_those_of_others(tmp_path, capsys):
+    text = """
+        import torch
+        torch.manual_seed(0)
+        w = torch.ones(3, requires_grad=True)
+        for k in range(3):
+            first = (w * torch.randn(3)).square().sum()
+            second = (w - 1).square().sum()
+            loss = first + second
+            w.grad = None
+            first.backward(); second.backward()
+            with torch.no_grad():
+                w -= 0.1 * w.grad
+    """
+    status, source = ported(tmp_path, text, "--check")
+    assert status == 0
+    assert source.count("jax.random.normal(") == source.count("\ndef step_") == 2  # the last step leaves a loss
+    assert "Random numbers of" not in source
+
+
 def test_a_check_without_optax_says_what_to_install(tmp_path, capsys, monkeypatch):
     from jaxvjp.tools import proof
 
