@@ -83,6 +83,7 @@ class StepWriter(Writer):
         self.text.explicit_dtypes = wide_types
         self.text.rounds.clear()
         self.text.first, self.text.begun, self.text.inner = known.first, known.begun, known.inner
+        self.text.last = known.last
         self.text.variables = known.variables
         self.text.twins = known.twins  # a step alone does not show what another one has copied
         if text is not None:  # the functions of all kinds are in one script

@@ -45,6 +45,7 @@ class Text:
         self.copies: set[Node] = set()
         self.changed = {node: found for node, each in story.unpacked.items() if (found := _changed(each))}
         self.inner: set[Node] = set()
+        self.last: dict[Any, Node] = {}
         self.parts: set[Node] = set()
         self.rounds: dict[Node, str] = {}
         self.starts: dict[Node, tuple[str, float]] = {}
@@ -65,7 +66,7 @@ class Text:
         """Finds leaves that are the detached form of another node (they have the identical array), and intermediate
         nodes of builtin functions such as `sum`."""
         first: dict[int, Node] = {}
-        last: dict[Any, Node] = {}
+        last = self.last
         for node in nodes:
             if node.tensor is not None:
                 self.begun.setdefault(node.tensor, node)
@@ -149,7 +150,9 @@ class Text:
             return self.name_of(self.first[tensor])
         own = self.story.names.get(node) or self.rounds.get(node)
         known = None if node.tensor is None else self.story.tensors.get(node.tensor)
-        if own is None and node in self.inner:  # a leaf whose memory has another tensor too may be recorded there
+        last = self.last.get(node.where, node).operation  # of what no backward pass read, as a running mean
+        inner = node in self.inner or (node.operation is not last and node.where not in (None, NOWHERE))
+        if own is None and inner:  # a leaf whose memory has another tensor too may be recorded there
             return known if node.operation is variable else None
         if node.operation is None or node.operation is variable:
             own = own or known
@@ -162,7 +165,7 @@ class Text:
             ):  # `jacobian(f, x)` made both
                 return next((self.name_of(each) for each in cut.inputs if type(each) is Node), None)
             return own or assigned(node.where)
-        if node.holder is None or node in self.inner:
+        if node.holder is None or inner:
             return own
         index = None
         if node.operation is tuple_item:

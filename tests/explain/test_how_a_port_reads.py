@@ -110,6 +110,10 @@ for k in range(6):
         optimizer.zero_grad()
 """
 )
+MEANS = """
+net = nn.Sequential(nn.Linear(3, 5), nn.BatchNorm1d(5), nn.ReLU(), nn.Linear(5, 4))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+""" + LOOP.replace("loss = LOSS", "out = net(X[index])\n    loss = F.cross_entropy(out, Y[index])")
 RECURRENT = """
 net = nn.LSTM(3, 4)
 head = nn.Linear(4, 1)
@@ -163,6 +167,15 @@ PROGRAMS = {
         ACCUMULATED.replace("STEPS", "k not in (0, 3, 4)"),
         [r"for each in loss\[:3\]", r'loss", \*shown'],
         [],
+    ),
+    "buffers of a module": (
+        MEANS,
+        [
+            r"t, t_2, t_3 = standardized_batch\(",
+            r'"1_running_mean": t, "1_running_var": t_2',
+            "\n    out = .*net..3_weight",
+        ],
+        ["out_2"],
     ),
     "a recurrence runs once": (RECURRENT, [r"has_aux=True", r"jax\.lax\.scan"], []),
 }
