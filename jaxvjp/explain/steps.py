@@ -31,6 +31,7 @@ from jaxvjp.explain.text import Text
 from jaxvjp.ops.identity import detach, variable
 from jaxvjp.ops.indexing import index
 from jaxvjp.ops.pointwise import copy
+from jaxvjp.optim.lbfgs import LBFGS
 from jaxvjp.types.dtypes import bool_
 
 FEW, MANY = 3, 12
@@ -603,6 +604,9 @@ class Steps:
 
     def _why(self, step: TrainingStep) -> str:
         """What has made a step differ: a value that Python has read, if trained numbers are taken at such a place."""
+        around = [each.optimizer for each in self.updates if each.first < step.events[0].order < each.last]
+        if any(type(each) is LBFGS for each in around):
+            return "LBFGS has decided by values what runs, as its line search does, or has more history"
         moved = [node for node in step.nodes if type(node) is Node and _site(node)[:2] in self.moving]
         taken = [node for node in moved if not self.independent(node)]
         own, last = {node.where for node in taken}, max([node.serial for node in taken], default=0)

@@ -311,6 +311,23 @@ def test_what_cannot_be_ported_is_listed_with_its_line(tmp_path, capsys):
     assert listed in ast.get_docstring(ast.parse(source))
 
 
+def test_a_line_search_is_refused_as_one(tmp_path, capsys):
+    text = """
+        import torch
+        w = torch.zeros(2, requires_grad=True)
+        opt = torch.optim.LBFGS([w], max_iter=5, line_search_fn="strong_wolfe")
+        def closure():
+            opt.zero_grad()
+            loss = (w.exp() - torch.tensor([2.0, 5.0])).square().sum()
+            loss.backward()
+            return loss
+        for _ in range(3):
+            opt.step(closure)
+    """
+    assert ported(tmp_path, text)[0] == 1
+    assert "so LBFGS has decided by values what runs, as its line search does, or" in capsys.readouterr().err
+
+
 def test_a_check_says_what_differs(tmp_path, capsys, monkeypatch):
     from jaxvjp.tools import port
 
