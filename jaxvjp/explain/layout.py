@@ -51,21 +51,24 @@ def laid_out(text: Text, lines: Sequence[Line], first: float) -> list[tuple[str,
         [(f"# {each}: a function of yours; run() hands it over", ()) for each in text.handed_over],
         formatted(inputs, 0, file),
     ]
-    pages += defined(text)
     pages.append(formatted(rolled(statements), 0, file))
-    return joined(pages)
+    return joined([*pages[:-1], *defined(text, pages), pages[-1]])
 
 
-def defined(text: Text) -> list[list[tuple[str, Any]]]:
-    """The functions of a program, each as its lines with their sources."""
-    pages = []
-    for key, called in text.definitions.items():
+def defined(text: Text, pages: Sequence[list[tuple[str, Any]]]) -> list[list[tuple[str, Any]]]:
+    """The functions of a program that it calls, whose other lines are `pages`, each as its lines with their sources."""
+    found: list[list[tuple[str, Any]]] = []
+    calling = {each for page in pages for line, _ in page for each in re.findall(r"\w+", line)}
+    for key, called in reversed(text.definitions.items()):
+        if calling.isdisjoint([called, *[called + end for end in re.findall(r"\bNAME(\w*)", text.texts[key])]]):
+            continue  # what called it is not read
         own: list[tuple[str, Any]] = [(line, ()) for line in text.texts[key].replace("NAME", called).splitlines()]
         if text.lines[key] is not None:
             body, returned = text.lines[key]
             own += formatted(collected(body, returned), 1, file_of(text.story))
-        pages.append([("", ()), *own, ("", ())])
-    return pages
+        calling |= {each for line, _ in own for each in re.findall(r"\w+", line)}
+        found.append([("", ()), *own, ("", ())])
+    return found[::-1]
 
 
 def joined(pages: Sequence[list[tuple[str, Any]]]) -> list[tuple[str, Any]]:

@@ -472,7 +472,7 @@ class _Script:
             [(setting, ()) for setting in settings],
             [(f'data = np.load(Path(__file__).with_name("{data_file}"))', ())] if self.data else [],
             [(each, ()) for each in [*constants, *transforms]],
-            *defined(text),
+            *defined(text, [*functions, [(each, ()) for each in [*start, *loop]]]),
             *functions,
             [(each, ()) for each in start],
             [(each, ()) for each in loop],

@@ -257,11 +257,11 @@ class Recorder:
         starts += grads.values()
         starts += [each for replaced in self.unpacked.values() for each in replaced.values()]
         kept = _kept(starts)
-        told = (self.owners, self.gradients, self.transformed, self.unpacked)
+        told = (shown, self.owners, self.gradients, self.transformed, self.unpacked, kept)
         calls = sorted(self.calls.ended, key=lambda each: each.first)
         every = {tensor.__node__: own for tensor, own in all_names_in(variables).items()}
-        of_users = (self.watch, calls, every, self.refused, grads, overwritten, self.script)
-        return Story(self.events, names, tensors, shown, *told, kept, False, *of_users)
+        made = Story(self.events, names, tensors, *told, False, self.watch, calls, every, self.refused, grads)
+        return made._replace(overwritten=overwritten, file=self.script)
 
 
 def _as_used(walked: Walked) -> tuple[Walked, dict[Node, Node]]:

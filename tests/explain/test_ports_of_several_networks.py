@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from jaxvjp.__main__ import main
@@ -137,6 +139,17 @@ for k in range(4):
         loss = -D(G(torch.randn(6, 1))).mean()
         og.zero_grad(); loss.backward(); og.step()
 """
+LEFT = """
+G, D = torch.nn.Linear(1, 1), torch.nn.Linear(1, 1)
+og, od = torch.optim.Adam(G.parameters(), lr=0.1), torch.optim.Adam(D.parameters(), lr=0.1)
+for k in range(6):
+    x = X + k
+    loss = (D(x) - 1).square().mean()
+    od.zero_grad(); loss.backward(); od.step()
+    if k % 2:
+        loss = -D(G(x)).mean()
+        og.zero_grad(); loss.backward(); og.step()
+"""
 SCRIPTS = {
     "an input that requires a gradient": (PENALTY, 6),
     "leaves without a name": (NAMELESS, 3),
@@ -154,6 +167,7 @@ SCRIPTS = {
     "a mean that begins at zeros": (MEAN.replace("UPDATE", "mean = 0.9 * mean + 0.1 * w"), 4),
     "two optimizers in turn": (IN_TURN.replace("TIMES", "1"), 6),
     "one of them twice": (IN_TURN.replace("TIMES", "2"), 9),
+    "gradients that nobody reads": (LEFT, 9),
     "a Function of rows": (ROWS, 4),
     "no scalar loss": (VECTORS.replace("MANY", "True"), 4),
     "a scalar loss in some steps": (VECTORS.replace("MANY", "k % 2"), 4),
@@ -169,5 +183,7 @@ def test_the_port_is_proved(tmp_path, capsys, text, steps):
     assert status == 0, said
     assert f"{steps} steps, " in said
     source = output.read_text(encoding="utf-8")
+    functions = re.findall(r"^def (\w+)\(", source, re.MULTILINE)
+    assert [each for each in functions if len(re.findall(rf"\b{each}\b", source)) < 2] == []  # each is called
     assert "def step_3(" not in source or text is not PENALTY
     assert ("loss[0]" in source) is ("MANY" not in text and "if True" not in text)
