@@ -405,6 +405,9 @@ class Writer:
             if given is not None:
                 return given
         base = self.top.values[node].wanted or "x"
+        walks = [each.what for each in self.story.events if isinstance(each.what, Walked)]
+        if not walked.after and any(node in each.after for each in walks):
+            return f"{base}_gradient"  # printed at once; `x_grad` is that which `x.grad` gets
         return f"d{base}" if self.adds(walked, node, event) else f"{base}_grad"
 
     def adds(self, walked: Walked, target: Node, event: Event) -> bool:

@@ -257,6 +257,18 @@ def test_a_gradient_keeps_its_name():
     assert list(story.check()) == ["x_grad"]
 
 
+def test_what_grad_gave_to_print_has_not_the_name_of_the_leafs_gradient():
+    made = run_lines("""
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        with explain.recording() as story:
+            y = 3 * x**2
+            print(torch.autograd.grad(y, x, torch.tensor([1.0, 0.0]), retain_graph=True))
+            y.backward(torch.tensor([1.0, 10.0]))
+    """)
+    assert "(x_gradient,) = pullback(jnp.array([1.0, 0.0]))" in made["story"].source
+    assert made["story"].check()["x_grad"].tolist() == [6, 120]
+
+
 def test_a_result_has_the_name_that_it_has_where_backward_is_called():
     """Not that of the variable in the function which returned it."""
     story = run_lines("""

@@ -72,7 +72,8 @@ def test_where_no_page_is_written_that_is_said(text, tmp_path, capsys):
     [
         ("h += 1", "`h = h + 1` instead of `h += 1`"),
         ("h *= x[0] - 1", "`h = h * (x[0] - 1)` instead of `h *= (x[0] - 1)`"),
-        ("h.add_(1)", "`y = y + 1` instead of `y += 1`"),
+        ("h.add_(1)", "`h = h.add(1)` instead of `h.add_(1)`"),
+        ("h.zero_()", "`y = y + 1` instead of `y += 1`"),
     ],
 )
 def test_the_advice_has_the_names_of_the_line(line, told, tmp_path, capsys):
@@ -81,6 +82,26 @@ def test_the_advice_has_the_names_of_the_line(line, told, tmp_path, capsys):
     assert main(["run", str(script)]) == 1
     advice = re.search(r"^Make a new tensor there.*$", capsys.readouterr().err, re.MULTILINE)[0]
     assert advice == f"Make a new tensor there, {told}, or change a copy, from `.clone()`."
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("h = x * 2\ny = h**2\nh[0] = h[1]\n", "Write into a copy there, `new = h.clone()` and `new[0] = h[1]`"),
+        ("h = x * 2\ny = h**2\nh[:1] += 1\n", "Write into a copy there, `new = h.clone()` and `new[:1] = h[:1] + 1`"),
+        (
+            "opt = torch.optim.SGD([x], lr=0.1)\ny = x**2\ny.sum().backward(retain_graph=True)\nopt.step()\n",
+            "Compute the result anew after that line",
+        ),
+        ("with torch.no_grad():\n    x = x - 0.1\ny = x * 2\n", "`x -= 0.1` changes x in place, and it stays a leaf"),
+        ("(y,) = torch.autograd.grad((3 * x).sum(), x, create_graph=True)\n", "It is constant, as that of 2x is"),
+    ],
+)
+def test_the_advice_is_on_what_was_written(lines, told, tmp_path, capsys):
+    script = tmp_path / "script.py"
+    script.write_text(f"{HEAD}{lines}y.sum().backward()\n", encoding="utf-8")
+    assert main(["explain", str(script)]) == 1
+    assert told in capsys.readouterr().err
 
 
 def test_a_script_that_leaves_with_a_status_is_explained(tmp_path, capsys):

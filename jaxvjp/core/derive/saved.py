@@ -21,6 +21,7 @@ from jaxvjp.core.record.saves import changed_in_place, saved_positions, saves_so
 from jaxvjp.core.record.user_lines import UserLine, located, loop_around, user_line
 from jaxvjp.core.record.versions import latest
 from jaxvjp.ops.identity import variable
+from jaxvjp.ops.op import REGISTRY
 from jaxvjp.ops.pointwise import cast
 
 FREED = (
@@ -175,10 +176,9 @@ def freed_error(node: Node, operations: Iterable[Node] = ()) -> RuntimeError:
         )
     else:
         advice = "Record the graph anew before each backward, by running that line again"
-    return RuntimeError(
-        f"{FREED}\nThe freed node is {node.gradient_name}, recorded by {node.location}\n"
-        f"{advice}; or keep the graph with `y.backward(..., retain_graph=True)`."
-    )
+    if carried or loop is None:
+        advice += "; or keep the graph, by `retain_graph=True` in the backward before"
+    return RuntimeError(f"{FREED}\nThe freed node is {node.gradient_name}, recorded by {node.location}\n{advice}.")
 
 
 def instead(where: UserLine, otherwise: str) -> str:
@@ -191,6 +191,11 @@ def instead(where: UserLine, otherwise: str) -> str:
         name, index, operation, value = part.groups()
         value = f"{name}{index} {operation} {value}" if operation else value
         return f"Write into a copy there, `new = {name}.clone()` and `new{index} = {value}`, and go on with that"
+    method = re.fullmatch(r"(\w+)\.(\w+)_(\(.*\))", code)
+    if method is not None and method[2] in REGISTRY and method[2] not in ("copy", "fill", "zero"):
+        name, operation, value = method.groups()
+        new = f"`{name} = {name}.{operation}{value}` instead of `{name}.{operation}_{value}`"
+        return f"Make a new tensor there, {new}, {otherwise}"
     found = re.fullmatch(r"(\w+) ([-+*/@]|\*\*|//)= (.+)", code)
     name, operation, value = found.groups() if found else ("y", "+", "1")
     value = value if not found or re.fullmatch(r"[\w.()\[\]]+", value) else f"({value})"
