@@ -350,10 +350,10 @@ def _parsed(filename: str, lines: tuple[str, ...]) -> dict[Span, Statement] | No
     except SyntaxError:  # for example, a notebook cell with magic
         return None
     found: dict[Span, Statement] = {}
-    pending: list[tuple[ast.AST, ast.stmt | None]] = [(module, None)]
+    pending: list[tuple[ast.AST, Any]] = [(module, None)]
     while pending:
         tree, around = pending.pop()
-        if isinstance(tree, ast.stmt):
+        if isinstance(tree, ast.stmt | ast.excepthandler):  # `except ValueError as error:` is a line of its own
             around = tree
         if around is not None and hasattr(tree, "lineno"):
             place: Any = tree

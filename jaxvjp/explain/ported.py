@@ -160,7 +160,10 @@ class _Script:
             )
         lines = listed([each.where for each in steps.unwritten(reads)], story.file)
         left_out = f"Left out is what only Python reads, of {lines}"
-        self.left_out = [f"{left_out}; what it decided is as in this run."] if lines else []
+        columns = [zip(*[each.numbers for each in steps.steps_of(kind)], strict=True) for kind in range(steps.kinds)]
+        vary = any(len({number.value for number, *_ in column}) > 1 for own in columns for column in own)
+        decided_by = "what it decided, and numbers made of it, are" if vary else "what it decided is"
+        self.left_out = [f"{left_out}; {decided_by} as in this run."] if lines else []
         decided = [node for step in steps.steps for node in step.nodes if any(map(steps.trained, steps.causes(node)))]
         asked = {each for each in reads if steps.independent(each) and steps.trained(each)}
         sampled = [each.where for each in decided if each in steps.draws.sampled]

@@ -311,7 +311,8 @@ class Steps:
 
     def _ended(self, steps: Sequence[TrainingStep]) -> None:
         """The last step ends with the lines that those before end with; what follows is no training."""
-        after = [max([event.order for event in step.events], default=0) for step in steps]
+        passes = [[each.order for each in step.events if isinstance(each.what, Walked)] for step in steps]
+        after = [max(each, default=0) for each in passes]  # what is printed after the last step is read there
         parts = [self._recorded(first, step.last) for step, first in zip(steps[:-1], after[:-1], strict=True)]
         lines = {each.where for part in parts for each in part}
         last = [each.serial for each in self._recorded(after[-1], steps[-1].last) if each.where in lines]

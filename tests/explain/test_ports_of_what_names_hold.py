@@ -338,3 +338,27 @@ def test_what_a_value_decided_and_what_is_only_read_is_noted_at_its_line(tmp_pat
     said = capsys.readouterr().err
     assert "line 23: if net[0].bias[0].item() < 9 and error < best and step < 4: read 8 times; see jax.lax.cond" in said
     assert "Left out is what only Python reads, of line 22, 23; what it decided is as in this run." in said
+
+
+FED_BACK = """import torch
+w, X = torch.tensor([1.0, -2.0], requires_grad=True), torch.tensor([[1.0, 2.0], [3.0, 1.0]])
+opt, k = torch.optim.SGD([w], lr=0.01), 0.5
+for step in range(5):
+    opt.zero_grad()
+    loss = (X @ w).square().mean() + k * w.abs().sum()
+    loss.backward()
+    opt.step()
+    k = k + 0.1 * w.abs().mean().item()
+with torch.no_grad():
+    final = (X @ w).square().mean()
+print(final)
+"""
+
+
+def test_what_follows_the_last_step_is_no_part_of_it_though_it_is_printed(tmp_path, capsys):
+    port(tmp_path, FED_BACK)
+    said = capsys.readouterr().err
+    assert "of line 25; what it decided, and numbers made of it, are as in this run." in said
+    source = next(tmp_path.glob("*_jax.py")).read_text(encoding="utf-8")
+    assert ("def step(state, batch):" in source, "def step_end(state):" in source) == (True, True)
+    assert source.count("value_and_grad") == 1
