@@ -365,15 +365,10 @@ def _parsed(filename: str, lines: tuple[str, ...]) -> dict[Span, Statement] | No
 
 
 def _enclosing(filename: str, known: dict[Span, Statement], span: Span) -> Statement | None:
-    inside = [
-        (each, found)
-        for each, found in known.items()
-        if isinstance(found.expression, ast.stmt) and each[0] <= span[0] and span[1] <= each[1]
-    ]
-    if not inside:
-        return None
-    _, smallest = min(inside, key=lambda pair: pair[0][1] - pair[0][0])
-    return Statement(filename, smallest.tree, None)
+    trees = dict.fromkeys(found.tree for found in known.values())
+    inside = [each for each in trees if each.lineno <= span[0] and span[1] <= (each.end_lineno or each.lineno)]
+    smallest = min(inside, key=lambda each: (each.end_lineno or each.lineno) - each.lineno, default=None)
+    return None if smallest is None else Statement(filename, smallest, None)
 
 
 def _piece(filename: str, tree: Any) -> str:

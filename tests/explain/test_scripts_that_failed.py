@@ -104,6 +104,17 @@ def test_the_advice_is_on_what_was_written(lines, told, tmp_path, capsys):
     assert told in capsys.readouterr().err
 
 
+def test_the_lines_that_caught_an_error_are_steps(tmp_path, capsys):
+    script, page = tmp_path / "script.py", tmp_path / "page.html"
+    lines = "try:\n    x += 1\nexcept RuntimeError as error:\n    caught = x * 2\n(x**2).sum().backward()\n"
+    script.write_text(HEAD + lines, encoding="utf-8")
+    assert main(["explain", str(script), "--html", str(page)]) == 0
+    steps = re.findall(r'"line": (\d+), "text": "([^"]*)"', page.read_text(encoding="utf-8"))
+    wanted = [("3", "try:"), ("4", "x += 1"), ("5", "except RuntimeError as error:"), ("6", "caught = x * 2")]
+    assert steps[1:5] == wanted
+    assert ("3", "try:") not in steps[5:]
+
+
 def test_a_script_that_leaves_with_a_status_is_explained(tmp_path, capsys):
     script, page = tmp_path / "script.py", tmp_path / "page.html"
     script.write_text(f"{HEAD}(x * x).sum().backward()\nraise SystemExit(3)\n", encoding="utf-8")
