@@ -185,6 +185,12 @@ def _walk(
         told["read"] = " ".join(filter(None, [_read(explanation, walked), _computed(walked, names)]))
     except UnknownError as error:
         told["still"] = f"x cannot be moved here: {error}."
+    stepped = [each.node for each in found.steps if isinstance(each.node, Node) and each.node.python is not None]
+    if stepped:
+        own = ", ".join(dict.fromkeys(each.gradient_name.removesuffix("Backward") for each in stepped))
+        told["note"] = " ".join(
+            filter(None, [told["note"], f"J has what the backward of {own} gives, as you wrote it."])
+        )
     if given is not None:  # the user's tensor that is v
         source = statement(given.where) if given.operation is None else None
         told["given"] = {"name": explanation.called(given), "line": None if source is None else source.line}

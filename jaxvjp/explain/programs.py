@@ -242,10 +242,10 @@ def _jacobian(scope: Scope, node: Node) -> Value | None:
     function = _function_of(scope, inner, source, given, True, places)
     transform = "jax.jacfwd" if not reverse else "jax.jacrev" if v.aval.shape else "jax.grad"
 
-    same = f", argnums={number})" if number else ")"  # of `jax.grad(loss, argnums=1)` with respect to argument 1
-    if transform == "jax.jacfwd" and function.startswith("jax.grad(") and function.endswith(same):
-        inside = function[len("jax.grad(") : -len(same)]
-        transform, function = ("jax.hessian", inside) if inside.isidentifier() else (transform, function)
+    inside: Any = parsed(function)
+    of_same = ast.unparse(call("jax.grad", *getattr(inside, "args", [])[:1], **argnums)) == ast.unparse(inside)
+    if transform == "jax.jacfwd" and of_same:
+        transform, function = "jax.hessian", ast.unparse(inside.args[0])
 
     def write(e: Sequence[Expression]) -> Expression:
         return call(call(transform, parsed(function), **argnums), *e)

@@ -222,6 +222,7 @@ print(x.grad)
     )
     assert main(["explain", str(script), "--html", str(page)]) == 0
     browser.get(page.as_uri())
+    assert "J has what the backward of Double gives, as you wrote it." in text_of(browser, "main")
     said = "return moments().map((_, k) => (go(k), get('told').textContent.replace(/^step [0-9]+ of [0-9]+, /, '')))"
     for number in range(2):
         all_of(browser, "#which option")[number].click()
