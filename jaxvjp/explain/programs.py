@@ -242,10 +242,10 @@ def _jacobian(scope: Scope, node: Node) -> Value | None:
     function = _function_of(scope, inner, source, given, True, places)
     transform = "jax.jacfwd" if not reverse else "jax.jacrev" if v.aval.shape else "jax.grad"
 
-    inside: Any = parsed(function)
-    of_same = ast.unparse(call("jax.grad", *getattr(inside, "args", [])[:1], **argnums)) == ast.unparse(inside)
-    if transform == "jax.jacfwd" and of_same:
-        transform, function = "jax.hessian", ast.unparse(inside.args[0])
+    inside = parsed(function)
+    of = inside.args[:1] if isinstance(inside, ast.Call) else []
+    if transform == "jax.jacfwd" and ast.unparse(inside) == ast.unparse(call("jax.grad", *of, **argnums)):
+        transform, function = "jax.hessian", ast.unparse(of[0])
 
     def write(e: Sequence[Expression]) -> Expression:
         return call(call(transform, parsed(function), **argnums), *e)
