@@ -47,8 +47,10 @@ class Step:
         stays: whether it is a statement of its own even if its output is read once, or never.
         free: whether its expression is repeated wherever it is read, as a number is.
         note: a comment for its line.
-        shorter: how it is written where nothing reads its first output and the user did not name that: without it, as
-            `jax.grad` for `jax.value_and_grad`. A single output that is left, and is unnamed, may be nested then.
+        primal: of a derivative: how its first outputs, the values of the function, are computed without it, `f(x)`.
+        shorter: how it is written where nothing reads its first outputs, as many as `values`, and the user did not name
+            them: without them, as `jax.grad` for `jax.value_and_grad`. A single output that is left, and is unnamed,
+            may be nested then.
         late: whether it stands right before what reads it first, and not where it was recorded: `for row in x:` and
             `for rows in x.split(2):` record all parts at their beginning, and `row = x[i]` is to stand in round i.
         part: whether it is a part of its input at a place that is written out, `x[2]`.
@@ -64,10 +66,12 @@ class Step:
         "order",
         "outputs",
         "part",
+        "primal",
         "recorded",
         "shorter",
         "stays",
         "unpacked",
+        "values",
         "where",
         "write",
     )
@@ -96,7 +100,9 @@ class Step:
         self.free = free
         self.note = note
         self.late = self.part = False
+        self.primal: Writer | None = None
         self.shorter: Writer | None = None
+        self.values = 1
         self.form = "{targets} = {expression}"
         self.grouped: list[tuple[int, int]] = []  # ranges of outputs that form a nested tuple
 
@@ -140,8 +146,10 @@ class Block:
             uses[each] = uses.get(each, 0) + 1
         self.uses = uses
         for step in self.steps:
-            if step.shorter is not None and step.outputs[0] not in uses and step.outputs[0].wanted is None:
-                step.outputs, step.write, step.shorter = step.outputs[1:], step.shorter, None
+            if step.shorter is not None and all(
+                each not in uses and each.wanted is None for each in step.outputs[: step.values]
+            ):
+                step.outputs, step.write, step.shorter = step.outputs[step.values :], step.shorter, None
                 step.unpacked, step.grouped = len(step.outputs) > 1, []
                 step.stays = step.unpacked or step.outputs[0].wanted is not None
         self.foldable = {step for step in self.steps if self._folds(step)}
@@ -269,6 +277,33 @@ def live(steps: Sequence[Step], results: Sequence[Value]) -> list[Step]:
             live.append(step)
             needed.update(step.inputs)
     return live[::-1]
+
+
+def computed_once(steps: Sequence[Step]) -> list[Step]:
+    """The steps without the calls of functions whose values a derivative at the same arguments gives, too:
+    `y, pullback = jax.vjp(f, x)` in the place of `y = f(x)`."""
+    found = [*steps]
+    for step in [each for each in steps if each.primal is not None]:
+        alike = [each for each in found if each is not step and each.primal is None and _calls(each, step)]
+        if not alike:
+            continue
+        (first, *_) = alike
+        found.remove(first)
+        step.outputs[: len(first.outputs)] = first.outputs
+        for output in first.outputs:
+            output.step = step
+        step.order, step.where, step.primal = first.order, first.where, None
+        step.stays |= first.stays
+    return found
+
+
+def _calls(step: Step, derivative: Step) -> bool:
+    """Whether a step only calls the function of a derivative, at the same arguments."""
+    count = len(step.inputs)
+    if not count or step.inputs != derivative.inputs[:count] or derivative.primal is None:
+        return False
+    given: list[Expression] = [ast.Name(f"_{place}", ast.Load()) for place in range(len(derivative.inputs))]
+    return ast.unparse(step.write(given[:count])) == ast.unparse(derivative.primal(given))
 
 
 def _tuple(targets: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.observers import Walked
-from jaxvjp.explain.block import Expression, Step, Value, form_of, in_order, live
+from jaxvjp.explain.block import Expression, Step, Value, computed_once, form_of, in_order, live
 from jaxvjp.explain.calls import FunctionCall
 from jaxvjp.explain.cuts import PART_OPS
 from jaxvjp.explain.lifting import placeholders
@@ -76,6 +76,11 @@ class Kept:
     def long(self) -> bool:
         return sum(2 + len(operand.wanted or "t") for operand in self.inputs) > LONG
 
+    @property
+    def stay(self) -> list[Step]:
+        """The steps of results that stay, whether they are read or not."""
+        return [each for each in self.steps if each.stays and {*each.outputs} & {*self.results}]
+
     def in_time(self) -> bool:
         """Whether all that it reads was recorded before it, and what reads it after it."""
         sources = [operand.step for operand in self.inputs if operand.step is not None]
@@ -92,12 +97,16 @@ class Kept:
     def form(self) -> tuple[Any, ...]:
         """What calls have in common that differ in what they read only."""
         given: dict[Value, Expression] = {each: parsed(f"_{place}") for place, each in enumerate(self.inputs)}
-        names = [result.wanted for result in self.results]
+        names, stay = [result.wanted for result in self.results], self.stay
         self.forget_names()
+        for each in stay:
+            each.stays = False
         with placeholders(self.numbers):
             texts = form_of(self.steps, self.results, given)
         for each, name in zip(self.results, names, strict=True):
             each.wanted = name
+        for each in stay:
+            each.stays = True
         return (len(self.inputs), len(self.numbers), *texts)
 
 
@@ -172,7 +181,7 @@ def kept(
             after.update(zip(each.results, step.outputs, strict=True))
     for step in steps:
         step.inputs = [after.get(operand, operand) for operand in step.inputs]
-    return steps, [after.get(each, each) for each in wanted], called, own
+    return computed_once(steps), [after.get(each, each) for each in wanted], called, own
 
 
 def _chains(story: Story, steps: Sequence[Step], pulled: CodeType | None) -> dict[Step, list[FunctionCall]]:
@@ -278,8 +287,10 @@ def _written(
             columns.append(tuple([each.outputs[0] for each in column]))
             names.append(_number_name(alike, column) or "number")
             order.append(len(signature))
-    first = alike[0]
+    first, stay = alike[0], [each.stay for each in alike]
     first.forget_names()
+    for step in stay[0]:
+        step.stays = False
     same_outside = {column[0].wanted: each for column, each in zip(columns, names, strict=True)}
     for value, target in zip(first.results, first.targets, strict=True):
         if value.wanted is None and target is not None:
@@ -320,7 +331,7 @@ def _written(
             each.call.where,
             unpacked=count > 1,
         )
-        step.stays = each.long
+        step.stays = each.long or bool(stay[number])
         yield each, name, step
 
 

@@ -11,9 +11,10 @@ from typing import Any, cast
 
 import numpy as np
 
+from jaxvjp.core.derive.dependences import Positions
 from jaxvjp.core.derive.pullback import pullback
 from jaxvjp.core.derive.transforms import jvp, vmap
-from jaxvjp.core.record.graph import Node, Number, reachable
+from jaxvjp.core.record.graph import Node, Number, reachable, recording_order
 from jaxvjp.core.record.record import signature_of
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.program import Program, called
@@ -37,15 +38,42 @@ LOOPS = frozenset([scan_, while_loop_, cond_])
 
 def transformed(scope: Scope, node: Node) -> Any:
     """A transform of a program: `jax.vjp`, `jax.jvp`, `jax.vmap` or `jax.checkpoint` of a function."""
-    operation, static = node.operation, node.static
-    if operation in LOOPS:
+    if node.operation in LOOPS:
         return _loop(scope, node)
+    # Results that depend on other operands are nodes of their own: all are of one transform.
+    alike = _alike(scope, node)
+    if alike[0] not in scope.transforms:
+        pulled = [place for each in alike for place in each.static[1]] if node.operation is pullback else ()
+        scope.transforms[alike[0]] = _transform(scope, alike[0], tuple(sorted({*pulled})))
+    values = scope.transforms[alike[0]]
+    if node.operation is not pullback:
+        return values
+    wrt, outputs = sorted({place for each in alike for place in each.static[1]}), len(node.static[0].outputs)
+    return [*values[:outputs], *[values[outputs + wrt.index(each)] for each in node.static[1]]]
+
+
+def _alike(scope: Scope, node: Node) -> list[Node]:
+    """The nodes, of those that are written in a scope, that are of one call of a transform."""
+    pulled = node.operation is pullback
+
+    def key(each: Node) -> Any:
+        own = id(each.inputs) if each.where is not NOWHERE else (*map(id, each.inputs),)
+        return each.operation, *(each.static[::2] if pulled else each.static), own
+
+    nodes = scope.text.transforms if scope.inside is None else scope.inside
+    found = [each for each in nodes if each.operation is node.operation and key(each) == key(node)]
+    return sorted(found, key=recording_order) if node in found else [node]
+
+
+def _transform(scope: Scope, node: Node, wrt: Positions) -> Any:
+    """A transform; of a pullback the outputs of its program, and the cotangents of its arguments `wrt`."""
+    operation, static = node.operation, node.static
+    if operation is vmap and (found := _jacobian(scope, node)) is not None:
+        return found
     program: Program = static[0]
     count = len(program.arguments)
-    if operation is vmap and (found := _jacobian(scope, node)) is not None:
-        return [found]
     axes = static[1] if operation is vmap else [None] * count
-    varied = () if operation in CALLS or operation is vmap else static[1]
+    varied = () if operation in CALLS or operation is vmap else wrt or static[1]
     kept = [
         type(each) is Number
         or (operation not in CALLS and axes[place] is None and place not in varied and _fixed(each, node))
@@ -83,8 +111,8 @@ def transformed(scope: Scope, node: Node) -> Any:
             leaves, lambda e: call(mapped, *e), [None] * len(node.aval), order, where, unpacked=len(node.aval) > 1
         )
         return scope.add(result).outputs
-    wrt = sorted(static[1], key=places.index)  # in the order of the function's parameters
-    turned = [static[1].index(each) for each in wrt]
+    wrt = sorted(varied, key=places.index)  # in the order of the function's parameters
+    turned = [varied.index(each) for each in wrt]
     outputs = len(program.outputs)
 
     def partly(expressions: Sequence[Expression]) -> tuple[Expression, list[Expression]]:
@@ -93,16 +121,23 @@ def transformed(scope: Scope, node: Node) -> Any:
         wanted = [_called(scope, cast(Node, operands[each]), place, len(wrt)) for place, each in enumerate(wrt)]
         return partial(function, expressions[: len(places)], [places.index(each) for each in wrt], wanted), chosen
 
+    def value_only(expressions: Sequence[Expression]) -> Expression:
+        return call(parsed(function), *expressions[: len(places)])
+
     if operation is jvp:
 
         def pushed(e: Sequence[Expression]) -> Expression:
             part, chosen = partly(e)
             tangents = ast.Tuple([e[len(places) + each] for each in turned], ast.Load())
-            both = call("jax.jvp", part, ast.Tuple(chosen, ast.Load()), tangents)
-            return ast.Subscript(both, ast.Constant(1), ast.Load())
+            return call("jax.jvp", part, ast.Tuple(chosen, ast.Load()), tangents)
 
-        result = Step([*leaves, *rest], pushed, [None] * len(node.aval), order, where, unpacked=len(node.aval) > 1)
-        return scope.add(result).outputs
+        def tangents_only(e: Sequence[Expression]) -> Expression:
+            return ast.Subscript(pushed(e), ast.Constant(1), ast.Load())
+
+        result = Step([*leaves, *rest], pushed, [None] * 2 * outputs, order, where)
+        result.grouped = [(0, outputs), (outputs, 2 * outputs)] if outputs > 1 else []
+        result.primal, result.shorter, result.values = value_only, tangents_only, outputs
+        return scope.add(result).outputs[outputs:]
     if operation is pullback and outputs == 1 and _is_one(node.inputs[count:]) and not static[2]:
         own = tuple([places.index(position) for position in wrt])
         options = {} if own == (0,) else {"argnums": literal(own[0] if len(own) == 1 else own)}
@@ -112,6 +147,7 @@ def transformed(scope: Scope, node: Node) -> Any:
 
         step = Step(leaves, both, [None] * (1 + len(wrt)), order, where, unpacked=True)
         step.grouped = [(1, 1 + len(wrt))] if len(wrt) > 1 else []
+        step.primal = value_only
         step.shorter = lambda e: call(call("jax.grad", parsed(function), **options), *e)
         value, *gradients = scope.add(step).outputs
         return [value, *[gradients[turned.index(each)] for each in range(len(wrt))]]
@@ -123,6 +159,7 @@ def transformed(scope: Scope, node: Node) -> Any:
 
         vjp = Step(leaves, taken, [*[None] * outputs, "pullback"], order, where, unpacked=True)
         vjp.grouped = [] if outputs == 1 else [(0, outputs)]
+        vjp.primal = value_only
         scope.add(vjp)
 
         def pulled(e: Sequence[Expression]) -> Expression:
@@ -214,30 +251,39 @@ def _one_hots(node: Any, transform: Node) -> bool:
     return bool(np.array_equal(rows, np.eye(len(rows))))
 
 
-def _jacobian(scope: Scope, node: Node) -> Value | None:
+def _jacobian(scope: Scope, node: Node) -> list[Value] | None:
     """`jax.jacrev(f)(x)` or `jax.jacfwd(f)(x)`: a pullback or pushforward of all one-hot vectors; None for others."""
     program, in_axes, out_axes, *_ = node.static
     leaves, outputs = _graph_of(scope, program, node, node.inputs)
-    source = outputs[0].inputs[0] if len(outputs) == 1 and outputs[0].operation is tuple_item else None
+    sources: list[Any] = [each.inputs[0] if each.operation is tuple_item else None for each in outputs]
+    source = sources[0]
     if type(source) is not Node or source.operation not in (pullback, jvp):
         return None
-    inner, wrt = source.static[:2]
+    inner, *rest = source.static
     *arguments, v = source.inputs
+    reverse = source.operation is pullback
     mapped = [each for each, axis in zip(leaves, in_axes, strict=True) if axis is not None]
-    if len(inner.outputs) != 1 or len(wrt) != 1 or mapped != [v] or not _one_hots(node.inputs[leaves.index(v)], node):
+    if len(inner.outputs) != 1 or mapped != [v] or not _one_hots(node.inputs[leaves.index(v)], node):
         return None
     if v in arguments or not all(type(argument) is Number or argument in leaves for argument in arguments):
         return None
+    if reverse:
+        if not all(each.static[::2] == source.static[::2] and each.inputs == source.inputs for each in sources):
+            return None
+        wrt = [each.static[1][output.static[0] - 1] for each, output in zip(sources, outputs, strict=True)]
+    else:
+        wrt = [*rest[0]]
     given = [argument if type(argument) is Number else node.inputs[leaves.index(argument)] for argument in arguments]
-    varied, reverse = arguments[wrt[0]].aval.shape, source.operation is pullback
     kept = [type(each) is Number or (place not in wrt and _fixed(each, node)) for place, each in enumerate(given)]
     given += _read_by_user(scope, source, kept, wrt)
     places = _places(scope, inner, source, given, kept, wrt)
-    number = places.index(wrt[0])
-    argnums = {"argnums": literal(number)} if number else {}
-    if not reverse and (len(varied) != 1 or out_axes[0] != len(node.aval[0].shape) - 1):
+    numbers = sorted([places.index(each) for each in wrt])
+    argnums = {"argnums": literal(tuple(numbers) if len(wrt) > 1 else numbers[0])} if numbers != [0] else {}
+    if not reverse and (len(wrt) > 1 or len(arguments[wrt[0]].aval.shape) != 1):
         return None
-    if reverse and (len(v.aval.shape) > 1 or out_axes[0] != 0):
+    if reverse and len(v.aval.shape) > 1:
+        return None
+    if any(axis != (0 if reverse else len(each.shape) - 1) for axis, each in zip(out_axes, node.aval, strict=True)):
         return None
     function = _function_of(scope, inner, source, given, True, places)
     transform = "jax.jacfwd" if not reverse else "jax.jacrev" if v.aval.shape else "jax.grad"
@@ -250,12 +296,14 @@ def _jacobian(scope: Scope, node: Node) -> Value | None:
     def write(e: Sequence[Expression]) -> Expression:
         return call(call(transform, parsed(function), **argnums), *e)
 
-    made = scope.add(Step([scope.value(given[each]) for each in places], write, [None], node.serial, node.where))
-    if transform != "jax.grad":
-        return made.outputs[0]
-    row = Step(made.outputs, lambda e: ast.Subscript(e[0], ast.Constant(None), ast.Load()), order=node.serial)
-    scope.only_rows[scope.add(row).outputs[0]] = made.outputs[0]
-    return row.outputs[0]
+    leaves = [scope.value(given[each]) for each in places]
+    made = scope.add(Step(leaves, write, [None] * len(wrt), node.serial, node.where))
+    values = [made.outputs[numbers.index(places.index(each))] for each in wrt]
+    for place, value in enumerate(values if transform == "jax.grad" else ()):
+        row = Step([value], lambda e: ast.Subscript(e[0], ast.Constant(None), ast.Load()), order=node.serial)
+        values[place] = scope.add(row).outputs[0]
+        scope.only_rows[values[place]] = value
+    return values
 
 
 def _graph_of(scope: Scope, program: Program, node: Node, operands: Sequence[Any]) -> tuple[list[Any], Sequence[Any]]:

@@ -26,7 +26,7 @@ from jaxvjp.explain.text import Text
 from jaxvjp.explain.writing import Given, Written, definition, written
 from jaxvjp.ops.creation import full
 from jaxvjp.ops.identity import detach, function_result, shaped, tuple_item, variable
-from jaxvjp.ops.view import put, reshape_alias, reshaped_copy, slice_, split_one, unbind_one, view
+from jaxvjp.ops.view import put, reshape_alias, reshaped_copy, slice_, split_one, squeeze, unbind_one, view
 from jaxvjp.pure.wrapping import Call
 from jaxvjp.types.devices import META
 
@@ -34,7 +34,7 @@ POSITIONED = frozenset([*PART_OPS, put])
 """Ops whose Python numbers are positions; these are written out."""
 
 
-SHAPERS = frozenset([shaped, view, reshape_alias, reshaped_copy])
+SHAPERS = frozenset([shaped, view, reshape_alias, reshaped_copy, squeeze])
 """Ops that only change a shape; one that keeps it is left out."""
 SHORT = 12
 """A constant of more elements than this gets a line of its own."""
@@ -108,6 +108,7 @@ class Scope:
         reached: values of the outer scope that are read here, each with the value that stands for it here.
         functions, owners: the functions that are differentiated, and for each node the first one that computes it.
         calls: by backward step of a custom Function, the step that calls it, which may have several outputs.
+        transforms: by the node of a transform that is written here, the first of its call, the values that it gives.
         transform: the node of the transform of a function, such as `torch.vmap`, that is written here; None outside.
         called: the names of the functions that are called here.
         pulled: the user's code of the backward of a custom Function that this is, or is inside of; None outside.
@@ -129,6 +130,7 @@ class Scope:
         self.owners: dict[Node, Any] = {}
         self.only_rows: dict[Value, Value] = {}  # values of one row, and that row
         self.transform: Node | None = None if outer is None else outer.transform
+        self.transforms: dict[Node, Any] = {}
         self.called: set[str] = set()
         self.pulled: CodeType | None = None if outer is None else outer.pulled
         self.within = 0

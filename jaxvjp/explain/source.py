@@ -497,8 +497,9 @@ class Writer:
         if self.story.hypothetical:
             return [value for _, _, value in self.results]
         gone = self.gone()
-        for tensor in gone:  # their last round is like the others, but nothing reads it
-            step = self.top.value(tensor.__node__).step
+        # The last round of a tensor that is gone is like the others, but nothing reads it.
+        for node in [*[tensor.__node__ for tensor in gone], *self.story.printed]:
+            step = self.top.value(node).step
             if step is not None:
                 step.stays = True
         for tensor, (target, value) in self.gradients.items():
@@ -637,7 +638,7 @@ def has_aux(made: Lifted) -> dict[str, Expression]:
 
 def all_nodes(story: Story) -> list[Node]:
     """The nodes that a story's program is made of."""
-    roots: list[Node] = [*story.shown]
+    roots: list[Node] = [*story.shown, *story.printed]
     for event in story.events:
         if isinstance(event.what, Walked):
             roots += event.what.roots

@@ -101,6 +101,7 @@ class Story(NamedTuple):
         overwritten: the names of what was written in place since, by way of `detach()`, too.
         grads: for each of the owners the node of its `grad` at the end: what runs afterwards may change it.
         file: the script that ran; None if it was no script.
+        printed: what lines printed of a transform's before their last time; `shown` has the last.
     """
 
     events: list[Event]
@@ -120,6 +121,7 @@ class Story(NamedTuple):
     grads: Mapping[Tensor, Node] = {}
     overwritten: Mapping[Node, str] = {}
     file: str | None = None
+    printed: Sequence[Node] = ()
 
     def stepped(self) -> dict[Any, Stepped]:
         """By Python backward step, such as that of a custom Function, the first time that it ran."""
@@ -240,15 +242,22 @@ class Recorder:
             *names,
             *(each for walked in walks for found in (walked.gradients, walked.after) for each in found.values()),
         }
+        printed: dict[Any, list[Node]] = {}  # by the lines that printed and that made it
         for event in self.events:  # what a transform gave may have been printed at once
             node = event.what.node if isinstance(event.what, Read) else None
-            if node is not None and known.isdisjoint(passed_on(node)) and _of_transforms(node, known):
-                source = statement(event.where)
-                if source is not None and source.prints:
-                    names[node] = numbered("printed", {*names.values()})
-                    known.add(node)
-                    shown.append(node)
-        starts = [*shown, *self.owners]
+            source = None if node is None else statement(event.where)
+            if node is not None and source is not None and source.prints:
+                printed.setdefault((event.where, node.where, node.operation), []).append(node)
+        earlier: list[Node] = []
+        for rounds in printed.values():
+            *before, last = dict.fromkeys(rounds)
+            new = [each for each in (*before, last) if known.isdisjoint(passed_on(each)) and _of_transforms(each, known)]
+            if last in new:
+                names[last] = numbered("printed", {*names.values()})
+                known.add(last)
+                shown.append(last)
+            earlier += before if new else ()
+        starts = [*shown, *earlier, *self.owners]
         for event in self.events:
             if isinstance(event.what, Walked):
                 starts += [*event.what.roots, *[each for each in event.what.after.values() if each is not None]]
@@ -261,7 +270,7 @@ class Recorder:
         calls = sorted(self.calls.ended, key=lambda each: each.first)
         every = {tensor.__node__: own for tensor, own in all_names_in(variables).items()}
         made = Story(self.events, names, tensors, *told, False, self.watch, calls, every, self.refused, grads)
-        return made._replace(overwritten=overwritten, file=self.script)
+        return made._replace(overwritten=overwritten, file=self.script, printed=earlier)
 
 
 def _as_used(walked: Walked) -> tuple[Walked, dict[Node, Node]]:

@@ -44,6 +44,7 @@ class Text:
         self.twins: dict[Node, Node] = {}
         self.copies: set[Node] = set()
         self.changed = {node: found for node, each in story.unpacked.items() if (found := _changed(each))}
+        self.transforms: list[Node] = []
         self.inner: set[Node] = set()
         self.last: dict[Any, Node] = {}
         self.parts: set[Node] = set()
@@ -67,6 +68,7 @@ class Text:
         nodes of builtin functions such as `sum`."""
         first: dict[int, Node] = {}
         last = self.last
+        self.transforms = [node for node in nodes if node.static and type(node.static[0]) is Program]
         for node in nodes:
             if node.tensor is not None:
                 self.begun.setdefault(node.tensor, node)

@@ -67,7 +67,7 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         variables, gradient, _, aux = _differentiated(func, argnums, has_aux, args, kwargs)
         gradient = _results(variables, gradient)
-        return (gradient, _results(variables, aux)) if has_aux else gradient
+        return (gradient, aux) if has_aux else gradient
 
     return wrapper
 
@@ -82,7 +82,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         variables, gradient, output, aux = _differentiated(func, argnums, has_aux, args, kwargs)
         gradient, output = _results(variables, gradient), _results(variables, output)
-        return (gradient, (output, _results(variables, aux))) if has_aux else (gradient, output)
+        return (gradient, (output, aux)) if has_aux else (gradient, output)
 
     return wrapper
 
@@ -91,7 +91,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
 def _differentiated(
     func: Callable[..., Any], argnums: Argnums, has_aux: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Variables, Any, Tensor, Any]:
-    """The level at which `func` was differentiated, its gradient there, its value, and aux."""
+    """The level at which `func` was differentiated, its gradient and its value there, and aux as it is returned."""
     name = "grad_and_value(f)(*args)"
     with NO_HOOKS, Variables() as variables, Guard(tensors_of((*args, *kwargs.values()))):
         chosen = _fresh(variables, chosen_of(args, argnums))
@@ -103,6 +103,9 @@ def _differentiated(
                 f"{name}: Expected f(*args) to return a scalar Tensor, got tensor with {output.ndim} dims. Maybe you "
                 "wanted to use the vjp or jacrev APIs instead?"
             )
+    # Before the walk: where it met a tensor that the user holds, it would end a segment.
+    aux = _results(variables, aux) if has_aux else None
+    with outside_inference(), tracking(True):
         return variables, _pulled(variables, [output], [None], chosen), output, aux
 
 
