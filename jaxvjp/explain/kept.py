@@ -103,8 +103,8 @@ class Kept:
             each.stays = False
         with placeholders(self.numbers):
             texts = form_of(self.steps, self.results, given)
-        for each, name in zip(self.results, names, strict=True):
-            each.wanted = name
+        for result, name in zip(self.results, names, strict=True):
+            result.wanted = name
         for each in stay:
             each.stays = True
         return (len(self.inputs), len(self.numbers), *texts)

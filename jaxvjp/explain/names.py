@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.user_lines import UserLine, cell_of
-from jaxvjp.ops.identity import function_result
+from jaxvjp.ops.identity import detach, function_result, variable
 from jaxvjp.tensor.tensor import Tensor
 
 Span = tuple[int, int, int, int]
@@ -297,7 +297,10 @@ def _joined(text: str) -> str:
 
 def _lasting(names: Sequence[str], tensor: Tensor) -> str:
     """The first of a tensor's names that is no loop variable, such as `p` in `for p in parameters`."""
-    passing = frozenset() if tensor.__node__.where is None else loop_names(tensor.__node__.where[0].co_filename)
+    node: Any = tensor.__node__
+    while node.inputs and node.operation in (variable, detach):  # of what `p.data.add_(g)` wrote, the line that wrote
+        node = node.inputs[0]
+    passing = frozenset() if node.where is None else loop_names(node.where[0].co_filename)
     return next((name for name in names if name not in passing), names[0])
 
 

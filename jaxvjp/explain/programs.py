@@ -72,8 +72,8 @@ def _transform(scope: Scope, node: Node, wrt: Positions) -> Any:
         return found
     program: Program = static[0]
     count = len(program.arguments)
-    axes = static[1] if operation is vmap else [None] * count
-    varied = () if operation in CALLS or operation is vmap else wrt or static[1]
+    axes: Any = static[1] if operation is vmap else [None] * count
+    varied: Positions = () if operation in CALLS or operation is vmap else wrt or static[1]
     kept = [
         type(each) is Number
         or (operation not in CALLS and axes[place] is None and place not in varied and _fixed(each, node))
@@ -111,7 +111,7 @@ def _transform(scope: Scope, node: Node, wrt: Positions) -> Any:
             leaves, lambda e: call(mapped, *e), [None] * len(node.aval), order, where, unpacked=len(node.aval) > 1
         )
         return scope.add(result).outputs
-    wrt = sorted(varied, key=places.index)  # in the order of the function's parameters
+    wrt = tuple(sorted(varied, key=places.index))  # in the order of the function's parameters
     turned = [varied.index(each) for each in wrt]
     outputs = len(program.outputs)
 

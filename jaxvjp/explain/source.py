@@ -505,12 +505,12 @@ class Writer:
         for tensor, (target, value) in self.gradients.items():
             if tensor in gone:
                 continue
-            node = self.story.grads.get(tensor)
-            if node is not None:
-                value = self.top.value(node)
+            grad = self.story.grads.get(tensor)
+            if grad is not None:
+                value = self.top.value(grad)
             if value.wanted is None:
                 value.wanted = f"{self.top.value(target).wanted or 'x'}_grad"
-            self.results.append((target, node, value))
+            self.results.append((target, grad, value))
         gradients = {value.wanted: value for _, _, value in self.results}
         owners = [
             tensor.__node__

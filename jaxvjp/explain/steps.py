@@ -268,11 +268,12 @@ class Steps:
                 later = leaf.serial > walks[0].order and given
                 if moved or (later and not self.gradients.keys().isdisjoint(reachable([leaf], way))):
                     shown[key] = leaf
-                    cuts.add(leaf.serial)
+                    cuts.add(self._shown_since(leaf))
         if not walks:
             return []
         # What nothing reads again may be written for the last time before others are trained.
-        cuts |= {tensor.__node__.serial for tensor, leaf in self.text.first.items() if tensor.__node__ is not leaf}
+        lasting_leaves = [(tensor.__node__, leaf) for tensor, leaf in self.text.first.items()]
+        cuts |= {self._shown_since(now) for now, leaf in lasting_leaves if now is not leaf}
         ends = [ended for _, ended in spans]
         free = [each for each in sorted(cuts) if min(ends) <= each < max(ends)]
         inside = [each for each in free if any(begun <= each < ended for begun, ended in spans)]
@@ -308,6 +309,11 @@ class Steps:
         if len(steps) > 1:
             self._ended(steps)
         return [each for each in steps if each.lines]
+
+    def _shown_since(self, leaf: Node) -> int:
+        """When the value was made that a leaf shows: of `w.data.add_(g)` the leaf is recorded where w is read next."""
+        made = self.origin(leaf)
+        return made.serial if made.in_place else leaf.serial
 
     def _ended(self, steps: Sequence[TrainingStep]) -> None:
         """The last step ends with the lines that those before end with; what follows is no training."""
@@ -500,7 +506,7 @@ class Steps:
 
     def memory(self, node: Any) -> Any:
         """What a node shows that is written in place: a memory, or a leaf; None of what stays, and of a view."""
-        while node.versions is None and node.inputs and (node.in_place or node.operation in (variable, detach)):
+        while node.inputs and (node.in_place or node.operation in (variable, detach)):  # `w.data` counts by itself
             node = node.inputs[0]
         if node.operation is not None and node.operation.write is not None:
             return None

@@ -250,13 +250,13 @@ class Recorder:
                 printed.setdefault((event.where, node.where, node.operation), []).append(node)
         earlier: list[Node] = []
         for rounds in printed.values():
-            *before, last = dict.fromkeys(rounds)
-            new = [each for each in (*before, last) if known.isdisjoint(passed_on(each)) and _of_transforms(each, known)]
-            if last in new:
-                names[last] = numbered("printed", {*names.values()})
-                known.add(last)
-                shown.append(last)
-            earlier += before if new else ()
+            rounds = list(dict.fromkeys(rounds))
+            new = [each for each in rounds if known.isdisjoint(passed_on(each)) and _of_transforms(each, known)]
+            if rounds[-1] in new:
+                names[rounds[-1]] = numbered("printed", {*names.values()})
+                known.add(rounds[-1])
+                shown.append(rounds[-1])
+            earlier += rounds[:-1] if new else ()
         starts = [*shown, *earlier, *self.owners]
         for event in self.events:
             if isinstance(event.what, Walked):
