@@ -47,7 +47,8 @@ class Step:
         stays: whether it is a statement of its own even if its output is read once, or never.
         free: whether its expression is repeated wherever it is read, as a number is.
         note: a comment for its line.
-        primal: of a derivative: how its first outputs, the values of the function, are computed without it, `f(x)`.
+        primal: of a derivative: how its first outputs, the values of the function, are computed without it, `f(x)`, and
+            the nodes that they are.
         shorter: how it is written where nothing reads its first outputs, as many as `values`, and the user did not name
             them: without them, as `jax.grad` for `jax.value_and_grad`. A single output that is left, and is unnamed,
             may be nested then.
@@ -100,7 +101,7 @@ class Step:
         self.free = free
         self.note = note
         self.late = self.part = False
-        self.primal: Writer | None = None
+        self.primal: Any = None
         self.shorter: Writer | None = None
         self.values = 1
         self.form = "{targets} = {expression}"
@@ -279,31 +280,30 @@ def live(steps: Sequence[Step], results: Sequence[Value]) -> list[Step]:
     return live[::-1]
 
 
-def computed_once(steps: Sequence[Step]) -> list[Step]:
-    """The steps without the calls of functions whose values a derivative at the same arguments gives, too:
-    `y, pullback = jax.vjp(f, x)` in the place of `y = f(x)`."""
+def computed_once(steps: Sequence[Step], value_of: Callable[[Any], Value | None]) -> list[Step]:
+    """The steps without the calls of functions whose values a derivative of that call gives, too:
+    `y, pullback = jax.vjp(f, x)` in the place of `y = f(x)`. `value_of` is called with a node."""
     found = [*steps]
     for step in [each for each in steps if each.primal is not None]:
-        alike = [each for each in found if each is not step and each.primal is None and _calls(each, step)]
-        if not alike:
+        outputs = [value_of(each) for each in step.primal[1]]
+        first = outputs[0].step if outputs and outputs[0] is not None else None
+        if first not in found or first is step or first.outputs != outputs or not _calls(first, step):
             continue
-        (first, *_) = alike
         found.remove(first)
-        step.outputs[: len(first.outputs)] = first.outputs
+        step.outputs[: len(outputs)] = first.outputs
         for output in first.outputs:
             output.step = step
-        step.order, step.where, step.primal = first.order, first.where, None
-        step.stays |= first.stays
+        step.order, step.where, step.primal, step.stays = first.order, first.where, None, step.stays or first.stays
     return found
 
 
 def _calls(step: Step, derivative: Step) -> bool:
     """Whether a step only calls the function of a derivative, at the same arguments."""
     count = len(step.inputs)
-    if not count or step.inputs != derivative.inputs[:count] or derivative.primal is None:
+    if not count or step.inputs != derivative.inputs[:count]:
         return False
     given: list[Expression] = [ast.Name(f"_{place}", ast.Load()) for place in range(len(derivative.inputs))]
-    return ast.unparse(step.write(given[:count])) == ast.unparse(derivative.primal(given))
+    return ast.unparse(step.write(given[:count])) == ast.unparse(derivative.primal[0](given))
 
 
 def _tuple(targets: Sequence[str]) -> str:

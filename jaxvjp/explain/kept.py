@@ -181,7 +181,12 @@ def kept(
             after.update(zip(each.results, step.outputs, strict=True))
     for step in steps:
         step.inputs = [after.get(operand, operand) for operand in step.inputs]
-    return computed_once(steps), [after.get(each, each) for each in wanted], called, own
+
+    def value_of(node: Node) -> Value | None:
+        value = scope.values.get(node)
+        return after.get(value, value)
+
+    return computed_once(steps, value_of), [after.get(each, each) for each in wanted], called, own
 
 
 def _chains(story: Story, steps: Sequence[Step], pulled: CodeType | None) -> dict[Step, list[FunctionCall]]:

@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxvjp.explain.recorded_functions import PLAIN
+from jaxvjp.explain.recorded_functions import PICKING, PLAIN
 from jaxvjp.ops import extremes, pointwise, reduction, sorting
 from jaxvjp.ops.arguments import axes, wrap
 from jaxvjp.ops.arithmetic import lerp, number_lerp, sign
@@ -179,3 +179,4 @@ PLAIN.update(
         activation.logsigmoid: jax.nn.log_sigmoid,
     }
 )
+PICKING.update({relu, abs_, sign, clamp, clamp_min, clamp_max, reduction.shared, extremes._along, gather})

@@ -15,6 +15,7 @@ from jaxvjp.core.derive.dependences import Positions
 from jaxvjp.core.derive.pullback import pullback
 from jaxvjp.core.derive.transforms import jvp, vmap
 from jaxvjp.core.record.graph import Node, Number, reachable, recording_order
+from jaxvjp.core.record.observers import Transformed
 from jaxvjp.core.record.record import signature_of
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.program import Program, called
@@ -114,6 +115,8 @@ def _transform(scope: Scope, node: Node, wrt: Positions) -> Any:
     wrt = tuple(sorted(varied, key=places.index))  # in the order of the function's parameters
     turned = [varied.index(each) for each in wrt]
     outputs = len(program.outputs)
+    known = scope.text.story.transformed.get(node)
+    computed = () if known is None else known.outputs
 
     def partly(expressions: Sequence[Expression]) -> tuple[Expression, list[Expression]]:
         """The function of only the leaves `wrt`, and those leaves."""
@@ -136,7 +139,7 @@ def _transform(scope: Scope, node: Node, wrt: Positions) -> Any:
 
         result = Step([*leaves, *rest], pushed, [None] * 2 * outputs, order, where)
         result.grouped = [(0, outputs), (outputs, 2 * outputs)] if outputs > 1 else []
-        result.primal, result.shorter, result.values = value_only, tangents_only, outputs
+        result.primal, result.shorter, result.values = (value_only, computed), tangents_only, outputs
         return scope.add(result).outputs[outputs:]
     if operation is pullback and outputs == 1 and _is_one(node.inputs[count:]) and not static[2]:
         own = tuple([places.index(position) for position in wrt])
@@ -147,7 +150,7 @@ def _transform(scope: Scope, node: Node, wrt: Positions) -> Any:
 
         step = Step(leaves, both, [None] * (1 + len(wrt)), order, where, unpacked=True)
         step.grouped = [(1, 1 + len(wrt))] if len(wrt) > 1 else []
-        step.primal = value_only
+        step.primal = value_only, computed
         step.shorter = lambda e: call(call("jax.grad", parsed(function), **options), *e)
         value, *gradients = scope.add(step).outputs
         return [value, *[gradients[turned.index(each)] for each in range(len(wrt))]]
@@ -159,7 +162,7 @@ def _transform(scope: Scope, node: Node, wrt: Positions) -> Any:
 
         vjp = Step(leaves, taken, [*[None] * outputs, "pullback"], order, where, unpacked=True)
         vjp.grouped = [] if outputs == 1 else [(0, outputs)]
-        vjp.primal = value_only
+        vjp.primal = value_only, computed
         scope.add(vjp)
 
         def pulled(e: Sequence[Expression]) -> Expression:
@@ -365,8 +368,8 @@ def _read_by_user(scope: Scope, node: Node, kept: list[bool], varied: Sequence[i
     """What a transformed function of the user's reads besides the arguments of the program: an argument that is
     computed in that function, `x.unsqueeze(0)`, is written in it (is `kept`), and what that is computed of is read."""
     known = scope.text.story.transformed.get(node)
-    last = 0 if known is None else max([each.serial for each in known.outputs])
-    of_user = next((each for each in _calls_of(scope, node) if each.first < last < each.last), None)
+    last = 0 if known is None else _recorded_last(scope, known)
+    of_user = next((each for each in _calls_of(scope, node, last) if each.first < last < each.last), None)
     if known is None or of_user is None:
         return []
     found: dict[Node, None] = {}
@@ -387,6 +390,17 @@ def _read_by_user(scope: Scope, node: Node, kept: list[bool], varied: Sequence[i
         found.update({each: None for each in behind if not sources(each) and each not in known.arguments})
     kept += [False] * len(found)
     return [*found]
+
+
+def _recorded_last(scope: Scope, known: Transformed) -> int:
+    """When the last operation was recorded of what is transformed: of `grad(grad(f))` that of f."""
+    while True:
+        given: set[Any] = {*known.arguments}
+        nodes = reachable(known.outputs, lambda each, given=given: () if each in given else each.inputs)  # type: ignore[misc]
+        inner = [each for each in nodes if each in scope.text.story.transformed and each not in given]
+        if not inner:
+            return max([each.serial for each in known.outputs])
+        known = scope.text.story.transformed[inner[-1]]
 
 
 def _parameters(scope: Scope, node: Node, leaves: Sequence[Any], outputs: Sequence[Node]) -> dict[Node, str]:

@@ -39,14 +39,19 @@ MODULES = {
 
 PLAIN: dict[Any, Any] = {}
 """The plain forms of ops, and of functions that ops call; set by `plain_forms`."""
+PICKING: set[Any] = set()
+"""Those that compute nothing, so that they round nothing: `relu`; set there, too."""
+HALF = {"bfloat16", "float16"}
 
 
-def _perhaps_plain(exact: Any, form: Any) -> Any:
-    """A function with a plain form, which is taken in a trace that is `plain`."""
+def _perhaps_plain(exact: Any, key: Any) -> Any:
+    """A function with a plain form, which is taken in a trace that is `plain`. In 16 bits a plain form would round
+    where the op does not, as torch computes the mean of `layer_norm` in 32."""
 
     def function(*arguments: Any, **named: Any) -> Any:
-        if tracing.plain:
-            found = with_recorded_calls(form)(*arguments, **named)
+        half = not HALF.isdisjoint(str(getattr(each, "dtype", "")) for each in (*arguments, *named.values()))
+        if tracing.plain and (not half or key in PICKING):
+            found = with_recorded_calls(PLAIN[key])(*arguments, **named)
             if found is not NotImplemented:
                 tracing.simplified = True
                 return found
@@ -109,12 +114,12 @@ def with_recorded_calls(value: Any, path: str | None = None) -> Any:
         return with_recorded_calls(jnp.tanh)
     if isinstance(value, jax.custom_jvp | jax.custom_vjp) and _ours(value.fun):
         exact = Named(value.fun.__name__, value, _bundled(value))
-        return _perhaps_plain(exact, PLAIN[value]) if value in PLAIN else exact
+        return _perhaps_plain(exact, value) if value in PLAIN else exact
     if isinstance(value, functools.partial):
         given = [with_recorded_calls(each) for each in value.args]
         return functools.partial(with_recorded_calls(value.func), *given, **value.keywords)
     if isinstance(value, types.FunctionType) and _ours(value):
-        return _perhaps_plain(_rebuilt(value), PLAIN[value]) if value in PLAIN else _rebuilt(value)
+        return _perhaps_plain(_rebuilt(value), value) if value in PLAIN else _rebuilt(value)
     if isinstance(value, dict) and type(value) is dict:
         return {key: with_recorded_calls(each) for key, each in value.items()}
     if type(value) in (tuple, list):
@@ -146,7 +151,7 @@ class Row:
     @property
     def function(self) -> Any:
         exact = with_recorded_calls(self._row.function)
-        return _perhaps_plain(exact, PLAIN[self._row]) if self._row in PLAIN else exact
+        return _perhaps_plain(exact, self._row) if self._row in PLAIN else exact
 
     @property
     def write(self) -> Any:

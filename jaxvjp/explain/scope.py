@@ -26,6 +26,7 @@ from jaxvjp.explain.text import Text
 from jaxvjp.explain.writing import Given, Written, definition, written
 from jaxvjp.ops.creation import full
 from jaxvjp.ops.identity import detach, function_result, shaped, tuple_item, variable
+from jaxvjp.ops.pointwise import fill, zero
 from jaxvjp.ops.view import put, reshape_alias, reshaped_copy, slice_, split_one, squeeze, unbind_one, view
 from jaxvjp.pure.wrapping import Call
 from jaxvjp.types.devices import META
@@ -198,6 +199,9 @@ class Scope:
             return self._alias(node, value)
         if operation is full and type(node.inputs[0]) is Number:
             return self._constant(node, np.broadcast_to(_number_of(node.inputs[0]), node.aval.shape))
+        if self.outer is None and operation in (fill, zero) and _begins(node):
+            filled = _number_of(node.inputs[1]) if operation is fill else node.aval.dtype.numpy.type(0)
+            return self._constant(node, np.broadcast_to(filled, node.aval.shape).astype(node.aval.dtype.numpy))
         if operation is not None and operation.operands and not node.inputs:
             raise Unwritable("this is read inside of a function that it is not given to", node.where)
         if operation is tuple_item:
@@ -529,6 +533,14 @@ def partial(called: str, arguments: Sequence[Expression], places: Sequence[int],
     return ast.Lambda(
         ast.arguments([], [ast.arg(each) for each in params], None, [], [], None, []), call(parsed(called), *inner)
     )
+
+
+def _begins(node: Node) -> bool:
+    """Whether a line fills what it made: `nn.LayerNorm(4)` its weight, with ones."""
+    source, *rest = node.inputs
+    while source.operation in (variable, detach) and source.inputs:
+        source = source.inputs[0]
+    return source.operation is None and source.where == node.where and all(type(each) is Number for each in rest)
 
 
 def _number_of(number: Number) -> Any:

@@ -242,17 +242,18 @@ class Recorder:
             *names,
             *(each for walked in walks for found in (walked.gradients, walked.after) for each in found.values()),
         }
-        printed: dict[Any, list[Node]] = {}  # by the lines that printed and that made it
+        printed: dict[Any, list[Node]] = {}  # by the line, and what made it
         for event in self.events:  # what a transform gave may have been printed at once
             node = event.what.node if isinstance(event.what, Read) else None
             source = None if node is None else statement(event.where)
             if node is not None and source is not None and source.prints:
-                printed.setdefault((event.where, node.where, node.operation), []).append(node)
+                way = tuple([(each.where, each.operation, each.static) for each in passed_on(node)])
+                printed.setdefault((event.where, way), []).append(node)
         earlier: list[Node] = []
         for rounds in printed.values():
             rounds = list(dict.fromkeys(rounds))
             new = [each for each in rounds if known.isdisjoint(passed_on(each)) and _of_transforms(each, known)]
-            if rounds[-1] in new:
+            if new and known.isdisjoint(passed_on(rounds[-1])):
                 names[rounds[-1]] = numbered("printed", {*names.values()})
                 known.add(rounds[-1])
                 shown.append(rounds[-1])

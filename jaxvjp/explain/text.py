@@ -150,6 +150,9 @@ class Text:
         tensor = self.story.owners.get(node)
         if tensor is not None and self.first[tensor] is not node:  # a node from before a write
             return self.name_of(self.first[tensor])
+        own = self.story.overwritten.get(node)
+        if own is not None and node.operation is not put:
+            return own  # `a = bn(x)` writes bn.running_mean
         own = self.story.names.get(node) or self.rounds.get(node)
         known = None if node.tensor is None else self.story.tensors.get(node.tensor)
         last = self.last.get(node.where, node).operation  # of what no backward pass read, as a running mean
