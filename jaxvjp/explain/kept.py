@@ -184,7 +184,7 @@ def kept(
 
     def value_of(node: Node) -> Value | None:
         value = scope.values.get(node)
-        return after.get(value, value)
+        return value if value is None else after.get(value, value)
 
     return computed_once(steps, value_of), [after.get(each, each) for each in wanted], called, own
 

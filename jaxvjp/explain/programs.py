@@ -399,7 +399,7 @@ def _recorded_last(scope: Scope, known: Transformed) -> int:
         nodes = reachable(known.outputs, lambda each, given=given: () if each in given else each.inputs)  # type: ignore[misc]
         inner = [each for each in nodes if each in scope.text.story.transformed and each not in given]
         if not inner:
-            return max([each.serial for each in known.outputs])
+            return int(max([each.serial for each in known.outputs]))
         known = scope.text.story.transformed[inner[-1]]
 
 

@@ -537,10 +537,11 @@ def partial(called: str, arguments: Sequence[Expression], places: Sequence[int],
 
 def _begins(node: Node) -> bool:
     """Whether a line fills what it made: `nn.LayerNorm(4)` its weight, with ones."""
-    source, *rest = node.inputs
+    source: Any = node.inputs[0]
     while source.operation in (variable, detach) and source.inputs:
         source = source.inputs[0]
-    return source.operation is None and source.where == node.where and all(type(each) is Number for each in rest)
+    given = all(type(each) is Number for each in node.inputs[1:])
+    return given and source.operation is None and bool(source.where == node.where)
 
 
 def _number_of(number: Number) -> Any:
