@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from jaxvjp.explain.block import Line
-from jaxvjp.explain.names import numbered
+from jaxvjp.explain.names import numbered, safe
 from jaxvjp.explain.rolling import Repeat, rolled, size, statement_text
 
 ROUNDS = 3
@@ -75,7 +75,7 @@ def _appended(lines: Sequence[Line], place: int, names: list[str]) -> list[Line]
         if len(others) - len(before) != (name != names[-1]) or (name != names[-1] and place not in others):
             return []
     item, own = (base, f"{base}{'es' if base[-1] == 's' else 's'}") if base in names else (base.removesuffix("s"), base)
-    own = numbered(own if own != item else f"{own}s", words)
+    own = numbered(safe(own if own != item else f"{own}s"), words)
     if item != base and item in words:
         return []
     found = [lines[at[0]]._replace(text=f"{own} = []", sources=(), note="")]

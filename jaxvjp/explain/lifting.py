@@ -107,7 +107,7 @@ class Lifted:
         inside = {output.wanted for step in self.inner.steps for output in step.outputs}
         columns = list(zip(*[each.reads().items() for each in group], strict=True))
         for column in columns:
-            varies = len({outer for outer, _ in column}) > 1
+            varies = len({_constant(outer) or outer for outer, _ in column}) > 1
             outer = column[0][0]
             clashes = outer.wanted is not None and not (outer.step and outer.step.free) and outer.wanted in inside
             for each, (own, count) in zip(group, column, strict=True):
@@ -169,6 +169,14 @@ class Lifted:
             )
         more = expressions[count : count + len(self.arguments)]
         return self.same.name, [*expressions[:count], *together(self.names, more)]
+
+
+def _constant(value: Value) -> str:
+    """The text of a short array without a name that the program computes of nothing, `jnp.ones(2)`; "" for others."""
+    step = value.step
+    if step is None or step.inputs or value.wanted is not None or len(step.outputs) > 1 or step.stays:
+        return ""
+    return ast.unparse(step.write([]))
 
 
 def owners_of(top: Scope, wanted: Node) -> dict[Node, Lifted]:

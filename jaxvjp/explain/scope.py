@@ -39,6 +39,8 @@ SHAPERS = frozenset([shaped, view, reshape_alias, reshaped_copy, squeeze])
 """Ops that only change a shape; one that keeps it is left out."""
 SHORT = 12
 """A constant of more elements than this gets a line of its own."""
+UNIFORM = "jnp.ones", "jnp.zeros", "jnp.full"
+"""An array without a name that these make is written wherever it is read."""
 FEW = 3
 """Of a function of some of its arguments, more of these than this are written `*given`."""
 WRITERS: dict[str, Callable[[Any, Node], Any]] = {}
@@ -277,7 +279,8 @@ class Scope:
                 return self.text.data[key]
             wanted = numbered("data", self.text.unnamed)
             self.text.unnamed.add(wanted)
-        free = wanted is None and not values.ndim
+        uniform = not values.ndim or (isinstance(text, ast.Call) and ast.unparse(text.func) in UNIFORM)
+        free = wanted is None and uniform
         step = Step([], lambda inputs: text, [wanted], order, node.where, free=free)
         step.note = "leaf"
         value = self.add(step).outputs[0]
@@ -288,8 +291,9 @@ class Scope:
     def _constant(self, node: Node, values: Any) -> Value:
         text = array(values, explicit=self.text.explicit_dtypes)
         wanted = self.wanted(node)
-        free = wanted is None and not values.ndim
-        return self.add(Step([], lambda inputs: text, [wanted], node.serial, node.where, free=free)).outputs[0]
+        return self.add(Step([], lambda inputs: text, [wanted], node.serial, node.where, free=wanted is None)).outputs[
+            0
+        ]
 
     def _item(self, node: Node) -> Value:
         found: Value = self.values[node.inputs[0]][node.static[0]]

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -75,15 +76,19 @@ class Text:
             if node.where not in last or node.serial > last[node.where].serial:
                 last[node.where] = node
         rounds: dict[Any, list[Node]] = {}
+        passes = Counter(event.where for event in self.story.events if isinstance(event.what, Walked)).values()
         for node in sorted(nodes, key=lambda node: node.serial):
-            passive = not node.requires_grad or node.operation is detach
-            if node.operation is not None and node.where is not None and passive:
+            if node.operation is not None and node.where is not None:
                 # Of `zip(xs, ys)` each has its name.
                 rows = node.inputs[0] if node.operation is unbind_one and node.inputs else None
-                rounds.setdefault((node.where, node.operation, node.aval, rows), []).append(node)
-        for own in rounds.values():  # a value that has its name after the last round has it in each, as optimizers' do
+                passive = not node.requires_grad or node.operation is detach
+                rounds.setdefault((node.where, node.operation, node.aval, rows, passive), []).append(node)
+        for (*_, passive), own in rounds.items():
+            # A value that has its name after the last round has it in each, as optimizers' do; of what a backward pass
+            # goes through only if there is one for each, as a layer may be called twice in a round.
             names = [self.story.names[node] for node in own if node in self.story.names]
-            if names and own[-1] in self.story.names and not len(own) % len(names):
+            whole = bool(names) and own[-1] in self.story.names and not len(own) % len(names)
+            if whole and (passive or len(own) // len(names) in passes):
                 self.rounds.update(zip(own, names * (len(own) // len(names)), strict=True))
         for node, name in self.story.overwritten.items():
             self.rounds.setdefault(node, name)
@@ -113,7 +118,7 @@ class Text:
         self.copies = states.copies
         known = {*self.twins, *self.starts, *self.twins.values()}
         for table, own, rows in tabulated([node for node in nodes if node not in known], self.name_of):
-            name = numbered(f"{own}s" if own else "data", self.taken)
+            name = numbered(safe(f"{own}s") if own else "data", self.taken)
             self.taken.add(name)
             self.starts[table] = name, -1
             self.twins.update(rows)

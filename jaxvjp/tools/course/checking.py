@@ -26,6 +26,8 @@ from jaxvjp.tools.course.lesson import Exercise, Lesson, find, plain, read, same
 from jaxvjp.tools.scripts.program import started_as
 
 RIGHT = "right"
+EXACT = 1e-4
+"""How far an answer's numbers may be from the right ones, relative: a finite difference is further away."""
 
 
 def check(lesson: Lesson, answer: Path, seconds: float) -> str:
@@ -50,12 +52,13 @@ def verdict(exercise: Exercise, function: Callable[..., Any], file: str = "") ->
     gave = exercise.outcomes(function)
     faulthandler.cancel_dump_traceback_later()
     asked_for = exercise.outcomes(exercise.solution)
-    wrong = [at for at, (one, other) in enumerate(zip(gave, asked_for, strict=True)) if not same(one[0], other[0])]
+    pairs = enumerate(zip(gave, asked_for, strict=True))
+    wrong = [at for at, (one, other) in pairs if not same(one[0], other[0], EXACT)]
     if not wrong:
         return RIGHT
     tried = wrong[0] + 1  # a mistake has to do the same in the trials before, too
     for sentence, mistake in exercise.mistakes.items():
-        if same([each for each, _ in gave[:tried]], [each for each, _ in exercise.outcomes(mistake, tried)]):
+        if same([each for each, _ in gave[:tried]], [each for each, _ in exercise.outcomes(mistake, tried)], EXACT):
             return sentence
     (given, error), (right, _) = gave[wrong[0]], asked_for[wrong[0]]
     if error is not None:
@@ -67,7 +70,7 @@ def verdict(exercise: Exercise, function: Callable[..., Any], file: str = "") ->
                 called += [] if callable(value) else [f"{name} = {shown(plain(value))}"]
         told = located(error, file) + f"\nThat was for {', '.join(called)}." * bool(called)
     else:
-        asked = next(each for each in right if not same(given[each], right[each]))
+        asked = next(each for each in right if not same(given[each], right[each], EXACT))
         one, other = given[asked], right[asked]
         arrays = all(isinstance(each, np.ndarray) for each in (one, other))
         if isinstance(one, list | tuple) and isinstance(other, np.ndarray):
@@ -86,6 +89,8 @@ def faults(lesson: Lesson) -> list[str]:
         if not read(prediction.answer):
             program = prediction.program.__name__
             return [f"`{program}` returns {prediction.answer!r}; an answer is numbers, a shape, or True or False."]
+        if not lesson.title:
+            found.append("It has no docstring: its first line is the title, and what follows is what the lesson says.")
         if not isinstance(tried := exercise.trial(exercise.solution), dict):
             returned = f"`{exercise.trial.__name__}` returns {type(tried).__name__}"
             return [f"{returned}; it has to return a dict, of results by what was asked."]

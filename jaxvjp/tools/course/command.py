@@ -35,6 +35,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--check", type=Path, metavar="FILE", help="say what is wrong with an answer to the exercise")
     parser.add_argument("--seconds", type=float, default=30, help="how long an answer may run (30)")
     given = parser.parse_args(arguments)
+    if given.seconds <= 0:
+        parser.error("an answer needs time: --seconds 30")
     if given.lesson is None and (given.exercise or given.check or given.html):
         parser.error("of which lesson? Its number comes first: python -m jaxvjp lesson 1 --exercise")
     if given.lesson == "new" and given.name is None:
@@ -44,7 +46,9 @@ def main(arguments: Sequence[str]) -> int:
         print("\nBegin with: python -m jaxvjp lesson 1")
         return 0
     if given.lesson == "new":
-        path = Path(given.name).with_suffix(".py")
+        path = Path(given.name if given.name.endswith(".py") else f"{given.name}.py")
+        if not given.name.removesuffix(".py").strip():
+            parser.error(f"{given.name!r} is no name of a file")
         if path.exists():
             parser.error(f"there is a file {str(path)!r}")
         if not path.parent.is_dir():

@@ -157,12 +157,13 @@ def plain(value: Any) -> Any:
     return jax.tree.map(converted, value, is_leaf=lambda each: isinstance(each, Tensor))
 
 
-def same(one: Any, other: Any) -> bool:
-    """Whether two results have one structure and equal shapes, and their numbers agree to three digits."""
+def same(one: Any, other: Any, rtol: float = 1e-3) -> bool:
+    """Whether two results have one structure and equal shapes, and their numbers agree: to three digits, as a person
+    predicts them, or to `rtol`."""
     leaves, structure = jax.tree.flatten(one)
     others, of_other = jax.tree.flatten(other)
     return str(structure) == str(of_other) and all(
-        np.shape(a) == np.shape(b) and (a == b if isinstance(a, str) else np.allclose(a, b, 1e-3, 1e-5, equal_nan=True))
+        np.shape(a) == np.shape(b) and (a == b if isinstance(a, str) else np.allclose(a, b, rtol, 1e-5, equal_nan=True))
         for a, b in zip(leaves, others, strict=True)
     )
 
