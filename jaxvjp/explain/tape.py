@@ -20,6 +20,7 @@ from jaxvjp.core.record.graph import Node, gradient_edges, reachable
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.interpreter import jax_call
 from jaxvjp.explain.chain import HOOK, Cotangents, Link
+from jaxvjp.explain.literals import shortest
 from jaxvjp.explain.names import operation_of
 from jaxvjp.ops.identity import tuple_item
 from jaxvjp.ops.pointwise import assigned
@@ -98,7 +99,10 @@ class Tape(list[list[Any]]):
 
     def numbers(self, values: Array, kind: str = "constant") -> Array:
         """Entries for values, if they are none yet."""
-        return values if values.dtype == object else self.each(lambda each: self.add(kind, float(each)), values)
+        if values.dtype == object:
+            return values
+        short = np.array([float(shortest(each)) for each in values.ravel()], object).reshape(values.shape)
+        return self.each(lambda each: self.add(kind, each), short)
 
     def mapped(self, name: str, *arrays: Array) -> Array:
         return self.each(lambda *each: self.add(name, *each), *arrays)
