@@ -95,7 +95,7 @@ def checked_gradients(gradients: Any, roots: list[Tensor]) -> list[Tensor | None
             raise _unclear(root, None, told + _advice_on_v(whole, root), TypeError)
     if len(given) < len(roots):
         advice = "Each tensor needs a v of its own, of its shape, in a list: `[v, w]`."
-        raise RuntimeError(f"got {len(roots)} tensors and {len(given)} gradients\n{advice}")
+        raise _unclear(roots[len(given)], None, f"got {len(roots)} tensors and {len(given)} gradients\n{advice}")
     return given[: len(roots)]
 
 
@@ -269,7 +269,7 @@ def ones_for(root: Tensor, own: str) -> str:
 def _unclear(root: Tensor, gradient: Tensor | None, text: str, kind: type[Exception] = RuntimeError) -> Exception:
     """An error about v, of which `explain` is told, to say more."""
     if root.requires_grad and listening():
-        tell(Unclear(root, gradient))
+        tell(Unclear(root, gradient, text))
     return kind(text)
 
 

@@ -28,12 +28,15 @@ class Question(Explained):
     Attributes:
         result: y.
         given: the v that it got, None without one.
+        why: what the error said of v.
         where: the line that called `backward`.
         freed: whether a backward before freed the graph.
     """
 
     def __init__(self, refused: Refused, recorded: Story) -> None:
         self.result, self.given, self.where, self.freed = refused.root, refused.gradient, refused.where, refused.freed
+        told = refused.text.splitlines()
+        self.why = told[0] if refused.gradient is not None or len(told) > 2 else "\n".join(told)
         story = story_of(self.result, None, refused.frame, recorded)
         freed = any(map(used_up, reachable([self.result.__node__], gradient_edges)))
         super().__init__(story, exact=freed)  # of a freed graph no gradient can be computed to compare with
@@ -95,7 +98,8 @@ class Question(Explained):
     def asked(self) -> str:
         """The question in words, J, and vᵀJ for each choice of v."""
         shape, count, name, choices = list(self.result.shape), self.result.numel(), self.name, self.choices()
-        said = "" if self.called(self.result.__node__) else f"Call the result {name} first: `{name} = ...`.\n"
+        said = f"{self.why.rstrip('.')}.\n"
+        said += "" if self.called(self.result.__node__) else f"Call the result {name} first: `{name} = ...`.\n"
         if self.given is not None and list(self.given.shape) != shape:
             said += f"The v has shape {list(self.given.shape)}, and needs {shape}.\n"
         elif self.given is not None:

@@ -67,6 +67,7 @@ class Refused(NamedTuple):
     Attributes:
         root: what it began at.
         gradient: the v that it got, None without one.
+        text: what the error said.
         frame, where: the user's frame and line that called it.
         freed: whether a backward pass before had freed the graph.
         before: the `grad` of each leaf at that moment.
@@ -74,6 +75,7 @@ class Refused(NamedTuple):
 
     root: Tensor
     gradient: Tensor | None
+    text: str
     frame: Any
     where: UserLine
     freed: bool

@@ -99,10 +99,11 @@ class Read(NamedTuple):
 
 
 class Unclear(NamedTuple):
-    """A backward pass from the tensor `root` was refused, for its v: `gradient`, or None."""
+    """A backward pass from the tensor `root` was refused, for its v: `gradient`, or None; `text` is the error's."""
 
     root: Any
     gradient: Any
+    text: str
 
 
 @contextmanager
