@@ -1,5 +1,6 @@
 "use strict";
 // The figure of the first page: y = f(x) is typed here, and the page's own script shows its J, v, vᵀJ and steps.
+const FOLDS = {sum: "add", mean: "add", prod: "mul", norm: "add"}, OTHERS = [...Object.keys(FOLDS), "relu", "softmax", "pow", "stack"];
 const FUNCTIONS = {sin: "sin", cos: "cos", tan: "tan", tanh: "tanh", exp: "exp", log: "log", sqrt: "sqrt", abs: "abs", sigmoid: "logistic"};
 function compiled(source, x) {
   const entries = x.map(each => ["x", each]), steps = [], tokens = [...source.matchAll(/\*\*|\d+\.?\d*(?:e[-+]?\d+)?|\.\d+|[a-z_]\w*|\S/gi)];
@@ -17,16 +18,26 @@ function compiled(source, x) {
   };
   const each = (from, operation, ...of) => record(from, operation, of, () => Array.from({length: Math.max(...of.map(one => one.places.length))}, (_, k) => add(operation,
     ...of.map(({name, places}) => places[places.length === 1 ? 0 : k] ?? fail(`${name} has ${places.length} numbers, the other has more`)))));
-  const binary = (lower, signs) => () => { const from = at; let one = lower(), sign; while ((sign = next(...Object.keys(signs)))) one = each(from, signs[sign], one, lower()); return one; };
-  const applied = (from, name, of) => name === "sum" || name === "mean" ? record(from, name, [of], () => {
-    const total = of.places.reduce((one, other) => add("add", one, other));
-    return [name === "sum" ? total : add("div", total, add("constant", of.places.length))];
-  }) : name === "relu" ? record(from, name, [of], () => {
+  const binary = (lower, signs) => () => { const from = at; let one = lower(), sign; while ((sign = next(...Object.keys(signs)))) one = (sign === "@" ? inner : each)(from, signs[sign], one, lower()); return one; };
+  const total = (operation, places) => places.reduce((one, other) => add(operation, one, other));
+  const inner = (from, operation, one, other) => record(from, operation, [one, other], () => {
+    if (one.places.length !== other.places.length) fail(`${one.name} has ${one.places.length} numbers, ${other.name} has ${other.places.length}`);
+    return [total("add", one.places.map((place, k) => add("mul", place, other.places[k])))];
+  });
+  const folded = (name, places) => {
+    const all = total(FOLDS[name], name === "norm" ? places.map(place => add("mul", place, place)) : places);
+    return [name === "mean" ? add("div", all, add("constant", places.length)) : name === "norm" ? add("sqrt", all) : all];
+  };
+  const applied = (from, name, of, power) => name === "stack" ? of : name === "pow" ? each(from, "pow", of, power || fail("pow is written with the power: x.pow(2)"))
+    : FOLDS[name] ? record(from, name, [of], () => folded(name, of.places)) : name === "relu" ? record(from, name, [of], () => {
     const [zero] = number(0).places;  // a choice, and no max, whose slope at 0 is a half
     return of.places.map(place => add("select_n", add("gt", place, zero), zero, place));
-  }) : FUNCTIONS[name] ? each(from, FUNCTIONS[name], of) : unknown(name);
-  const unknown = name => fail(`“${name}” is not known here: x, x[0], numbers, + - * / **, [a, b], ${Object.keys(FUNCTIONS).join(", ")}, relu, sum and mean are`);
-  const known = name => FUNCTIONS[name] || ["relu", "sum", "mean"].includes(name);
+  }) : name === "softmax" ? record(from, name, [of], () => {
+    const powers = of.places.map(place => add("exp", place)), all = total("add", powers);
+    return powers.map(place => add("div", place, all));
+  }) : each(from, FUNCTIONS[name], of);
+  const unknown = name => fail(`“${name}” is not known here: x, x[0], numbers, + - * / ** @, [a, b], ${[...Object.keys(FUNCTIONS), ...OTHERS].join(", ")} are`);
+  const known = name => FUNCTIONS[name] || OTHERS.includes(name);
   function atom() {
     const from = at, token = tokens[at]?.[0] ?? fail("something is missing at the end");
     at += 1;
@@ -38,7 +49,7 @@ function compiled(source, x) {
     if (!/^[a-z_]/i.test(token)) fail(`a number, x or a function is missing before “${token}”`);
     const called = known(token);
     if (called && !next("(")) fail(`${token} is written with parentheses: ${token}(x)`);
-    if (called) { const of = sum(); need(")"); return applied(from, token, of); }
+    if (called) { const of = sum(), power = next(",") && sum(); need(")"); return applied(from, token, of, power); }
     return unknown(token);
   }
   function postfix() {
@@ -46,13 +57,13 @@ function compiled(source, x) {
     for (let one = atom();;) {
       const inner = one;
       if (next("[")) { const minus = next("-") || "", k = tokens[at++]?.[0]; need("]"); one = record(from, "select", [inner], () => [inner.places[minus ? inner.places.length - k : k] ?? fail(`${inner.name} has no [${minus}${k}]`)]); }
-      else if (next(".")) { const name = tokens[at++]?.[0]; if (!known(name)) unknown(`.${name}`); need("("); need(")"); one = applied(from, name, inner); }
+      else if (next(".")) { const name = tokens[at++]?.[0]; if (!known(name)) unknown(`.${name}`); need("("); const power = tokens[at]?.[0] === ")" ? null : sum(); need(")"); one = applied(from, name, inner, power); }
       else return one;
     }
   }
   const power = () => { const from = at, one = postfix(); return next("**") ? each(from, "pow", one, signed()) : one; };
   const signed = () => { const from = at; return next("-") ? each(from, "neg", signed()) : power(); };
-  const sum = binary(binary(signed, {"*": "mul", "/": "div"}), {"+": "add", "-": "sub"});
+  const sum = binary(binary(signed, {"*": "mul", "/": "div", "@": "matmul"}), {"+": "add", "-": "sub"});
   let y = sum();
   const rest = tokens[at]?.[0];
   if (rest) fail(rest === "^" ? "a power is written **: x**2" : /^[\w.([]/.test(rest) ? `a sign such as * is missing before “${rest}”` : `“${rest}” cannot stand there`);
@@ -64,7 +75,7 @@ function compiled(source, x) {
     tape: {entries, steps: steps.map(({span}) => span), root: y.places, leaves: [leaf.places]}};
 }
 function typed() {
-  const x = (start.value.match(/[-+.\d]+(?:e[-+]?\d+)?/g) || []).map(Number);
+  const x = start.value.replace(/[[\]]/g, " ").split(/[\s,]+/).filter(each => each).map(each => each.split("/").map(part => part ? Number(part) : NaN).reduce((one, other) => one / other));
   wrong.textContent = "";
   try {
     if (!x.length || x.length > 8 || x.some(Number.isNaN)) throw new Error("x has 1 to 8 numbers, such as 1, 2");
@@ -81,6 +92,7 @@ const formula = field(26, "3 * x**2", "y as a function of x"), start = field(8, 
 get("direction").insertBefore(make("div", {class: "controls"}, make("label", {}, "y = ", formula), make("label", {}, "x = ", start), wrong), get("sliders"));
 for (const each of ["v-head", "jacobian-head"]) get(each).parentElement.hidden = false;
 get("walk-head").textContent = "The chain rule, step by step";
-formula.oninput = start.oninput = typed;
+start.oninput = typed;
+formula.oninput = () => { if (touched) start.value = xs(0).join(", "); typed(); };  // x as it was moved
 typed();
 if (window.frameElement) new ResizeObserver(() => { window.frameElement.style.height = `${document.body.scrollHeight + 8}px`; }).observe(document.body);

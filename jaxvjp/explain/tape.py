@@ -51,6 +51,9 @@ REDUCED = {
 }
 
 
+EXTREMES = {"max.dim": "max", "min.dim": "min"}
+
+
 class UnknownError(Exception):
     """The page cannot compute this, for the reason that is said."""
 
@@ -140,9 +143,20 @@ class Tape(list[list[Any]]):
             for each, value in zip(node.inputs, operands, strict=True)
         ]
         call, static, self.operation = node.operation.call, node.static, operation_of(node)
+        if node.operation.name in EXTREMES and operands[0].dtype == object and operands[0].ndim:
+            return self.extremes(node, operands[0])
         traced = jax.make_jaxpr(lambda *given: call(static, list(given)))(*avals)
         results = [self.numbers(each) for each in self.read(traced.jaxpr, traced.consts, operands)]
         return np.concatenate([each.reshape(-1) for each in results]) if type(node.aval) is tuple else results[0]
+
+    def extremes(self, node: Node, rows: Array) -> Array:
+        """The entries of `x.max(dim)`: the values, and the positions, which are those that ran."""
+        dim, name = dict(zip(node.operation.static_names, node.static, strict=True))["dim"], node.operation.name  # type: ignore[union-attr]
+        (source, *_), found = node.inputs, EXTREMES[name]
+        evaluate([source])  # type: ignore[list-item]
+        values = reduce(lambda one, other: self.mapped(found, one, other), np.moveaxis(rows, dim, 0))
+        places = self.numbers(getattr(np, f"arg{found}")(np.asarray(source.value), dim))
+        return np.concatenate([np.asarray(each, object).reshape(-1) for each in (values, places)])
 
     def read(self, jaxpr: Jaxpr, constants: Sequence[Any], operands: Sequence[Array]) -> list[Array]:
         """The results of a jaxpr; arrays of entries are of objects, and constants are as they are."""

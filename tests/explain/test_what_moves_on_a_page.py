@@ -634,6 +634,8 @@ def type_y(browser, source, x):
         "x",
         "-x[0] / 2 - 3 - x[1]",
         "[x[0], x, 7]",
+        "x.softmax(0) * x.norm() + torch.pow(x, 2)",
+        "x @ (x + 1) * x.prod()",
     ],
 )
 def test_the_figure_of_the_first_page_differentiates_what_is_typed(browser, figure, source):
@@ -667,7 +669,8 @@ def test_the_figure_of_the_first_page_differentiates_what_is_typed(browser, figu
         ("x + [x, 1]", "the other has more"),
         ("x x", "a sign such as * is missing before “x”"),
         ("x^2", "a power is written **"),
-        ("x.pow(3)", "“.pow” is not known here"),
+        ("x.foo(3)", "“.foo” is not known here"),
+        ("x.pow()", "x.pow(2)"),
         ("sin x", "sin is written with parentheses: sin(x)"),
         ("x // 2", "a number, x or a function is missing before “/”"),
         ("dot(x, x)", "“dot” is not known"),
