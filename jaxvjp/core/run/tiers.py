@@ -186,7 +186,7 @@ class Waiting:
 
     def _compile(self, operands: tuple[Any, ...]) -> None:
         with jax.enable_x64(True):
-            self.timed(operands)
+            jax.block_until_ready(self.timed(operands))  # XLA crashes where the process ends while it runs
 
 
 class Worker:
