@@ -155,6 +155,8 @@ def kept(
     for value in wanted:
         readers.setdefault(value, []).append(None)
     by_code: dict[Any, dict[Any, list[Kept]]] = {}
+    named = {**scope.text.rounds, **story.names}
+    last = {value: named[node] for node, value in scope.values.items() if node in named and isinstance(value, Value)}
     for call, steps in groups.values():
         each = Kept(call, steps, places, readers)
         returned = {value: place for value, place in _returned(call, serials).items() if value in each.made}
@@ -162,7 +164,7 @@ def kept(
         each.targets = [assigned(call.where, place) for place in returned.values()]
         each.targets += [value.wanted for value in each.results[len(returned) :]]
         if scope.outer is None:  # functions may read them from there by these names
-            each.targets = [value.wanted for value in each.results]
+            each.targets = [(value in returned and last.get(value)) or value.wanted for value in each.results]
         # What returns nothing writes to what it is given; else it may be a part only.
         apart = scope.outer is None and len(each.results) + each.long > 1 and None in each.targets
         apart = apart or (scope.outer is None and not each.inputs) or _begun_outside(call, each.inputs, begun)

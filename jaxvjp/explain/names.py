@@ -283,7 +283,10 @@ def all_names_in(variables: Mapping[str, Any], deep: int = DEEP) -> dict[Tensor,
                 found.setdefault(value, []).append(name)
                 continue
             own = "" if name == "self" else f"{name}_"
-            inner += [(_joined(f"{own}{part}"), each) for part, each in _parts(value)]
+            for place, (part, each) in enumerate(_parts(value)):
+                if isinstance(part, Tensor):  # `state[p]` is by the name of p
+                    part = found[part][0] if part in found else place
+                inner.append((_joined(f"{own}{part}"), each))
         level = inner
     return found
 

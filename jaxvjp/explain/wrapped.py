@@ -1,16 +1,18 @@
 """Writes a call of a wrapped JAX function (`torch.wrap`) as what it is: `jax.nn.gelu(x, approximate=False)`.
 
-A function of the user's is copied into the program, if it reads nothing but its arguments, `jax` and `jnp`. Any other
-is handed over to the program under its own name.
+One of an installed library, such as optax, is imported. A function of the user's is copied into the program, if it
+reads nothing but its arguments, `jax` and `jnp`. Any other is handed over to the program under its own name.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
+import sys
 import textwrap
 from collections.abc import Sequence
 from contextlib import suppress
+from types import CodeType
 from typing import Any
 
 import jax
@@ -18,6 +20,7 @@ import jax.numpy as jnp
 
 from jaxvjp.core.record.graph import Node
 from jaxvjp.explain.block import Expression
+from jaxvjp.explain.calls import INSTALLED
 from jaxvjp.explain.literals import call, literal, name
 from jaxvjp.explain.names import numbered
 from jaxvjp.explain.recorded_functions import path_of
@@ -56,6 +59,11 @@ def _callee(scope: Scope, function: Any) -> Expression:
     path = path_of(function)
     if path is not None:
         return name(path)
+    library = str(getattr(function, "__module__", "")).partition(".")[0]
+    called = getattr(function, "__name__", "")
+    if installed(function) and getattr(sys.modules.get(library), called, None) is function:
+        scope.text.imports[f"import {library}"] = None
+        return name(f"{library}.{called}")
     source = _source_of(function)
     if source is not None:
         return name(scope.text.define(*source))
@@ -67,18 +75,31 @@ def _callee(scope: Scope, function: Any) -> Expression:
     return name(own)
 
 
+def installed(function: Any) -> bool:
+    """Whether a function is one of an installed library, such as optax."""
+    return inspect.isfunction(function) and function.__code__.co_filename.startswith(INSTALLED)
+
+
+def _names_of(code: CodeType) -> set[str]:
+    """The names that code reads, and the functions within it."""
+    inner = [_names_of(each) for each in code.co_consts if isinstance(each, CodeType)]
+    return {*code.co_names}.union(*inner)
+
+
 def _source_of(function: Any) -> tuple[str, str] | None:
     """The name and the text, for `Text.define`, of a function that reads only its arguments, `jax` and `jnp`."""
     if not inspect.isfunction(function) or function.__closure__ or hasattr(function, "__wrapped__"):
         return None
     given = function.__globals__
-    if any(given[each] is not READ.get(each) for each in function.__code__.co_names if each in given):
+    if any(given[each] is not READ.get(each) for each in _names_of(function.__code__) if each in given):
         return None
     found: list[Any] = []
     with suppress(OSError, SyntaxError):
         tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-        found = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef | ast.Lambda)]
-    if len(found) != 1:  # which of them it is cannot be told; or there are functions within it
+        every = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef | ast.Lambda)]
+        within = {inner for each in every for inner in ast.walk(each) if inner is not each}
+        found = [each for each in every if each not in within]
+    if len(found) != 1:  # which of them it is cannot be told
         return None
     (made,) = found
     if not all(isinstance(each, ast.Constant | None) for each in (*made.args.defaults, *made.args.kw_defaults)):

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sized
 from contextvars import ContextVar
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
-from functools import partial
+from functools import lru_cache, partial
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -29,6 +29,8 @@ from jaxvjp.types.user_code import PACKAGE, in_package
 
 MISSING: Any = object()
 """Stands for a value where there is none."""
+CACHED: Any = type(lru_cache(abs))
+"""The type of functions that `functools.cache` wraps, as JAX does some of its own."""
 PLAIN = frozenset([int, float, bool, complex, str, bytes, type(None), dtype, device])
 """Immutable types that are compared by value."""
 NEVER_CHANGE: tuple[Any, ...] = (
@@ -92,6 +94,8 @@ def told(value: Any) -> str:
 
 def package_of(value: Any) -> str:
     """The package of a module, function or class, or of an object's class; "" if that is the user's own."""
+    if type(value) is CACHED:
+        value = value.__wrapped__
     if issubclass(type(value), FunctionType) or type(value).__name__ == "cython_function_or_method":
         variables = value.__globals__
     elif issubclass(type(value), ModuleType):

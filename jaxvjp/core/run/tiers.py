@@ -186,7 +186,7 @@ class Waiting:
 
     def _compile(self, operands: tuple[Any, ...]) -> None:
         with jax.enable_x64(True):
-            jax.block_until_ready(self.timed(operands))  # XLA crashes where the process ends while it runs
+            jax.block_until_ready(self.timed(operands))  # type: ignore[no-untyped-call] # XLA crashes where the process ends while it runs
 
 
 class Worker:
