@@ -18,7 +18,7 @@ from jaxvjp.core.record.observers import Walked
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain import terminal
 from jaxvjp.explain.jacobian import begun
-from jaxvjp.explain.names import statement
+from jaxvjp.explain.names import statement, told_line
 from jaxvjp.explain.notebook import table
 from jaxvjp.explain.refusal import Unshowable
 from jaxvjp.ops.identity import detach, rebind, tuple_item
@@ -47,6 +47,7 @@ class Link(NamedTuple):
         arrives: the cotangent of the result; of several results those at which one arrives, in one row.
         leaves: for each operand that gets one, its name and its cotangent.
         targets: the nodes of those operands.
+        file: the file of the user's line.
     """
 
     node: Node
@@ -57,26 +58,32 @@ class Link(NamedTuple):
     arrives: Array
     leaves: list[tuple[str, Array]]
     targets: list[Node]
+    file: str = ""
 
 
 class Cotangents(list[Link]):
     """The steps of a backward pass in order; `print` shows the numbers."""
 
     def __str__(self) -> str:
-        return terminal.aligned(COLUMNS, [row for link in self for row in _rows(link)])
+        return terminal.aligned(COLUMNS, self._table())
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return table("", COLUMNS, [row for link in self for row in _rows(link)], "left")
+        return table("", COLUMNS, self._table(), "left")
+
+    def _table(self) -> list[list[str]]:
+        script = next((link.file for link in self if link.file), None)
+        return [row for link in self for row in _rows(link, script)]
 
 
 COLUMNS = ["backwards through", "step", "arrives", "goes on to", "with", "line"]
 
 
-def _rows(link: Link) -> list[list[str]]:
-    """A step as rows of a table, one for each operand that gets a cotangent."""
-    place = "" if link.line is None else f"{link.line}"
+def _rows(link: Link, script: str | None) -> list[list[str]]:
+    """A step as rows of a table, one for each operand that gets a cotangent. Of another file than that of the first
+    step the line has its name."""
+    place = "" if link.line is None else told_line(link.file, link.line, script).removeprefix("line ")
     first = [link.name, link.operation, shortened(link.arrives)]
     went = [[name, shortened(value)] for name, value in link.leaves] or [["", ""]]
     return [[*(["", "", ""] if number else first), *each, "" if number else place] for number, each in enumerate(went)]
@@ -166,7 +173,8 @@ def _chain(
             line, text = (None, "") if source is None else (source.line, source.text)
             name = f"the hook of {names[node]}"
             went: list[tuple[str, Any]] = [(names[node], after)]
-            links.append(Link(node, name, HOOK, line, text, arrived[node], went, [node]))
+            file = "" if source is None else source.filename
+            links.append(Link(node, name, HOOK, line, text, arrived[node], went, [node], file))
             arrived[node] = after
         if node.is_leaf:
             continue
@@ -202,6 +210,7 @@ def _chain(
                 shown,
                 leaves,
                 targets,
+                "" if source is None else source.filename,
             )
         )
     return links

@@ -28,7 +28,7 @@ from jaxvjp.explain.explained import Explained
 from jaxvjp.explain.jacobian import LARGEST, begun
 from jaxvjp.explain.layered import drawn
 from jaxvjp.explain.literals import shortened, shortest
-from jaxvjp.explain.names import statement
+from jaxvjp.explain.names import statement, told_line
 from jaxvjp.explain.objects import run_of
 from jaxvjp.explain.picture import whole
 from jaxvjp.explain.question import Question
@@ -57,10 +57,10 @@ def page_of(explanation: Explained, title: str | None = None) -> str:
     name = cell_of(file) or Path(file).name
     title = title or (f"{name}: as a functional program" if file else "As a functional program")
     passes = [event for event in explanation.story.events if isinstance(event.what, Walked)]
-    labels = [_label(number, event.where, event.order) for number, event in enumerate(passes, 1)]
+    labels = [_label(number, event.where, event.order, file) for number, event in enumerate(passes, 1)]
     shown = [(explanation, number, labels[number]) for number in _shown([line for _, line, _ in labels])]
     if isinstance(question := explanation.question, Question):  # the backward that failed, as it would be
-        shown.append((question, 0, _label(len(passes) + 1, question.where, math.inf)))
+        shown.append((question, 0, _label(len(passes) + 1, question.where, math.inf, file)))
     run = run_of(explanation)
     if not shown and not explanation.failure:
         run["note"] = " ".join([WITHOUT, run["note"]]).rstrip()
@@ -77,7 +77,7 @@ def page_of(explanation: Explained, title: str | None = None) -> str:
             {"text": text, "lines": [line for name, line, _ in sources if name == file]}
             for text, sources in zip(shortened(program.source).splitlines(), program.lines, strict=True)
         ],
-        "walks": [_walk(*each, NUMBERS // len(shown), run) for each in shown],
+        "walks": [_walk(*each, NUMBERS // len(shown), run, file) for each in shown],
     }
     return filled(title, story)
 
@@ -136,9 +136,9 @@ def _shown(lines: list[int | None]) -> list[int]:
 
 
 def _walk(
-    explanation: Explained, number: int, about: tuple[str, int | None, float], room: int, run: dict[str, Any]
+    explanation: Explained, number: int, about: tuple[str, int | None, float], room: int, run: dict[str, Any], file: str
 ) -> dict[str, Any]:
-    """The page's data of a backward pass."""
+    """The page's data of a backward pass. Lines are those of `file`; None of another's."""
     walked = explanation.walks[number]
     label, line, ended = about
     during = next((k for k, each in enumerate(run["steps"]) if each["order"] > ended), len(run["steps"]))
@@ -177,6 +177,8 @@ def _walk(
             plain = all(root.is_leaf for root in walked.roots)
             why = "the result is a leaf, from which nothing is computed" if plain else "there are too many steps"
             raise UnknownError("the numbers are complex" if told["complex"] else why)
+        if found.fixed and not found.jacobian:
+            raise UnknownError("J is not laid out, as a hook or a Function of yours computed with the v that ran")
         with explanation.story.told():
             by_user, inputs = explanation.ran(walked), explanation.inputs_of(walked)
             told["tape"] = tape_of(found.steps, walked.roots, list(walked.gradients), inputs, by_user)
@@ -192,8 +194,7 @@ def _walk(
             filter(None, [told["note"], f"J has what the backward of {own} gives, as you wrote it."])
         )
     if given is not None:  # the user's tensor that is v
-        source = statement(given.where) if given.operation is None else None
-        told["given"] = {"name": explanation.called(given), "line": None if source is None else source.line}
+        told["given"] = {"name": explanation.called(given), "line": _made(given, file)}
     if "v" in explanation.story.tensors.values() and (told.get("given") or {}).get("name") != "v":
         said = ["v is what `backward` is given, and not your tensor v.", told["note"]]
         told["note"] = " ".join(filter(None, said))
@@ -205,7 +206,7 @@ def _walk(
         {
             "name": names[leaf],
             "shape": list(leaf.aval.shape),
-            "line": _made(leaf),
+            "line": _made(leaf, file),
             "before": _before(walked, leaf),
             "set": (not failed or leaf in walked.before) and (explanation.story.hypothetical or leaf in walked.after),
         }
@@ -227,8 +228,9 @@ def _walk(
         {
             "name": link.name,
             "operation": link.operation,
+            "named": link.operation != HOOK and explanation.called(link.node) is not None,
             "hook": link.operation == HOOK,
-            "line": link.line,
+            "line": link.line if link.file == file else None,
             "box": keys.get(link.node),
             "arrives": _rows(link.arrives),
             "leaves": [
@@ -290,10 +292,10 @@ def _computed(walked: Walked, names: dict[Node, str]) -> str:
     return f"{told}: computed without a gradient from what can be moved, and stays as it was." if found else ""
 
 
-def _made(leaf: Node) -> int | None:
-    """The line that made a leaf; None for one that was written since."""
+def _made(leaf: Node, file: str) -> int | None:
+    """The line of `file` that made a leaf; None for one that was written since."""
     found = statement(leaf.where) if leaf.operation is None else None
-    return None if found is None else found.line
+    return None if found is None or found.filename != file else found.line
 
 
 def _before(walked: Walked, leaf: Node) -> dict[str, Any] | None:
@@ -313,9 +315,10 @@ def _rows(values: Array, shown: int = SHOWN) -> dict[str, Any]:
     }
 
 
-def _label(number: int, where: UserLine, ended: float) -> tuple[str, int | None, float]:
-    """The label of a backward pass, its line, and when it ended."""
+def _label(number: int, where: UserLine, ended: float, file: str) -> tuple[str, int | None, float]:
+    """The label of a backward pass, its line in `file`, and when it ended."""
     found = statement(where)
     if found is None:
         return f"{number}", None, ended
-    return f"{number}: line {found.line}, {found.text}", found.line, ended
+    line = found.line if found.filename == file else None
+    return f"{number}: {told_line(found.filename, found.line, file)}, {found.text}", line, ended

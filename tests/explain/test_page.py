@@ -229,7 +229,9 @@ def test_many_operations_are_folded_by_loop_and_function(browser, tmp_path):
     close(text_of(browser, "#arrived > table:nth-child(2) td"), 2 * found["w"].grad.numpy())
 
 
-NOT_FINITE = "The derivative there is not finite, as that of sqrt at 0, and no finite step moves by it."
+NOT_FINITE = (
+    "It is not finite there, as the derivative of sqrt at 0 is, or a number that overflows; no finite step moves by it."
+)
 
 
 def test_derivatives_that_are_not_finite_are_said(browser, tmp_path):
