@@ -460,6 +460,7 @@ def _without_wrapper(text: Text, called: str) -> str:
     if body or not (short or returned.text.endswith(f"){head}")):
         return called
     del text.definitions[key], text.texts[key], text.lines[key]
+    text.functions.discard(called)
     result = returned.text.removeprefix("return ")
     return str(result.removesuffix(head)) if result.endswith(f"){head}") else f"lambda {head[1:-1]}: {result}"
 

@@ -28,6 +28,7 @@ for step in range(6):
             p -= 0.1 * p.grad
             p.grad = None
 """
+BY_DATA = CARRIED.replace("p -= 0.1 * p.grad", "p.data.add_(p.grad, alpha=-0.1)")
 EPOCHS = """
 w, u = torch.randn(3, 4, requires_grad=True), torch.randn(4, 4, requires_grad=True)
 optimizer = torch.optim.SGD([w, u], lr=0.1)
@@ -175,6 +176,7 @@ SCRIPTS = {
     "a graph that was made before the loop": (LASTING, []),
     "a backward pass after the update": (LATE, ["w"]),
     "a last batch that has fewer rows": (FEWER, ["w"]),
+    "an update of .data, in place": (BY_DATA, ["h"]),
 }
 
 

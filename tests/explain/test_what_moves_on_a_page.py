@@ -376,6 +376,80 @@ def test_a_hook_is_a_step_and_what_it_let_through_is_not_said_to_be_the_product(
     assert "x.grad = [3 3]" in text_of(browser, "#lines")
 
 
+NOTES = """
+const lines = [...document.querySelectorAll("#program > *")];
+const noted = lines.filter(each => each.lastChild.textContent);
+return noted.map(each => [each.firstChild.textContent, each.lastChild.textContent]);
+"""
+
+
+def notes(browser):
+    """What is noted beside a line of the program, by the line."""
+    return {line.partition("  #")[0].strip(): note for line, note in browser.execute_script(NOTES)}
+
+
+def test_v_and_grad_stand_where_they_are_when_hooks_run(browser, tmp_path):
+    story = run_lines(HOOKED.replace("y = h", "x.register_hook(lambda grad: 2 * grad)\n    y = h"))["story"]
+    opened(browser, story, tmp_path / "page.html")
+    found = notes(browser)
+    assert found["(h_grad,) = pullback_2(v)"] == "v = [1 0.01]"
+    assert "(x_grad,) = pullback(h_grad)" not in found
+    assert found["x_grad = 2 * x_grad"] == "the hook of x ← [3 0.36], x.grad = [6 0.72]"
+
+
+def test_two_values_of_one_line_have_a_note_each(browser, tmp_path):
+    story = run_lines("""
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+with explain.recording() as story:
+    a, b = x**2, 3 * x
+    y = a * b
+    y.backward(torch.tensor([1.0, 1.0]))
+""")["story"]
+    opened(browser, story, tmp_path / "page.html")
+    assert "b ← [1 4], a ← [3 6]" in text_of(browser, "#lines")
+
+
+def test_a_line_of_another_file_is_none_of_the_page(browser, tmp_path):
+    helper = run_lines("def kernel(a):\n\n    return (a * a).exp()\n")["kernel"]
+    lines = """
+x = torch.tensor([0.5, 1.0], requires_grad=True)
+u = torch.ones(2)
+with explain.recording() as story:
+    k = kernel(x)
+    y = k * u * 2 + 1
+    z = y * 3 - u
+    z.backward(torch.tensor([1.0, 1.0]))
+"""
+    story = run_lines(lines, kernel=helper)["story"]
+    opened(browser, story, tmp_path / "page.html")
+    shown = [each.text for each in all_of(browser, "#lines li") if "←" in each.text]
+    assert shown
+    assert not [each for each in shown if "k ←" in each]  # it is line 3 of another file
+
+
+def test_a_softmax_by_hand_moves_with_x(browser, tmp_path):
+    lines = """
+x = torch.tensor([[X, 2.0, -1.0]], requires_grad=True)
+e = (x - x.max(1, keepdim=True).values).exp()
+y = e / e.sum(1, keepdim=True)
+e = explain(y)
+"""
+    opened(browser, run_lines(lines.replace("X", "0.3"))["e"], tmp_path / "page.html")
+    move(browser, [1.0, 0.0, 0.0])
+    move_x(browser, [2.5])
+    moved = run_lines(lines.replace("X", "2.5"))["e"]
+    close(" ".join(each.text for each in all_of(browser, "[data-product]")), moved.jacobian()["x"].reshape(3, 3)[0])
+
+
+def test_a_norm_of_zeros_has_the_gradient_zero_when_x_moves(browser, tmp_path):
+    story = run_lines("x = torch.zeros(2, requires_grad=True)\ny = x.norm().reshape(1)\ne = explain(y)")["e"]
+    opened(browser, story, tmp_path / "page.html")
+    move_x(browser, [3.0])
+    move_x(browser, [0.0])
+    close(" ".join(each.text for each in all_of(browser, "[data-product]")), [0.0, 0.0])
+    assert "vᵀJ says 0.01 · 0 = 0" in text_of(browser, "#moved")
+
+
 def test_a_hook_that_the_page_cannot_run_stays_that_of_the_v_that_ran(browser, tmp_path):
     story = run_lines(HOOKED.replace("grad.clamp(max=1.0)", "grad.sort()[0]"))["story"]
     opened(browser, story, tmp_path / "page.html")

@@ -27,6 +27,7 @@ import time
 import types
 import weakref
 
+import jax
 import numpy as np
 import pytest
 from oracle import agreement_of, programs_of
@@ -533,3 +534,14 @@ def test_a_step_may_be_the_first_to_use_a_function_or_a_layer(monkeypatch):
         return norm
 
     assert len({step().item() for _ in range(CALLS)}) == 1
+
+
+def test_functions_of_jax_in_a_step_never_change():
+    rms = jaxvjp.wrap(lambda x: jax.lax.rsqrt(x) + jax.numpy.tanh(x))
+    net = jaxvjp.nn.Linear(3, 2)
+
+    def step(x):
+        return net(x).sum() + rms(x).sum()
+
+    x = jaxvjp.ones(2, 3)
+    np.testing.assert_allclose(jaxvjp.jit(step)(x).item(), step(x).item(), rtol=1e-6)

@@ -206,6 +206,12 @@ def test_somebodys_own_lesson_has_any_name(tmp_path, monkeypatch, capfd):
     with pytest.raises(SystemExit):
         main(["lesson", "new", "random"])
     assert "'random' is the name of a module, which 'random.py' would hide" in capfd.readouterr().err
+    assert main(["lesson", "new", "week.2"]) == 0
+    assert "week.2.py is a copy" in capfd.readouterr().out
+    text = Path("week.2.py").read_text(encoding="utf-8")
+    Path("week.2.py").write_text(text.replace(text[: text.index('"""', 3) + 3], "", 1), encoding="utf-8")
+    assert main(["lesson", "week.2.py"]) == 1
+    assert "It has no docstring" in capfd.readouterr().out
     assert main(["lesson", "new", "of my own.py"]) == 0
     assert "python -m jaxvjp lesson 'of my own.py' --html 'of my own.html'" in capfd.readouterr().out
     text = Path("of my own.py").read_text(encoding="utf-8")
@@ -268,6 +274,8 @@ def test_on_a_terminal_it_waits_and_judges():
         (["--exercise"], "of which lesson?"),
         (["new"], "the name of the new lesson is missing"),
         (["new", "no folder/mine"], "there is no folder 'no folder'"),
+        (["new", ""], "is no name of a file"),
+        (["1", "--check", "answer.py", "--seconds", "-3"], "an answer needs time"),
     ],
 )
 def test_a_call_that_lacks_something_says_what(call, said, capsys):
@@ -281,6 +289,7 @@ def test_the_first_exercise_is_right_for_numbers_too_and_asks_for_an_array():
     exercise = LESSONS["a_backward_is_a_pullback"].exercise
     assert "f(x) = x³" in verdict(exercise, lambda f, x, v: v @ jax.jacfwd(f)(x) if x.ndim else v)
     assert "That was for x = 2, v = 5." in verdict(exercise, lambda f, x, v: v @ jax.jacfwd(f)(x))
+    assert verdict(exercise, lambda f, x, v: jax.vjp(f, x)[1](v)[0] * (1 + 1e-3)) != RIGHT  # as of a finite difference
     told = verdict(exercise, lambda f, x, v: jax.vjp(f, x)[1](v)[0].tolist())
     assert "your function returned a list; an array is asked for." in told
 

@@ -1,0 +1,122 @@
+"""Rounds of a loop are one loop, and each call of a transform is one transform, whatever lives on or is printed."""
+
+from __future__ import annotations
+
+import pytest
+from test_source import run_lines
+
+HEAD = """
+import jax
+import jax.numpy as jnp
+from jaxvjp.func import grad, grad_and_value, hessian, jacrev, jvp, vjp, vmap
+def f(a, b, c):
+    return a.sin() * b + c**2
+def loss(w, x, t):
+    return ((x @ w - t) ** 2).mean()
+u = torch.tensor([1.0, -2.0])
+def apart(w):
+    return (w - u.mean()).sin().sum() * u.exp().sum()
+a, b, c = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]), torch.tensor([5.0, 6.0])
+w, x, t = torch.tensor([1.0, 2.0]), torch.tensor([[3.0, 4.0], [1.0, 2.0]]), torch.tensor([1.0, 0.0])
+p = torch.tensor([1.0, 2.0], requires_grad=True)
+q = torch.tensor([0.5, -0.5], requires_grad=True)
+"""
+UPDATE = """
+    loss.backward()
+    with torch.no_grad():
+        p -= 0.1 * p.grad
+    p.grad = None
+"""
+WRITTEN = {
+    "one pullback for all arguments, with the value": (
+        "y, pull = vjp(f, a, b, c)\nda, db, dc = pull(torch.tensor([1.0, 10.0]))",
+        ["y, pullback = jax.vjp(f, a, b, c)", "da, db, dc = pullback(jnp.array([1.0, 10.0]))"],
+    ),
+    "a value with its tangent": (
+        "y, dy = jvp(f, (a, b, c), (torch.ones(2), torch.zeros(2), torch.ones(2)))",
+        ["y, dy = jax.jvp(f, (a, b, c), ("],
+    ),
+    "several Jacobians": (
+        "Ja, Jc = jacrev(f, argnums=(0, 2))(a, b, c)\nJ = jacrev(f, argnums=1)(a, b, c).squeeze()",
+        ["Ja, Jc = jax.jacrev(f, argnums=(0, 2))(a, b, c)", "J = jax.jacrev(f, argnums=1)(a, b, c)"],
+    ),
+    "a value with its gradient, printed in each round": (
+        "for _ in range(3):\n    g, l = grad_and_value(loss)(w, x, t)\n    w = w - 0.01 * g\n    print(l)",
+        ["for _ in range(3):\n    l, g = jax.value_and_grad(loss)(w, x, t)"],
+    ),
+    "what a transform gave, printed in each round": (
+        "for _ in range(3):\n    g = grad(loss)(w, x, t)\n    w = w - 0.01 * g\n"
+        "    print(loss(w, x, t).item(), g.norm().item())",
+        ["for _ in range(3):\n    g = jax.grad(loss)(w, x, t)", "    printed = loss(w, x, t)", "    printed_2 = "],
+    ),
+    "a gradient of something beside which aux is returned": (
+        "def both(w):\n    h = (x @ w).tanh()\n    return (h**2).sum(), h\ng, h = grad(both, has_aux=True)(w)",
+        ["g = jax.grad(both)(w, x)"],
+    ),
+    "nested, of what is computed from outside": (
+        "H = hessian(apart)(w)\neach = vmap(lambda w: grad(apart)(w))(x)\ny, pull = vjp(grad(apart), w)\n"
+        "(d,) = pull(w)\nn = grad(lambda w: grad(apart)(w).sum())(w)",
+        [
+            "H = jax.hessian(apart)(w, u)",
+            "each = jax.vmap(jax.grad(apart), in_axes=(0, None))(x, u)",
+            "_, pullback = jax.vjp(lambda w: jax.grad(apart)(w, u), w)",
+            "n = jax.grad(lambda w, u: jnp.sum(jax.grad(apart)(w, u)))(w, u)",
+        ],
+    ),
+    "a result that lives on, and another that is computed from it": (
+        "def model(x):\n    h = x * p\n    return h.tanh(), h\nfor step in range(3):\n    y, h = model(u * step)\n"
+        f"    loss = y.sum() + h.square().sum(){UPDATE}",
+        ["for step in range(3):\n    loss, p_grad = jax.value_and_grad(f)(p, step)"],
+    ),
+    "a loss of a vmap that is printed": (
+        "for k in range(4):\n    each = vmap(lambda w, x: ((w * x).sum() - 1) ** 2, (None, 0))(p, x * k)\n"
+        f"    loss = each.mean(){UPDATE}    print(loss.item())",
+        ["for k in range(4):\n    loss, p_grad = jax.value_and_grad(f)(p, k)"],
+    ),
+    "a gradient with ones as v within a function": (
+        "def residual(q):\n    r = (p * q).sin()\n"
+        "    (slope,) = torch.autograd.grad(r, q, torch.ones_like(r), create_graph=True)\n    return slope + r\n"
+        f"for _ in range(4):\n    s = residual(q)\n    loss = s.pow(2).mean(){UPDATE}    q.grad = None",
+        ["for _ in range(4):\n    loss, (p_grad, q_grad) = "],
+    ),
+    "running statistics of one pass": (
+        "bn = torch.nn.BatchNorm1d(2)\nmoved = bn(x.clone().requires_grad_())\nloss = (moved * x).sum()\n"
+        "loss.backward()",
+        ["(loss, (bn_running_mean, bn_running_var)), ", "bn_weight = jnp.array([1.0, 1.0], dtype=jnp.float32)"],
+    ),
+    "a layer in 16 bits": (
+        "h = (x * p).bfloat16()\ny = torch.nn.functional.layer_norm(h, (2,), p.bfloat16(), q.bfloat16())\n"
+        "y.float().sum().backward()",
+        ["input.astype(jnp.float32)", "return input.astype(jnp.bfloat16)"],
+    ),
+    "a list whose plural is a keyword": (
+        "every = []\nx = u\nfor k in range(3):\n    a = torch.tanh(p * x + k)\n    every.append(a)\n"
+        "    x = a.detach() + 1\nloss = torch.stack(every).sum()\nloss.backward()",
+        ["jnp.stack(["],
+    ),
+    "the name that a result has where it is called": (
+        "def predict(n):\n    v = torch.ones(n, 2)\n    v = v * p.detach()\n    return v\n"
+        "loss = (p * p).sum()\nloss.backward()\ns = predict(2)",
+        ["s = predict(p)"],
+    ),
+    "a dict by parameters": (
+        "kept = {}\nfor _ in range(3):\n    loss = (p**2).sum()\n    loss.backward()\n    with torch.no_grad():\n"
+        "        m = kept.setdefault(p, torch.zeros_like(p))\n        m.mul_(0.9).add_(p.grad)\n        p -= 0.1 * m\n"
+        "    p.grad = None\ndel m",
+        ["kept_p = "],
+    ),
+    "a wrapped function with one inside": (
+        "def rnn(w, xs):\n    def step(h, x):\n        return jnp.tanh(x * w + h), None\n"
+        "    return jax.lax.scan(step, jnp.zeros(2), xs)[0]\nloss = torch.wrap(rnn)(p, x).sum()\nloss.backward()",
+        ["def rnn(w, xs):", "return jax.lax.scan(step, jnp.zeros(2), xs)[0]"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("lines", "wanted"), WRITTEN.values(), ids=WRITTEN)
+def test_it_is_written_once(lines, wanted):
+    inside = "\n".join(f"    {each}" for each in lines.splitlines())
+    story = run_lines(f"{HEAD}with explain.recording() as story:\n{inside}")["story"]
+    for each in wanted:
+        assert each in story.source, f"{each}\n\n{story.source}"
+    story.check()
