@@ -564,7 +564,8 @@ class _Script:
             some = "" if all(step.losses for step in told) else ' if loss else f"step {number}"'
             lines += ["", "for number, loss in enumerate(losses):"]
             named = [self.told(step) for step in steps.steps if step.losses]
-            if len({*map(str, named)}) == 1:
+            counted = [loss for step in told for loss in step.losses[: len(named[0])]]
+            if len({*map(str, named)}) == 1 and not any(loss.aval.shape for loss in counted):
                 shown = "  ".join(f"{name} {{loss[{place}]:.6f}}" for place, name in enumerate(named[0]))
                 lines.append(f'    print(f"step {{number}}  {shown}"{some})')
             else:

@@ -98,7 +98,7 @@ class Question(Explained):
     def asked(self) -> str:
         """The question in words, J, and vᵀJ for each choice of v."""
         shape, count, name, choices = list(self.result.shape), self.result.numel(), self.name, self.choices()
-        said = f"{self.why.rstrip('.')}.\n"
+        said = "".join(f"{terminal.wrapped(line)}\n" for line in self.why.splitlines())
         said += "" if self.called(self.result.__node__) else f"Call the result {name} first: `{name} = ...`.\n"
         if self.given is not None and list(self.given.shape) != shape:
             said += f"The v has shape {list(self.given.shape)}, and needs {shape}.\n"

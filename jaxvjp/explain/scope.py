@@ -389,8 +389,8 @@ class Scope:
             return self.add(made).outputs[0]
         if value.wanted is None or node.operation is variable:
             value.wanted = self.wanted(node) or value.wanted
-            if value.wanted is not None and value.step is not None and value.step.note != "number":
-                value.step.free = False
+            if value.wanted is not None and value.step is not None and not value.step.inputs:
+                value.step.free = value.step.note == "number"
         return value
 
     def _severs(self, node: Node) -> bool:

@@ -290,9 +290,11 @@ class Steps:
             while place < len(self.nodes) and self.nodes[place].where == self.nodes[place - 1].where:
                 place += 1
             coming = min([begun for begun, ended in spans if ended > cut], default=cut)
+            begun, ended = max([span for span in spans if span[1] <= cut], default=(0.0, 0.0))
+            forward = {node.where for node in self._recorded(begun - 1, ended)}  # it is the next step that begins there
             for node in self.nodes[place:]:  # then what such a line is followed by at the end, too: a mean of weights
                 fresh = node.operation is None and self.memory(node) is None
-                if node.serial >= coming or node.where not in trailing or fresh:
+                if node.serial >= coming or node.where not in trailing or node.where in forward or fresh:
                     break
                 place += 1
             begins.append(max(cut, self.nodes[place - 1].serial))
@@ -506,8 +508,11 @@ class Steps:
 
     def memory(self, node: Any) -> Any:
         """What a node shows that is written in place: a memory, or a leaf; None of what stays, and of a view."""
-        while node.inputs and (node.in_place or node.operation in (variable, detach)):  # `w.data` counts by itself
-            node = node.inputs[0]
+        while node.inputs and (node.in_place or node.operation in (variable, detach)):
+            leaf = _written_data(node) if node.in_place else None
+            if leaf is None and node.versions is not None:
+                break
+            node = leaf or node.inputs[0]
         if node.operation is not None and node.operation.write is not None:
             return None
         return node.versions if node.versions is not None and node.versions.count else node.leaf
@@ -775,6 +780,15 @@ class Steps:
         found = [each for each in self.values.get(node.where, ()) if each[0] < node.serial]
         begins = max([each.first for each in self.begun if each.first < node.serial], default=0) if found else 0
         return [read for order, read in found if order > begins]
+
+
+def _written_data(node: Any) -> Any:
+    """The leaf w of which a write through `w.data`, which counts by itself, has made a node; None of others."""
+    count = node.versions
+    while node.in_place and node.inputs and node.inputs[0].versions is count:
+        node = node.inputs[0]
+    source = node.inputs[0] if node.inputs and node.operation is detach else None
+    return source if type(source) is Node and source.leaf is not None and source.versions is not count else None
 
 
 def _site(node: Node) -> Any:

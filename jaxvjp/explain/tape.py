@@ -131,6 +131,8 @@ class Tape(list[list[Any]]):
             return self.operand(source, known, inputs)
         if node.operation is tuple_item:
             (source,) = node.inputs
+            if source.operation is not None and source.operation.name in EXTREMES and node.static[0]:  # type: ignore[union-attr]
+                raise UnknownError(f"where `{operation_of(source)}` finds its number depends on x")  # type: ignore[arg-type]
             return self.operand(source, known, inputs)[places_of(node)].reshape(node.aval.shape)
         operands = []
         for each in node.inputs:
@@ -150,13 +152,11 @@ class Tape(list[list[Any]]):
         return np.concatenate([each.reshape(-1) for each in results]) if type(node.aval) is tuple else results[0]
 
     def extremes(self, node: Node, rows: Array) -> Array:
-        """The entries of `x.max(dim)`: the values, and the positions, which are those that ran."""
+        """The entries of `x.max(dim)`: the values, and zeros in place of the positions, which nothing may read."""
         dim, name = dict(zip(node.operation.static_names, node.static, strict=True))["dim"], node.operation.name  # type: ignore[union-attr]
-        (source, *_), found = node.inputs, EXTREMES[name]
-        evaluate([source])  # type: ignore[list-item]
-        values = reduce(lambda one, other: self.mapped(found, one, other), np.moveaxis(rows, dim, 0))
-        places = self.numbers(getattr(np, f"arg{found}")(np.asarray(source.value), dim))
-        return np.concatenate([np.asarray(each, object).reshape(-1) for each in (values, places)])
+        values = reduce(lambda one, other: self.mapped(EXTREMES[name], one, other), np.moveaxis(rows, dim, 0))
+        found = np.asarray(values, object).reshape(-1)
+        return np.concatenate([found, self.numbers(np.zeros(found.shape))])
 
     def read(self, jaxpr: Jaxpr, constants: Sequence[Any], operands: Sequence[Array]) -> list[Array]:
         """The results of a jaxpr; arrays of entries are of objects, and constants are as they are."""

@@ -14,6 +14,10 @@ k = 2.0
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 """
 COPIED = {
+    "one in another": (
+        "rows = torch.wrap(lambda x: jax.vmap(lambda y: y * 2)(x))\nz = rows(x)",
+        "rows = lambda x: jax.vmap(lambda y: y * 2)(x)",
+    ),
     "a lambda with a name": (
         "two = torch.wrap(lambda x: (x * 0.5, x * 2))\na, b = two(x)\nz = a + b",
         "two = lambda x:",
@@ -29,7 +33,6 @@ HANDED_OVER = {
     "a default is read": "z = torch.wrap(lambda x, by=k: x * by)(x)",
     "a closure": "def of(by):\n    return lambda x: x * by\nz = torch.wrap(of(3.0))(x)",
     "two in one line": "z = torch.wrap(lambda x: x * 2)(x) + torch.wrap(lambda x: x * 3)(x)",
-    "one in another": "z = torch.wrap(lambda x: jax.vmap(lambda y: y * 2)(x))(x)",
 }
 
 

@@ -172,7 +172,7 @@ PROGRAMS = {
         MEANS,
         [
             r"t, t_2, t_3 = standardized_batch\(",
-            r'"1_running_mean": t, "1_running_var": t_2',
+            r"return loss, \(net_1_running_mean, net_1_running_var\)",
             "\n    out = .*net..3_weight",
         ],
         ["out_2"],

@@ -230,7 +230,7 @@ def test_many_operations_are_folded_by_loop_and_function(browser, tmp_path):
 
 
 NOT_FINITE = (
-    "It is not finite there, as the derivative of sqrt at 0 is, or a number that overflows; no finite step moves by it."
+    "The derivative there is not finite, as that of sqrt at 0 or of what overflows, and no finite step moves by it."
 )
 
 

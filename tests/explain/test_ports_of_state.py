@@ -29,6 +29,15 @@ for step in range(6):
             p.grad = None
 """
 BY_DATA = CARRIED.replace("p -= 0.1 * p.grad", "p.data.add_(p.grad, alpha=-0.1)")
+LAYERS = """
+net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
+for step in range(6):
+    loss = (net(X) - Y).square().mean()
+    loss.backward()
+    for p in net.parameters():
+        p.data.sub_(0.1 * p.grad)
+        p.grad = None
+"""
 EPOCHS = """
 w, u = torch.randn(3, 4, requires_grad=True), torch.randn(4, 4, requires_grad=True)
 optimizer = torch.optim.SGD([w, u], lr=0.1)
@@ -177,6 +186,7 @@ SCRIPTS = {
     "a backward pass after the update": (LATE, ["w"]),
     "a last batch that has fewer rows": (FEWER, ["w"]),
     "an update of .data, in place": (BY_DATA, ["h"]),
+    "an update of .data of layers": (LAYERS, ["net"]),
 }
 
 

@@ -190,7 +190,6 @@ def test_where_x_cannot_move_a_sentence_says_why(browser, tmp_path):
     reasons = {
         "y = torch.polygamma(1, x)": "the page has no arithmetic for polygamma.",
         "y = x.sort()[0]": "the page has no arithmetic for sort.",
-        "y = torch.stack([x, 1 - x]).max(0)[0]": "which numbers max takes depends on x.",
         "y = x.median()": "the page has no arithmetic for median.",
         "y = (x * 1j).imag": "the numbers are complex.",
         "y = x\nfor i in range(4001):\n    y = y * 1.0": "there are too many steps.",
@@ -439,6 +438,13 @@ e = explain(y)
     move_x(browser, [2.5])
     moved = run_lines(lines.replace("X", "2.5"))["e"]
     close(" ".join(each.text for each in all_of(browser, "[data-product]")), moved.jacobian()["x"].reshape(3, 3)[0])
+
+
+def test_an_index_of_the_largest_number_does_not_move(browser, tmp_path):
+    lines = "x = torch.tensor([0.5, 1.0], requires_grad=True)\nwith explain.recording() as story:\n    "
+    lines += "y = x.gather(0, x.max(0, keepdim=True)[1])\n    y.backward(torch.ones(1))"
+    opened(browser, run_lines(lines)["story"], tmp_path / "page.html")
+    assert text_of(browser, "#still") == "x cannot be moved here: where max finds its number depends on x."
 
 
 def test_a_norm_of_zeros_has_the_gradient_zero_when_x_moves(browser, tmp_path):
