@@ -55,15 +55,18 @@ def transformed(scope: Scope, node: Node) -> Any:
 
 def _alike(scope: Scope, node: Node) -> list[Node]:
     """The nodes, of those that are written in a scope, that are of one call of a transform."""
-    pulled = node.operation is pullback
 
     def key(each: Node) -> Any:
         own = id(each.inputs) if each.where is not NOWHERE else (*map(id, each.inputs),)
-        return each.operation, *(each.static[::2] if pulled else each.static), own
+        return each.operation, *(each.static[::2] if each.operation is pullback else each.static), own
 
-    nodes = scope.text.transforms if scope.inside is None else scope.inside
-    found = [each for each in nodes if each.operation is node.operation and key(each) == key(node)]
-    return sorted(found, key=recording_order) if node in found else [node]
+    if scope.alike is None:
+        nodes = scope.text.transforms if scope.inside is None else filter(_program_of, scope.inside)
+        scope.alike = {}
+        for each in sorted(nodes, key=recording_order):
+            scope.alike.setdefault(key(each), []).append(each)
+    found = scope.alike.get(key(node), [])
+    return found if node in found else [node]
 
 
 def _transform(scope: Scope, node: Node, wrt: Positions) -> Any:

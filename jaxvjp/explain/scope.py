@@ -112,6 +112,7 @@ class Scope:
         functions, owners: the functions that are differentiated, and for each node the first one that computes it.
         calls: by backward step of a custom Function, the step that calls it, which may have several outputs.
         transforms: by the node of a transform that is written here, the first of its call, the values that it gives.
+        alike: by what they have in common, the nodes of one call of a transform; None before they are asked for.
         transform: the node of the transform of a function, such as `torch.vmap`, that is written here; None outside.
         called: the names of the functions that are called here.
         pulled: the user's code of the backward of a custom Function that this is, or is inside of; None outside.
@@ -134,6 +135,7 @@ class Scope:
         self.only_rows: dict[Value, Value] = {}  # values of one row, and that row
         self.transform: Node | None = None if outer is None else outer.transform
         self.transforms: dict[Node, Any] = {}
+        self.alike: dict[Any, list[Node]] | None = None
         self.called: set[str] = set()
         self.pulled: CodeType | None = None if outer is None else outer.pulled
         self.within = 0
@@ -291,9 +293,8 @@ class Scope:
     def _constant(self, node: Node, values: Any) -> Value:
         text = array(values, explicit=self.text.explicit_dtypes)
         wanted = self.wanted(node)
-        return self.add(Step([], lambda inputs: text, [wanted], node.serial, node.where, free=wanted is None)).outputs[
-            0
-        ]
+        step = Step([], lambda inputs: text, [wanted], node.serial, node.where, free=wanted is None)
+        return self.add(step).outputs[0]
 
     def _item(self, node: Node) -> Value:
         found: Value = self.values[node.inputs[0]][node.static[0]]

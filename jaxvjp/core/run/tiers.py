@@ -185,8 +185,8 @@ class Waiting:
             self.thread = worker.thread
 
     def _compile(self, operands: tuple[Any, ...]) -> None:
-        with jax.enable_x64(True):
-            jax.block_until_ready(self.timed(operands))  # type: ignore[no-untyped-call] # XLA crashes where the process ends while it runs
+        with jax.enable_x64(True):  # and runs it to its end: XLA crashes where the process ends before
+            jax.block_until_ready(self.timed(operands))  # type: ignore[no-untyped-call]
 
 
 class Worker:
