@@ -79,6 +79,12 @@ WRITTEN = {
         f"for _ in range(4):\n    s = residual(q)\n    loss = s.pow(2).mean(){UPDATE}    q.grad = None",
         ["for _ in range(4):\n    loss, (p_grad, q_grad) = "],
     ),
+    "two gradients of one name in a round": (
+        "for _ in range(3):\n    y = w.clone().requires_grad_()\n    g = torch.autograd.grad((y**2).sum(), y)[0]\n"
+        "    z = (w - 0.1 * g).requires_grad_()\n    g = torch.autograd.grad((z**3).sum(), z)[0]\n"
+        "    w = (z - 0.05 * g).detach()",
+        ["for _ in range(3):", "    g = jax.grad(f)(y)", "    g = jax.grad(f_2)(z)"],
+    ),
     "running statistics of one pass": (
         "bn = torch.nn.BatchNorm1d(2)\nmoved = bn(x.clone().requires_grad_())\nloss = (moved * x).sum()\n"
         "loss.backward()",
