@@ -55,9 +55,9 @@ class Statement(NamedTuple):
 
     @property
     def prints(self) -> bool:
-        """Whether it only calls `print`."""
-        call = self.tree.value if isinstance(self.tree, ast.Expr) else None
-        return isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "print"
+        """Whether it only calls `print`, or that is what is run of it: `x.register_hook(lambda g: print(g))`."""
+        calls = [self.tree.value if isinstance(self.tree, ast.Expr) else None, self.expression]
+        return any(isinstance(each, ast.Call) and ast.unparse(each.func) == "print" for each in calls)
 
     @property
     def expression_text(self) -> str:

@@ -184,7 +184,8 @@ def said(decided: Mapping[Any, list[tuple[Node, Any]]], script: str) -> list[str
         true, false = (sum(each is answer for each in answers) for answer in (True, False))
         often = f"true {true} times, false {false} times" if true + false else f"read {len(answers)} times"
         function = "while_loop" if isinstance(found.tree, ast.While) else "cond"
-        if any(each is not None for each in answers) or isinstance(found.tree, ast.While | ast.If):
+        decides = any(each is not None for each in answers) and not found.prints  # `print((w > 0).all().item())`
+        if decides or isinstance(found.tree, ast.While | ast.If):
             at = told_line(found.filename, found.line, script)
             lines.append(f"{at}: {found.text} {often}; see jax.lax.{function}")
     return lines
