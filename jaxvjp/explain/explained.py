@@ -32,6 +32,7 @@ from jaxvjp.explain.refusal import Refusal, Unshowable
 from jaxvjp.explain.source import Program, all_nodes, executed, write
 from jaxvjp.explain.story import Event, Story, hooks_before, of_transform, used_up
 from jaxvjp.explain.tape import UnknownError
+from jaxvjp.explain.terminal import wrapped
 from jaxvjp.explain.text import Text
 from jaxvjp.testing import assert_close
 
@@ -107,8 +108,10 @@ class Explained:
         return "\n".join([*lines, *[f"\n{each}" for each in [self.remarks()] if each]])
 
     def remarks(self) -> str:
-        """What is `asked`, as comments."""
-        return "\n".join(f"# {line}".rstrip() for line in self.asked().splitlines())
+        """What is `asked`, or with what error the script ended, as comments."""
+        ended = [wrapped(f"The script ended with an error at {each}") for each in self.failure.splitlines()[:1]]
+        told = self.asked() or "".join(ended)
+        return "\n".join(f"# {line}".rstrip() for line in told.splitlines())
 
     __repr__ = __str__
 

@@ -48,6 +48,7 @@ def test_the_page_says_where_the_script_ended(case, browser, tmp_path, capsys):
     out, error = capsys.readouterr()
     assert "is not written" not in error
     assert "x = jnp.array([1.0, 2.0])" in out
+    assert f"# The script ended with an error at {told}"[:70] in out
 
 
 def test_of_a_script_that_did_not_fail_nothing_is_said(browser, tmp_path):
