@@ -73,6 +73,13 @@ class Lifted:
             found.step.outputs.insert(self.place + len(self.returned) - 1, found)
         return self.returned[value]
 
+    def order_returned(self) -> None:
+        """Has what it returns beside its results in the order of computing, in whichever order it was asked for."""
+        order = sorted(self.returned, key=lambda each: (each.step.recorded, each.step.outputs.index(each)))  # type: ignore[union-attr]
+        self.returned = {each: self.returned[each] for each in order}
+        for call in self.calls[:1]:
+            call.outputs[self.place : self.place + len(order)] = self.returned.values()
+
     # Writing.
 
     @property
@@ -287,6 +294,8 @@ def _plain(number: Step) -> bool:
 def divided(functions: Sequence[Lifted], steps: Sequence[Step], varying: Collection[Value] | None = None) -> None:
     """Decides what is an argument of each function, and which are one; `steps` are those of the program. If these are
     inside a function, its arguments are `varying`, and what it assigns cannot be read from outside."""
+    for made in functions:
+        made.order_returned()
     if varying is None:
         given_by_round(functions)
     assigned: dict[str, int] = {}

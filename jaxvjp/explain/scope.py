@@ -71,7 +71,8 @@ def dependent(text: Text, outputs: Sequence[Node], given: Iterable[Any], top: Sc
             return node in params
         if node in top.values and not node.requires_grad:
             return True
-        return node in top.owners and not any(operand in flow for operand in text.inputs(node))
+        whole = node.inputs[0] if node.operation is tuple_item and node.inputs else node  # one result of several
+        return whole in top.owners and not any(operand in flow for operand in text.inputs(node))
 
     order = reachable(outputs, lambda node: () if stops(node) else text.inputs(node))
     order = [node for node in order if not stops(node) and not (node.is_leaf and node.requires_grad)]
