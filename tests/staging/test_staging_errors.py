@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -153,6 +155,14 @@ def test_what_cannot_be_staged_names_the_line(step, what):
     assert "fullgraph=False" in str(caught.value)
     with pytest.raises(jaxvjp.UnstageableError, match="takes a NumPy array"):
         jaxvjp.jit(lambda x, array: x + jaxvjp.tensor(array))(x, np.ones(2))
+
+
+def test_what_says_the_line_is_no_part_of_the_step(monkeypatch):
+    interactive = types.ModuleType("IPython")  # asked for its cells, it runs code that no step may name
+    exec("def __getattr__(name):\n    raise AttributeError(name) if name else breakpoint()", vars(interactive))
+    monkeypatch.setitem(sys.modules, "IPython", interactive)
+    with pytest.raises(jaxvjp.UnstageableError, match="reads the value of a tensor"):
+        jaxvjp.jit(lambda x: x.sum().item())(jaxvjp.ones(2))
 
 
 def test_a_step_that_fails_changes_nothing():
