@@ -154,9 +154,8 @@ class Journal:
     def refuse(self, what: str, where: UserLine = None) -> None:
         """Ends the staging because the step `what` ("reads a value"): by an error under `fullgraph`, else silently."""
         staging().journal = None
-        self.refused = UnstageableError(
-            what
-        )  # what runs from here on is none of the step's, as IPython, asked for cells
+        # What runs from here on is no part of the step: to name a line, IPython is asked for its cells.
+        self.refused = UnstageableError(what)
         line = located(user_line(sys._getframe(1)) if where is None else where)
         told = "" if line is None else f"\nThat is {line}"
         self.refused = UnstageableError(f"This step cannot be staged, for it {what}.{told}\n{ADVICE}")
