@@ -126,3 +126,28 @@ def test_it_is_written_once(lines, wanted):
     for each in wanted:
         assert each in story.source, f"{each}\n\n{story.source}"
     story.check()
+
+
+def test_a_recurrence_whose_state_is_carried_runs_once_in_a_round():
+    story = run_lines("""
+torch.manual_seed(0)
+rnn = torch.nn.LSTM(2, 3)
+rows = torch.randn(4, 5, 1, 2)
+with explain.recording() as story:
+    hidden = torch.zeros(1, 1, 3), torch.zeros(1, 1, 3)
+    for x in rows:
+        hidden = tuple(each.detach() for each in hidden)
+        out, hidden = rnn(x, hidden)
+        loss = out.square().sum()
+        loss.backward()
+        with torch.no_grad():
+            for p in rnn.parameters():
+                p -= 0.1 * p.grad
+                p.grad = None
+""")["story"]
+    outside = [
+        line for line in story.source.splitlines() if line.startswith(("for", "    ", "_", "out")) or "=" in line
+    ]
+    program = "\n".join(outside).rpartition("return ")[2]  # after the last function
+    assert "recurrence(" not in program, story.source
+    story.check()
