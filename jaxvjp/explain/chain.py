@@ -15,6 +15,7 @@ import numpy as np
 
 from jaxvjp.core.record.graph import Node, gradient_edges, reachable
 from jaxvjp.core.record.observers import Walked
+from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain import terminal
 from jaxvjp.explain.jacobian import begun
@@ -44,10 +45,10 @@ class Link(NamedTuple):
         operation: torch's name of the step, `MulBackward0`, or HOOK or REPLACED.
         line: the user's line, None where there is none.
         text: the text of that line.
+        file: the file that it is in.
         arrives: the cotangent of the result; of several results those at which one arrives, in one row.
         leaves: for each operand that gets one, its name and its cotangent.
         targets: the nodes of those operands.
-        file: the file of the user's line.
     """
 
     node: Node
@@ -55,10 +56,10 @@ class Link(NamedTuple):
     operation: str
     line: int | None
     text: str
+    file: str
     arrives: Array
     leaves: list[tuple[str, Array]]
     targets: list[Node]
-    file: str = ""
 
 
 class Cotangents(list[Link]):
@@ -169,12 +170,10 @@ def _chain(
         if node not in arrived:
             continue
         if node in hooked:
-            source, after = statement(hooked[node].where), jnp.asarray(hooked[node].value)
-            line, text = (None, "") if source is None else (source.line, source.text)
+            after = jnp.asarray(hooked[node].value)
             name = f"the hook of {names[node]}"
             went: list[tuple[str, Any]] = [(names[node], after)]
-            file = "" if source is None else source.filename
-            links.append(Link(node, name, HOOK, line, text, arrived[node], went, [node], file))
+            links.append(Link(node, name, HOOK, *_place(hooked[node].where), arrived[node], went, [node]))
             arrived[node] = after
         if node.is_leaf:
             continue
@@ -195,7 +194,6 @@ def _chain(
         written: Any = node
         while written.operation in (rebind, detach) and written.inputs:
             written = written.inputs[-1]
-        source = statement(written.where if node.operation is rebind else node.where)
         shown: Any = cotangent
         if isinstance(cotangent, dict):
             several = [each for _, each in sorted(cotangent.items())] or [jnp.zeros(())]
@@ -205,15 +203,19 @@ def _chain(
                 node,
                 names[node],
                 REPLACED if node.operation is rebind else node.gradient_name,
-                None if source is None else source.line,
-                "" if source is None else source.text,
+                *_place(written.where if node.operation is rebind else node.where),
                 shown,
                 leaves,
                 targets,
-                "" if source is None else source.filename,
             )
         )
     return links
+
+
+def _place(where: UserLine) -> tuple[int | None, str, str]:
+    """A line's number, text and file."""
+    source = statement(where)
+    return (None, "", "") if source is None else (source.line, source.text, source.filename)
 
 
 def _pulled(node: Node, cotangent: Any, steps: dict[Any, Any]) -> list[tuple[Node, Any]]:

@@ -371,10 +371,10 @@ def _read_by_user(scope: Scope, node: Node, kept: list[bool], varied: Sequence[i
     """What a transformed function of the user's reads besides the arguments of the program: an argument that is
     computed in that function, `x.unsqueeze(0)`, is written in it (is `kept`), and what that is computed of is read."""
     known = scope.text.story.transformed.get(node)
-    last = 0 if known is None else _recorded_last(scope, known)
-    calls = [each for each in _calls_of(scope, node, last) if each.first < last < each.last]
     if known is None:
         return []
+    last = _recorded_last(scope, known)
+    calls = [each for each in _calls_of(scope, node, last) if each.first < last < each.last]
     own = [each for each, given in zip(known.arguments, node.inputs, strict=False) if each is not given]
     own += [known.arguments[place] for place in varied]
     begun = max([each.serial for each in own], default=1 << 62)  # of a call that the transform is within it is later

@@ -450,11 +450,9 @@ class Writer:
             later = [
                 each.where for each in self.story.events if isinstance(each.what, Walked) and each.order > event.order
             ]
-            names = self.story.names  # of a name that another line gave to another value that can be read
-            anew = (
-                gradient is not None and gradient not in names and value is not None and value.wanted in names.values()
-            )
-            # Of a line that runs again the last ones can be read.
+            names = self.story.names
+            anew = gradient is not None and gradient not in names and getattr(value, "wanted", None) in names.values()
+            # Of a line that runs again the last ones can be read, and of two lines `g = grad(...)` those of the second.
             if event.where is None or (event.where not in later and not anew):
                 self.results.append((target, gradient, value))
             return

@@ -272,8 +272,9 @@ class Steps:
         if not walks:
             return []
         # What nothing reads again may be written for the last time before others are trained.
-        lasting_leaves = [(tensor.__node__, leaf) for tensor, leaf in self.text.first.items()]
-        cuts |= {self._shown_since(now) for now, leaf in lasting_leaves if now is not leaf}
+        cuts |= {
+            self._shown_since(each.__node__) for each, leaf in self.text.first.items() if each.__node__ is not leaf
+        }
         ends = [ended for _, ended in spans]
         free = [each for each in sorted(cuts) if min(ends) <= each < max(ends)]
         inside = [each for each in free if any(begun <= each < ended for begun, ended in spans)]
@@ -282,8 +283,8 @@ class Steps:
         # Of several parameters that are written after another the last one ends the step, and what its line still does.
         last = {bisect.bisect_right(ends, each): each for each in free}
         begins = [int(min(begun for begun, ended in spans if not free or ended <= free[0])) - 1]
-        written = {each.where for each in self.nodes if each.serial in {*last.values()}}
-        over = max([each.serial for each in self.nodes if each.where in written], default=0)
+        ending = {each.where for each in self.nodes if each.serial in {*last.values()}}
+        over = max([each.serial for each in self.nodes if each.where in ending], default=0)
         trailing = {each.where for each in self.nodes if each.serial > over}
         for cut in last.values():
             place = bisect.bisect_right(self.nodes, cut, key=lambda node: node.serial)
