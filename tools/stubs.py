@@ -227,10 +227,13 @@ def module(path: str, place: str, results: dict[str, type]) -> str:
             stub.lines.append(f"{name}: {stub.typed(dtype)}")
         elif isinstance(live, ModuleType) and (own.__name__ != "jaxvjp" or name in SPACES):
             stub.imports.add(f"from {own.__name__} import {name} as {name}")
-        elif isinstance(live, type) and isinstance(vars(live).get("__settings__"), str):
+        elif path == "nn/__init__" and name in importlib.import_module("jaxvjp.nn.modules").later():
+            stub.imports.add(f"from jaxvjp.nn.modules import {name} as {name}")
+        elif isinstance(live, type) and isinstance(getattr(live, "__settings__", None), str):
             stub.imports.add(f"from {live.__module__.rpartition('.')[0]} import {live.__module__.rpartition('.')[2]}")
             stub.lines.append(f"class {name}({live.__module__.rpartition('.')[2]}.{name}):")
-            stub.function("__init__", [inspect.signature(vars(live)["__init__"], eval_str=True)], None, method=True)
+            made_of = inspect.signature(live.__init__, eval_str=True)  # type: ignore[misc]
+            stub.function("__init__", [made_of], None, method=True)
         elif isinstance(live, type) and name in made:
             stub.imports.add(f"from {live.__module__} import {name} as {name}")
         elif name in later or (name in imported and name not in made):

@@ -13,6 +13,7 @@ from jaxvjp.library.facts import typename
 from jaxvjp.nn.parameter import clear_gradients
 from jaxvjp.tensor.refusals import advice_on_array
 from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.constructors import add_constructor
 from jaxvjp.types.dtypes import float32
 from jaxvjp.types.hooks import RemovableHandle
 from jaxvjp.types.user_code import warn_user
@@ -79,7 +80,7 @@ class Optimizer:
     def __init_subclass__(cls, **named: Any) -> None:
         super().__init_subclass__(**named)
         if "__settings__" in cls.__dict__:
-            _add_constructor(cls, cls.__dict__["__settings__"])
+            add_constructor(cls, f"params: Params, {cls.__dict__['__settings__']}", globals())
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
@@ -100,6 +101,10 @@ class Optimizer:
             self.add_param_group(group)
 
     __begin__ = __init__
+
+    def __construct__(self, given: dict[str, Any]) -> None:
+        params = given.pop("params")
+        self.__begin__(params, {name: given[name] for name in (*self.__first__.split(), *given)})
 
     def __getstate__(self) -> dict[str, Any]:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
@@ -288,21 +293,6 @@ class Optimizer:
         if not known.isdisjoint(param_group["params"]):
             raise ValueError("some parameters appear in more than one parameter group")
         self.param_groups.append(param_group)
-
-
-def _add_constructor(kind: Any, settings: str) -> None:
-    """Gives an optimizer the constructor with these parameters."""
-    own: dict[str, Any] = {}
-    lines = (
-        "from __future__ import annotations",
-        f"def __init__(self, params: Params, {settings}) -> None:",
-        "    given = locals()",
-        "    names = [name for name in (*self.__first__.split(), *given) if name not in ('self', 'params')]",
-        "    self.__begin__(params, {name: given[name] for name in names})",
-    )
-    exec(compile("\n".join(lines), __file__, "exec"), globals(), own)
-    kind.__init__ = own["__init__"]
-    kind.__init__.__qualname__ = f"{kind.__qualname__}.__init__"
 
 
 def _register(optimizer: Optimizer, kind: str, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:

@@ -2,6 +2,16 @@
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override, misc"
 
 from typing import Any, Literal, NamedTuple, Self, overload
+from collections.abc import Sequence
+from jaxvjp.nn.modules import adaptive
+from jaxvjp.nn.modules import batchnorm
+from jaxvjp.nn.modules import conv
+from jaxvjp.nn.modules import lazy_layers
+from jaxvjp.nn.modules import linear
+from jaxvjp.nn.modules import normalization
+from jaxvjp.nn.modules import rnn
+from jaxvjp.nn.modules import sparse
+from jaxvjp.nn.modules import transformer
 from jaxvjp.nn.modules.activation import CELU as CELU
 from jaxvjp.nn.modules.activation import ELU as ELU
 from jaxvjp.nn.modules.activation import GELU as GELU
@@ -29,25 +39,11 @@ from jaxvjp.nn.modules.activation import Softsign as Softsign
 from jaxvjp.nn.modules.activation import Tanh as Tanh
 from jaxvjp.nn.modules.activation import Tanhshrink as Tanhshrink
 from jaxvjp.nn.modules.activation import Threshold as Threshold
-from jaxvjp.nn.modules.adaptive import AdaptiveLogSoftmaxWithLoss as AdaptiveLogSoftmaxWithLoss
-from jaxvjp.nn.modules.batchnorm import BatchNorm1d as BatchNorm1d
-from jaxvjp.nn.modules.batchnorm import BatchNorm2d as BatchNorm2d
-from jaxvjp.nn.modules.batchnorm import BatchNorm3d as BatchNorm3d
-from jaxvjp.nn.modules.batchnorm import InstanceNorm1d as InstanceNorm1d
-from jaxvjp.nn.modules.batchnorm import InstanceNorm2d as InstanceNorm2d
-from jaxvjp.nn.modules.batchnorm import InstanceNorm3d as InstanceNorm3d
-from jaxvjp.nn.modules.batchnorm import SyncBatchNorm as SyncBatchNorm
 from jaxvjp.nn.modules.container import ModuleDict as ModuleDict
 from jaxvjp.nn.modules.container import ModuleList as ModuleList
 from jaxvjp.nn.modules.container import ParameterDict as ParameterDict
 from jaxvjp.nn.modules.container import ParameterList as ParameterList
 from jaxvjp.nn.modules.container import Sequential as Sequential
-from jaxvjp.nn.modules.conv import Conv1d as Conv1d
-from jaxvjp.nn.modules.conv import Conv2d as Conv2d
-from jaxvjp.nn.modules.conv import Conv3d as Conv3d
-from jaxvjp.nn.modules.conv import ConvTranspose1d as ConvTranspose1d
-from jaxvjp.nn.modules.conv import ConvTranspose2d as ConvTranspose2d
-from jaxvjp.nn.modules.conv import ConvTranspose3d as ConvTranspose3d
 from jaxvjp.nn.modules.distance import CosineSimilarity as CosineSimilarity
 from jaxvjp.nn.modules.distance import PairwiseDistance as PairwiseDistance
 from jaxvjp.nn.modules.dropout import AlphaDropout as AlphaDropout
@@ -56,24 +52,7 @@ from jaxvjp.nn.modules.dropout import Dropout1d as Dropout1d
 from jaxvjp.nn.modules.dropout import Dropout2d as Dropout2d
 from jaxvjp.nn.modules.dropout import Dropout3d as Dropout3d
 from jaxvjp.nn.modules.dropout import FeatureAlphaDropout as FeatureAlphaDropout
-from jaxvjp.nn.modules.lazy_layers import LazyBatchNorm1d as LazyBatchNorm1d
-from jaxvjp.nn.modules.lazy_layers import LazyBatchNorm2d as LazyBatchNorm2d
-from jaxvjp.nn.modules.lazy_layers import LazyBatchNorm3d as LazyBatchNorm3d
-from jaxvjp.nn.modules.lazy_layers import LazyConv1d as LazyConv1d
-from jaxvjp.nn.modules.lazy_layers import LazyConv2d as LazyConv2d
-from jaxvjp.nn.modules.lazy_layers import LazyConv3d as LazyConv3d
-from jaxvjp.nn.modules.lazy_layers import LazyConvTranspose1d as LazyConvTranspose1d
-from jaxvjp.nn.modules.lazy_layers import LazyConvTranspose2d as LazyConvTranspose2d
-from jaxvjp.nn.modules.lazy_layers import LazyConvTranspose3d as LazyConvTranspose3d
-from jaxvjp.nn.modules.lazy_layers import LazyInstanceNorm1d as LazyInstanceNorm1d
-from jaxvjp.nn.modules.lazy_layers import LazyInstanceNorm2d as LazyInstanceNorm2d
-from jaxvjp.nn.modules.lazy_layers import LazyInstanceNorm3d as LazyInstanceNorm3d
-from jaxvjp.nn.modules.lazy_layers import LazyLinear as LazyLinear
-from jaxvjp.nn.modules.linear import Bilinear as Bilinear
 from jaxvjp.nn.modules.linear import Identity as Identity
-from jaxvjp.nn.modules.linear import Linear as Linear
-from jaxvjp.nn.modules.linear import LinearCrossEntropyLoss as LinearCrossEntropyLoss
-from jaxvjp.nn.modules.linear import PReLU as PReLU
 from jaxvjp.nn.modules.loss import BCELoss as BCELoss
 from jaxvjp.nn.modules.loss import BCEWithLogitsLoss as BCEWithLogitsLoss
 from jaxvjp.nn.modules.loss import CTCLoss as CTCLoss
@@ -97,9 +76,6 @@ from jaxvjp.nn.modules.loss import SoftMarginLoss as SoftMarginLoss
 from jaxvjp.nn.modules.loss import TripletMarginLoss as TripletMarginLoss
 from jaxvjp.nn.modules.loss import TripletMarginWithDistanceLoss as TripletMarginWithDistanceLoss
 from jaxvjp.nn.modules.module import Module as Module
-from jaxvjp.nn.modules.normalization import GroupNorm as GroupNorm
-from jaxvjp.nn.modules.normalization import LayerNorm as LayerNorm
-from jaxvjp.nn.modules.normalization import RMSNorm as RMSNorm
 from jaxvjp.nn.modules.padding import CircularPad1d as CircularPad1d
 from jaxvjp.nn.modules.padding import CircularPad2d as CircularPad2d
 from jaxvjp.nn.modules.padding import CircularPad3d as CircularPad3d
@@ -135,17 +111,6 @@ from jaxvjp.nn.modules.pooling import MaxPool3d as MaxPool3d
 from jaxvjp.nn.modules.pooling import MaxUnpool1d as MaxUnpool1d
 from jaxvjp.nn.modules.pooling import MaxUnpool2d as MaxUnpool2d
 from jaxvjp.nn.modules.pooling import MaxUnpool3d as MaxUnpool3d
-from jaxvjp.nn.modules.rnn import GRU as GRU
-from jaxvjp.nn.modules.rnn import GRUCell as GRUCell
-from jaxvjp.nn.modules.rnn import LSTM as LSTM
-from jaxvjp.nn.modules.rnn import LSTMCell as LSTMCell
-from jaxvjp.nn.modules.rnn import RNN as RNN
-from jaxvjp.nn.modules.rnn import RNNBase as RNNBase
-from jaxvjp.nn.modules.rnn import RNNCell as RNNCell
-from jaxvjp.nn.modules.rnn import RNNCellBase as RNNCellBase
-from jaxvjp.nn.modules.sparse import Embedding as Embedding
-from jaxvjp.nn.modules.sparse import EmbeddingBag as EmbeddingBag
-from jaxvjp.nn.modules.transformer import MultiheadAttention as MultiheadAttention
 from jaxvjp.nn.modules.transformer import Transformer as Transformer
 from jaxvjp.nn.modules.transformer import TransformerDecoder as TransformerDecoder
 from jaxvjp.nn.modules.transformer import TransformerDecoderLayer as TransformerDecoderLayer
@@ -162,4 +127,95 @@ from jaxvjp.nn.modules.vision import Unfold as Unfold
 from jaxvjp.nn.modules.vision import Upsample as Upsample
 from jaxvjp.nn.modules.vision import UpsamplingBilinear2d as UpsamplingBilinear2d
 from jaxvjp.nn.modules.vision import UpsamplingNearest2d as UpsamplingNearest2d
+from jaxvjp.tensor.tensor import Tensor
 
+class AdaptiveLogSoftmaxWithLoss(adaptive.AdaptiveLogSoftmaxWithLoss):
+    def __init__(self, in_features: int, n_classes: int, cutoffs: Sequence[int], div_value: float = 4.0, head_bias: bool = False, device: Any = None, dtype: Any = None) -> None: ...
+class BatchNorm1d(batchnorm.BatchNorm1d):
+    def __init__(self, num_features: int, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True, device: Any = None, dtype: Any = None, *, bias: bool = True) -> None: ...
+class BatchNorm2d(batchnorm.BatchNorm2d):
+    def __init__(self, num_features: int, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True, device: Any = None, dtype: Any = None, *, bias: bool = True) -> None: ...
+class BatchNorm3d(batchnorm.BatchNorm3d):
+    def __init__(self, num_features: int, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True, device: Any = None, dtype: Any = None, *, bias: bool = True) -> None: ...
+class Bilinear(linear.Bilinear):
+    def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None: ...
+class Conv1d(conv.Conv1d):
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: int | tuple[int, ...], stride: int | tuple[int, ...] = 1, padding: str | int | tuple[int, ...] = 0, dilation: int | tuple[int, ...] = 1, groups: int = 1, bias: bool = True, padding_mode: str = 'zeros', device: Any = None, dtype: Any = None) -> None: ...
+class Conv2d(conv.Conv2d):
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: int | tuple[int, ...], stride: int | tuple[int, ...] = 1, padding: str | int | tuple[int, ...] = 0, dilation: int | tuple[int, ...] = 1, groups: int = 1, bias: bool = True, padding_mode: str = 'zeros', device: Any = None, dtype: Any = None) -> None: ...
+class Conv3d(conv.Conv3d):
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: int | tuple[int, ...], stride: int | tuple[int, ...] = 1, padding: str | int | tuple[int, ...] = 0, dilation: int | tuple[int, ...] = 1, groups: int = 1, bias: bool = True, padding_mode: str = 'zeros', device: Any = None, dtype: Any = None) -> None: ...
+class ConvTranspose1d(conv.ConvTranspose1d):
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: int | tuple[int, ...], stride: int | tuple[int, ...] = 1, padding: int | tuple[int, ...] = 0, output_padding: int | tuple[int, ...] = 0, groups: int = 1, bias: bool = True, dilation: int | tuple[int, ...] = 1, padding_mode: str = 'zeros', device: Any = None, dtype: Any = None) -> None: ...
+class ConvTranspose2d(conv.ConvTranspose2d):
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: int | tuple[int, ...], stride: int | tuple[int, ...] = 1, padding: int | tuple[int, ...] = 0, output_padding: int | tuple[int, ...] = 0, groups: int = 1, bias: bool = True, dilation: int | tuple[int, ...] = 1, padding_mode: str = 'zeros', device: Any = None, dtype: Any = None) -> None: ...
+class ConvTranspose3d(conv.ConvTranspose3d):
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: int | tuple[int, ...], stride: int | tuple[int, ...] = 1, padding: int | tuple[int, ...] = 0, output_padding: int | tuple[int, ...] = 0, groups: int = 1, bias: bool = True, dilation: int | tuple[int, ...] = 1, padding_mode: str = 'zeros', device: Any = None, dtype: Any = None) -> None: ...
+class Embedding(sparse.Embedding):
+    def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False, _weight: Tensor | None = None, _freeze: bool = False, device: Any = None, dtype: Any = None) -> None: ...
+class EmbeddingBag(sparse.EmbeddingBag):
+    def __init__(self, num_embeddings: int, embedding_dim: int, max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = 'mean', sparse: bool = False, _weight: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None, device: Any = None, dtype: Any = None) -> None: ...
+class GRU(rnn.GRU):
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+class GRUCell(rnn.GRUCell):
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None: ...
+class GroupNorm(normalization.GroupNorm):
+    def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-05, affine: bool = True, device: Any = None, dtype: Any = None, *, bias: bool = True) -> None: ...
+class InstanceNorm1d(batchnorm.InstanceNorm1d):
+    def __init__(self, num_features: int, eps: float = 1e-05, momentum: float = 0.1, affine: bool = False, track_running_stats: bool = False, device: Any = None, dtype: Any = None, *, bias: bool = True) -> None: ...
+class InstanceNorm2d(batchnorm.InstanceNorm2d):
+    def __init__(self, num_features: int, eps: float = 1e-05, momentum: float = 0.1, affine: bool = False, track_running_stats: bool = False, device: Any = None, dtype: Any = None, *, bias: bool = True) -> None: ...
+class InstanceNorm3d(batchnorm.InstanceNorm3d):
+    def __init__(self, num_features: int, eps: float = 1e-05, momentum: float = 0.1, affine: bool = False, track_running_stats: bool = False, device: Any = None, dtype: Any = None, *, bias: bool = True) -> None: ...
+class LSTM(rnn.LSTM):
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+class LSTMCell(rnn.LSTMCell):
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None: ...
+class LayerNorm(normalization.LayerNorm):
+    def __init__(self, normalized_shape: Any, eps: float = 1e-05, elementwise_affine: bool = True, bias: bool = True, device: Any = None, dtype: Any = None) -> None: ...
+class LazyBatchNorm1d(lazy_layers.LazyBatchNorm1d):
+    def __init__(self, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True, device: Any = None, dtype: Any = None, *, bias: bool = True) -> None: ...
+class LazyBatchNorm2d(lazy_layers.LazyBatchNorm2d):
+    def __init__(self, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True, device: Any = None, dtype: Any = None, *, bias: bool = True) -> None: ...
+class LazyBatchNorm3d(lazy_layers.LazyBatchNorm3d):
+    def __init__(self, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True, device: Any = None, dtype: Any = None, *, bias: bool = True) -> None: ...
+class LazyConv1d(lazy_layers.LazyConv1d):
+    def __init__(self, out_channels: int, kernel_size: Any, *args: Any, **kwargs: Any) -> None: ...
+class LazyConv2d(lazy_layers.LazyConv2d):
+    def __init__(self, out_channels: int, kernel_size: Any, *args: Any, **kwargs: Any) -> None: ...
+class LazyConv3d(lazy_layers.LazyConv3d):
+    def __init__(self, out_channels: int, kernel_size: Any, *args: Any, **kwargs: Any) -> None: ...
+class LazyConvTranspose1d(lazy_layers.LazyConvTranspose1d):
+    def __init__(self, out_channels: int, kernel_size: Any, *args: Any, **kwargs: Any) -> None: ...
+class LazyConvTranspose2d(lazy_layers.LazyConvTranspose2d):
+    def __init__(self, out_channels: int, kernel_size: Any, *args: Any, **kwargs: Any) -> None: ...
+class LazyConvTranspose3d(lazy_layers.LazyConvTranspose3d):
+    def __init__(self, out_channels: int, kernel_size: Any, *args: Any, **kwargs: Any) -> None: ...
+class LazyInstanceNorm1d(lazy_layers.LazyInstanceNorm1d):
+    def __init__(self, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True, device: Any = None, dtype: Any = None, *, bias: bool = True) -> None: ...
+class LazyInstanceNorm2d(lazy_layers.LazyInstanceNorm2d):
+    def __init__(self, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True, device: Any = None, dtype: Any = None, *, bias: bool = True) -> None: ...
+class LazyInstanceNorm3d(lazy_layers.LazyInstanceNorm3d):
+    def __init__(self, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True, device: Any = None, dtype: Any = None, *, bias: bool = True) -> None: ...
+class LazyLinear(lazy_layers.LazyLinear):
+    def __init__(self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None: ...
+class Linear(linear.Linear):
+    def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None: ...
+class LinearCrossEntropyLoss(linear.LinearCrossEntropyLoss):
+    def __init__(self, in_features: int, num_classes: int, *, out_features: tuple[int, ...] = (), bias: bool = False, device: Any = None, dtype: Any = None, reduction: str = 'mean', weight: Tensor | None = None, ignore_index: int | None = None, label_smoothing: float = 0.0, options: Any = None) -> None: ...
+class MultiheadAttention(transformer.MultiheadAttention):
+    def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, add_bias_kv: bool = False, add_zero_attn: bool = False, kdim: int | None = None, vdim: int | None = None, batch_first: bool = False, device: Any = None, dtype: Any = None) -> None: ...
+class PReLU(linear.PReLU):
+    def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None: ...
+class RMSNorm(normalization.RMSNorm):
+    def __init__(self, normalized_shape: Any, eps: float | None = None, elementwise_affine: bool = True, device: Any = None, dtype: Any = None) -> None: ...
+class RNN(rnn.RNN):
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+class RNNBase(rnn.RNNBase):
+    def __init__(self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0, device: Any = None, dtype: Any = None) -> None: ...
+class RNNCell(rnn.RNNCell):
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = 'tanh', device: Any = None, dtype: Any = None) -> None: ...
+class RNNCellBase(rnn.RNNCellBase):
+    def __init__(self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None) -> None: ...
+class SyncBatchNorm(batchnorm.SyncBatchNorm):
+    def __init__(self, num_features: int, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True, process_group: Any = None, device: Any = None, dtype: Any = None, *, bias: bool = True) -> None: ...

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from jaxvjp.nn import functional as F
 from jaxvjp.nn.modules.container import ModuleList, Sequential
+from jaxvjp.nn.modules.layer import PLACE, Layer
 from jaxvjp.nn.modules.linear import Linear
-from jaxvjp.nn.modules.module import Module
 from jaxvjp.ops.joining import cat
 from jaxvjp.tensor.apply import apply
 from jaxvjp.tensor.tensor import Tensor
@@ -22,25 +21,20 @@ class _ASMoutput(NamedTuple):
     loss: Tensor
 
 
-class AdaptiveLogSoftmaxWithLoss(Module):
+class AdaptiveLogSoftmaxWithLoss(Layer):
     """Log-probabilities of classes sorted by frequency, and their mean as a loss.
 
     The head has the classes up to the first of `cutoffs`, and one class for each of the groups that begin at a cutoff.
     A group has its own classes, over `div_value` times fewer features than the group before.
     """
 
-    def __init__(
-        self,
-        in_features: int,
-        n_classes: int,
-        cutoffs: Sequence[int],
-        div_value: float = 4.0,
-        head_bias: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        cuts = list(cutoffs)
+    __settings__ = (
+        "in_features: int, n_classes: int, cutoffs: Sequence[int], div_value: float = 4.0, head_bias: bool = False, "
+        f"{PLACE}"
+    )
+
+    def __finish_init__(self, **place: Any) -> None:
+        cuts, n_classes = list(self.cutoffs), self.n_classes
         if not cuts:
             raise ValueError("cutoffs should be a sequence of length larger than 0")
         if cuts != sorted(set(cuts)) or cuts[0] <= 0 or cuts[-1] > n_classes - 1 or any(int(c) != c for c in cuts):
@@ -48,18 +42,15 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                 "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each "
                 "value is between 1 and n_classes-1"
             )
-        self.in_features, self.n_classes, self.cutoffs = in_features, n_classes, [*cuts, n_classes]
-        self.div_value, self.head_bias = div_value, head_bias
+        self.cutoffs: Any = [*cuts, n_classes]
         self.shortlist_size, self.n_clusters = cuts[0], len(cuts)
         self.head_size = self.shortlist_size + self.n_clusters
-        own: dict[str, Any] = {"device": device, "dtype": dtype}
-        self.head = Linear(in_features, self.head_size, head_bias, **own)
+        self.head = Linear(self.in_features, self.head_size, self.head_bias, **place)
         self.tail = ModuleList()
-        for place, (start, stop) in enumerate(pairwise(self.cutoffs)):
-            width = int(in_features // div_value ** (place + 1))
-            self.tail.append(
-                Sequential(Linear(in_features, width, False, **own), Linear(width, stop - start, False, **own))
-            )
+        for number, (start, stop) in enumerate(pairwise(self.cutoffs), 1):
+            width = int(self.in_features // self.div_value**number)
+            layers = Linear(self.in_features, width, False, **place), Linear(width, stop - start, False, **place)
+            self.tail.append(Sequential(*layers))
 
     def reset_parameters(self) -> None:
         self.head.reset_parameters()

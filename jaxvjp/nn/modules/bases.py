@@ -55,7 +55,7 @@ class _DropoutNd(Layer):
 class _Loss(Layer):
     reduction: Any
 
-    def __finish_init__(self) -> None:
+    def __finish_init__(self, *given: Any, **named: Any) -> None:
         size_average, reduce = (self.__dict__.pop(each, None) for each in LEGACY)
         if size_average is not None or reduce is not None:
             self.reduction = chosen_reduction(size_average, reduce, self.reduction)

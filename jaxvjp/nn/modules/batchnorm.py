@@ -6,13 +6,17 @@ from typing import Any
 
 from jaxvjp.library.creation import ones, tensor, zeros
 from jaxvjp.nn import functional as F
-from jaxvjp.nn.modules.layer import register_empty
-from jaxvjp.nn.modules.normalization import _Norm
+from jaxvjp.nn.modules.layer import BIAS, PLACE
+from jaxvjp.nn.modules.normalization import _Norm, register_affine
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import int64
 from jaxvjp.types.user_code import warn_user
 
 UNDERNEATH = "a function of `nn.functional`, which writes the running statistics in place"
+SETTINGS = (
+    "num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True, "
+    "track_running_stats: bool = True"
+)
 
 
 class _NormBase(_Norm):
@@ -20,33 +24,18 @@ class _NormBase(_Norm):
 
     _version = 2
     __printed__ = "num_features! eps momentum affine bias track_running_stats"
+    __settings__ = f"{SETTINGS}, {PLACE}, *, {BIAS}"
     __input_dims__: tuple[int, ...] = ()
     running_mean: Tensor | None
     running_var: Tensor | None
     num_batches_tracked: Tensor | None
 
-    def __init__(
-        self,
-        num_features: int,
-        eps: float = 1e-5,
-        momentum: float | None = 0.1,
-        affine: bool = True,
-        track_running_stats: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-        *,
-        bias: bool = True,
-    ) -> None:
-        super().__init__()
-        self.num_features, self.eps, self.momentum = num_features, eps, momentum
-        self.affine, self.track_running_stats = affine, track_running_stats
-        shape = (num_features,) if affine else None
-        register_empty(self, device, dtype, weight=shape, bias=shape if bias else None)
-        tracks = track_running_stats
-        self.register_buffer("running_mean", zeros(num_features, device=device, dtype=dtype) if tracks else None)
-        self.register_buffer("running_var", ones(num_features, device=device, dtype=dtype) if tracks else None)
+    def __finish_init__(self, bias: bool, device: Any, dtype: Any) -> None:
+        tracks, count = self.track_running_stats, self.num_features
+        self.register_buffer("running_mean", zeros(count, device=device, dtype=dtype) if tracks else None)
+        self.register_buffer("running_var", ones(count, device=device, dtype=dtype) if tracks else None)
         self.register_buffer("num_batches_tracked", tensor(0, dtype=int64, device=device) if tracks else None)
-        self.reset_parameters()
+        register_affine(self, (count,) if self.affine else None, bias, device, dtype)
 
     def reset_running_stats(self) -> None:
         if self.track_running_stats:
@@ -120,21 +109,7 @@ class SyncBatchNorm(_BatchNorm):
         process_group: kept as an attribute, without effect.
     """
 
-    def __init__(
-        self,
-        num_features: int,
-        eps: float = 1e-5,
-        momentum: float | None = 0.1,
-        affine: bool = True,
-        track_running_stats: bool = True,
-        process_group: Any = None,
-        device: Any = None,
-        dtype: Any = None,
-        *,
-        bias: bool = True,
-    ) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
-        self.process_group = process_group
+    __settings__ = f"{SETTINGS}, process_group: Any = None, {PLACE}, *, {BIAS}"
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() < 2:
@@ -163,19 +138,10 @@ class SyncBatchNorm(_BatchNorm):
 
 
 class _InstanceNorm(_NormBase):
-    def __init__(
-        self,
-        num_features: int,
-        eps: float = 1e-5,
-        momentum: float = 0.1,
-        affine: bool = False,
-        track_running_stats: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-        *,
-        bias: bool = True,
-    ) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+    __settings__ = (
+        "num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = False, "
+        f"track_running_stats: bool = False, {PLACE}, *, {BIAS}"
+    )
 
     @property
     def __input_dims__(self) -> tuple[int, ...]:  # type: ignore[override]

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from jaxvjp.nn import functional as F
-from jaxvjp.nn.modules.layer import Layer, Size, register_empty
+from jaxvjp.nn.modules.layer import BIAS, PLACE, Layer, register_empty
 from jaxvjp.nn.modules.linear import reset_scaled
 from jaxvjp.nn.modules.utils import _ntuple
 from jaxvjp.tensor.tensor import Tensor
 
 UNDERNEATH = "a function of `nn.functional`; the parameters are drawn on the host"
+CHANNELS = "in_channels: int, out_channels: int, kernel_size: Size, stride: Size = 1"
+MODE = "padding_mode: str = 'zeros'"
 
 
 class _ConvNd(Layer):
@@ -19,49 +21,38 @@ class _ConvNd(Layer):
         "in_channels! out_channels! kernel_size stride padding? dilation? output_padding? groups? bias? padding_mode?"
     )
     __computed__ = ("_reversed_padding_repeated_twice",)
+    __settings__ = (
+        f"{CHANNELS}, padding: str | Size = 0, dilation: Size = 1, transposed: bool = False, output_padding: Size = 0, "
+        f"groups: int = 1, {BIAS}, {MODE}, {PLACE}"
+    )
 
     weight: Tensor
     bias: Tensor | None
 
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Size,
-        stride: Size = 1,
-        padding: str | Size = 0,
-        dilation: Size = 1,
-        transposed: bool = False,
-        output_padding: Size = 0,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
+    def __finish_init__(self, bias: bool, device: Any, dtype: Any) -> None:
         each = _ntuple(self.__spatial_dims__)
-        if groups <= 0:
+        if self.groups <= 0:
             raise ValueError("groups must be a positive integer")
-        if in_channels % groups:
+        if self.in_channels % self.groups:
             raise ValueError("in_channels must be divisible by groups")
-        if out_channels % groups:
+        if self.out_channels % self.groups:
             raise ValueError("out_channels must be divisible by groups")
-        self.stride = each(stride)
+        self.stride: Any = each(self.stride)
+        padding: Any = self.padding
         if isinstance(padding, str):
             if padding not in ("same", "valid"):
                 raise ValueError(f"Invalid padding string {padding!r}, should be one of {{'same', 'valid'}}")
             if padding == "same" and any(step != 1 for step in self.stride):
                 raise ValueError("padding='same' is not supported for strided convolutions")
-        modes = ("zeros", "reflect", "replicate", "circular")
-        if padding_mode not in modes:
-            raise ValueError(f"padding_mode must be one of {set(modes)}, but got padding_mode='{padding_mode}'")
-        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
-        self.transposed = transposed
-        self.kernel_size, self.dilation, self.padding_mode = each(kernel_size), each(dilation), padding_mode
-        self.padding = padding if isinstance(padding, str) else each(padding)
-        self.output_padding = each(output_padding)
-        register_empty(self, device, dtype, weight=weight_shape(self), bias=(out_channels,) if bias else None)
+        mode, modes = self.padding_mode, ("zeros", "reflect", "replicate", "circular")
+        if mode not in modes:
+            raise ValueError(f"padding_mode must be one of {set(modes)}, but got padding_mode='{mode}'")
+        self.transposed = vars(self).get("transposed", isinstance(self, _ConvTransposeNd))
+        self.kernel_size: Any = each(self.kernel_size)
+        self.dilation: Any = each(self.dilation)
+        self.padding: Any = padding if isinstance(padding, str) else each(padding)
+        self.output_padding = each(vars(self).get("output_padding", 0))
+        register_empty(self, device, dtype, weight=weight_shape(self), bias=(self.out_channels,) if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -75,7 +66,7 @@ class _ConvNd(Layer):
         if self.padding == "same":
             totals = [by * (size - 1) for by, size in zip(self.dilation, self.kernel_size, strict=True)]
             return [part for total in totals[::-1] for part in (total // 2, total - total // 2)]
-        return [each for each in self.padding[::-1] for _ in range(2)]  # type: ignore[misc]
+        return [each for each in self.padding[::-1] for _ in range(2)]
 
 
 def weight_shape(layer: _ConvNd) -> tuple[int, ...]:
@@ -86,22 +77,7 @@ def weight_shape(layer: _ConvNd) -> tuple[int, ...]:
 
 
 class _Convolution(_ConvNd):
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Size,
-        stride: Size = 1,
-        padding: str | Size = 0,
-        dilation: Size = 1,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        shape = (in_channels, out_channels, kernel_size, stride, padding, dilation, False, 0, groups)
-        super().__init__(*shape, bias, padding_mode, device, dtype)
+    __settings__ = f"{CHANNELS}, padding: str | Size = 0, dilation: Size = 1, groups: int = 1, {BIAS}, {MODE}, {PLACE}"
 
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         padding: Any = self.padding
@@ -128,25 +104,15 @@ class Conv3d(_Convolution):
 
 
 class _ConvTransposeNd(_ConvNd):
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Size,
-        stride: Size = 1,
-        padding: Size = 0,
-        output_padding: Size = 0,
-        groups: int = 1,
-        bias: bool = True,
-        dilation: Size = 1,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        if padding_mode != "zeros":
+    __settings__ = (
+        f"{CHANNELS}, padding: Size = 0, output_padding: Size = 0, groups: int = 1, {BIAS}, dilation: Size = 1, "
+        f"{MODE}, {PLACE}"
+    )
+
+    def __finish_init__(self, bias: bool, device: Any, dtype: Any) -> None:
+        if self.padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
-        shape = (in_channels, out_channels, kernel_size, stride, padding, dilation, True, output_padding, groups)
-        super().__init__(*shape, bias, padding_mode, device, dtype)
+        super().__finish_init__(bias, device, dtype)
 
     def _output_padding(self, input: Tensor, output_size: Sequence[int] | None) -> tuple[int, ...]:
         if output_size is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -15,10 +15,13 @@ from jaxvjp.nn.modules.module import Module
 from jaxvjp.nn.modules.rows import ROWS, SAME, Row, expanded
 from jaxvjp.nn.parameter import Parameter
 from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.constructors import add_constructor
 
 UNDERNEATH = "a function of `nn.functional`"
 
 Size = int | tuple[int, ...]
+BIAS, PLACE = "bias: bool = True", "device: Any = None, dtype: Any = None"
+"""Parameters of most layers that have parameters themselves."""
 
 
 class Layer(Module):
@@ -26,9 +29,14 @@ class Layer(Module):
 
     `name` gives `name=value`; `name!` the value alone; `name?` is left out where it has the constructor's default. A
     parameter, or what is made of one, is shown as whether there is one.
+
+    Attributes:
+        __settings__: the parameters of the constructor, as they are written. The one that is made of them keeps each as
+            an attribute, but those named in `__given__`, which it gives to `__finish_init__`.
     """
 
     __printed__ = ""
+    __given__ = "bias device dtype"
     __spatial_dims__ = 0
     """How many dimensions it slides over, if its name tells: that of a layer here."""
 
@@ -36,11 +44,19 @@ class Layer(Module):
         super().__init_subclass__(**named)
         if cls.__module__.startswith("jaxvjp.nn.modules.") and cls.__name__[-2].isdigit():
             cls.__spatial_dims__ = int(cls.__name__[-2])
+        if isinstance(vars(cls).get("__settings__"), str):
+            add_constructor(cls, vars(cls)["__settings__"], globals())
+
+    def __construct__(self, settings: dict[str, Any]) -> None:
+        Module.__init__(self)
+        given = {name: settings.pop(name) for name in self.__given__.split() if name in settings}
+        vars(self).update(settings)
+        self.__finish_init__(**given)
 
     def extra_repr(self) -> str:
         return ", ".join(_settings_shown(self))
 
-    def __finish_init__(self) -> None:
+    def __finish_init__(self, *given: Any, **named: Any) -> None:
         """Completes or checks the settings once the constructor has kept them."""
 
 
@@ -133,6 +149,7 @@ NAMES = {
     "Layer": Layer,
     "Callable": Callable,
     "F": functional,
+    "Sequence": Sequence,
     "Size": Size,
     "Tensor": Tensor,
     "UNDERNEATH": UNDERNEATH,

@@ -8,7 +8,7 @@ from typing import Any
 from jaxvjp.nn import functional as F
 from jaxvjp.nn import init
 from jaxvjp.nn.modules.bases import _WeightedLoss
-from jaxvjp.nn.modules.layer import Layer, register_empty
+from jaxvjp.nn.modules.layer import BIAS, PLACE, Layer, register_empty
 from jaxvjp.nn.modules.module import Module
 from jaxvjp.tensor.tensor import Tensor
 
@@ -38,15 +38,13 @@ class Linear(Layer):
     """`input @ weight.T + bias`."""
 
     __printed__ = "in_features out_features bias"
+    __settings__ = f"in_features: int, out_features: int, {BIAS}, {PLACE}"
     weight: Tensor
     bias: Tensor | None
 
-    def __init__(
-        self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
-    ) -> None:
-        super().__init__()
-        self.in_features, self.out_features = in_features, out_features
-        register_empty(self, device, dtype, weight=(out_features, in_features), bias=(out_features,) if bias else None)
+    def __finish_init__(self, bias: bool, device: Any, dtype: Any) -> None:
+        rows = (self.out_features,)
+        register_empty(self, device, dtype, weight=(*rows, self.in_features), bias=rows if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -64,22 +62,14 @@ class Bilinear(Layer):
     """`input1 @ weight[k] @ input2 + bias[k]`."""
 
     __printed__ = "in1_features in2_features out_features bias"
+    __settings__ = f"in1_features: int, in2_features: int, out_features: int, {BIAS}, {PLACE}"
 
-    def __init__(
-        self,
-        in1_features: int,
-        in2_features: int,
-        out_features: int,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        if in1_features <= 0:
-            raise ValueError(f"in1_features must be > 0, but got (in1_features={in1_features})")
-        super().__init__()
-        self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
-        shape = (out_features, in1_features, in2_features)
-        register_empty(self, device, dtype, weight=shape, bias=(out_features,) if bias else None)
+    def __finish_init__(self, bias: bool, device: Any, dtype: Any) -> None:
+        if self.in1_features <= 0:
+            raise ValueError(f"in1_features must be > 0, but got (in1_features={self.in1_features})")
+        rows = (self.out_features,)
+        shape = (*rows, self.in1_features, self.in2_features)
+        register_empty(self, device, dtype, weight=shape, bias=rows if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -95,11 +85,10 @@ class PReLU(Layer):
     """`leaky_relu` with slopes that are learned."""
 
     __printed__ = "num_parameters"
+    __settings__ = f"num_parameters: int = 1, init: float = 0.25, {PLACE}"
 
-    def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
-        super().__init__()
-        self.num_parameters, self.init = num_parameters, init
-        register_empty(self, device, dtype, weight=(num_parameters,))
+    def __finish_init__(self, device: Any, dtype: Any) -> None:
+        register_empty(self, device, dtype, weight=(self.num_parameters,))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -109,33 +98,26 @@ class PReLU(Layer):
         return F.prelu(input, self.weight)
 
 
+KEPT = ("reduction", "ignore_index", "label_smoothing", "options")
+
+
 class LinearCrossEntropyLoss(_WeightedLoss):
     """`F.linear_cross_entropy` with the weight and the bias of a `Linear`, which it has."""
 
-    def __init__(
-        self,
-        in_features: int,
-        num_classes: int,
-        *,
-        out_features: tuple[int, ...] = (),
-        bias: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-        reduction: str = "mean",
-        weight: Tensor | None = None,
-        ignore_index: int | None = None,
-        label_smoothing: float = 0.0,
-        options: Any = None,
-    ) -> None:
-        if weight is not None and weight.shape != (num_classes,):
-            raise RuntimeError(f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}")
-        if not 0 <= label_smoothing <= 1:
-            raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
-        super().__init__()
+    __given__ = "in_features bias device dtype weight"
+    __settings__ = (
+        f"in_features: int, num_classes: int, *, out_features: tuple[int, ...] = (), bias: bool = False, {PLACE}, "
+        "reduction: str = 'mean', weight: Tensor | None = None, ignore_index: int | None = None, "
+        "label_smoothing: float = 0.0, options: Any = None"
+    )
+
+    def __finish_init__(self, in_features: int, weight: Tensor | None, **settings: Any) -> None:
+        if weight is not None and weight.shape != (self.num_classes,):
+            raise RuntimeError(f"expected weight shape to be {(self.num_classes,)}, got {tuple(weight.shape)}")
+        if not 0 <= self.label_smoothing <= 1:
+            raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {self.label_smoothing}")
         self.register_buffer("weight", weight)
-        self.num_classes, self.out_features, self.reduction = num_classes, out_features, reduction
-        self.ignore_index, self.label_smoothing, self.options = ignore_index, label_smoothing, options
-        self.linear = Linear(in_features, num_classes * math.prod(out_features), bias, device, dtype)
+        self.linear = Linear(in_features, self.num_classes * math.prod(self.out_features), **settings)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         own, classes = self.linear, (self.num_classes, *self.out_features)
@@ -144,13 +126,11 @@ class LinearCrossEntropyLoss(_WeightedLoss):
             own.weight.reshape((*classes, own.in_features)),
             target,
             linear_bias=None if own.bias is None else own.bias.reshape(classes),
-            **{name: getattr(self, name) for name in ("weight", *self.__settings__)},
+            **{name: getattr(self, name) for name in ("weight", *KEPT)},
         )
-
-    __settings__ = ("reduction", "ignore_index", "label_smoothing", "options")
 
     def extra_repr(self) -> str:
         shown: dict[str, Any] = {"in_features": self.linear.in_features, "num_classes": self.num_classes}
         shown |= {"out_features": self.out_features, "bias": self.linear.bias is not None}
-        shown |= {name: getattr(self, name) for name in self.__settings__}
+        shown |= {name: getattr(self, name) for name in KEPT}
         return ", ".join(f"{name}={value}" for name, value in shown.items())

@@ -7,7 +7,7 @@ from typing import Any
 
 from jaxvjp.library.creation import zeros
 from jaxvjp.nn import init, recurrence
-from jaxvjp.nn.modules.layer import Layer, register_empty
+from jaxvjp.nn.modules.layer import BIAS, PLACE, Layer, register_empty
 from jaxvjp.nn.packed_sequences import PackedSequence
 from jaxvjp.ops.neural.recurrence import GATES
 from jaxvjp.tensor.published import published_at
@@ -15,6 +15,7 @@ from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.user_code import warn_user
 
 UNDERNEATH = recurrence.UNDERNEATH
+SIZES = "input_size: int, hidden_size: int"
 
 
 class RNNBase(Layer):
@@ -22,22 +23,15 @@ class RNNBase(Layer):
 
     __computed__ = ("_flat_weights_names", "_flat_weights")
     __printed__ = "input_size! hidden_size! proj_size? num_layers? bias? batch_first? dropout? bidirectional?"
+    __given__ = "device dtype"
+    __settings__ = (
+        f"mode: str, {SIZES}, num_layers: int = 1, {BIAS}, batch_first: bool = False, dropout: float = 0.0, "
+        f"bidirectional: bool = False, proj_size: int = 0, {PLACE}"
+    )
 
-    def __init__(
-        self,
-        mode: str,
-        input_size: int,
-        hidden_size: int,
-        num_layers: int = 1,
-        bias: bool = True,
-        batch_first: bool = False,
-        dropout: float = 0.0,
-        bidirectional: bool = False,
-        proj_size: int = 0,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
+    def __finish_init__(self, device: Any, dtype: Any) -> None:
+        dropout, num_layers, bidirectional = self.dropout, self.num_layers, self.bidirectional
+        input_size, hidden_size, proj_size = self.input_size, self.hidden_size, self.proj_size
         if not isinstance(dropout, int | float) or isinstance(dropout, bool) or not 0 <= dropout <= 1:
             raise ValueError(
                 "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
@@ -47,29 +41,27 @@ class RNNBase(Layer):
                 "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
                 f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}",
             )
-        settings = {"bias": (bias, bool), "batch_first": (batch_first, bool), "input_size": (input_size, int)}
-        for name, (value, kind) in (settings | {"hidden_size": (hidden_size, int)}).items():
-            if not isinstance(value, kind):
-                raise TypeError(f"{name} should be of type {kind.__name__}, got: {type(value).__name__}")
-        for name, each in {"input_size": input_size, "hidden_size": hidden_size, "num_layers": num_layers}.items():
-            if each <= 0:
+        for name, kind in {"bias": bool, "batch_first": bool, "input_size": int, "hidden_size": int}.items():
+            if not isinstance(getattr(self, name), kind):
+                given = type(getattr(self, name)).__name__
+                raise TypeError(f"{name} should be of type {kind.__name__}, got: {given}")
+        for name in ("input_size", "hidden_size", "num_layers"):
+            if getattr(self, name) <= 0:
                 raise ValueError(f"{name} must be greater than zero")
         if proj_size < 0:
             raise ValueError("proj_size should be a positive integer or zero to disable projections")
         if proj_size >= hidden_size:
             raise ValueError("proj_size has to be smaller than hidden_size")
-        if mode.lower() not in GATES:
-            raise ValueError(f"Unrecognized RNN mode: {mode}")
-        self.mode, self.input_size, self.hidden_size, self.num_layers = mode, input_size, hidden_size, num_layers
-        self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
-        self.bidirectional, self.proj_size = bidirectional, proj_size
-        rows, given = GATES[mode.lower()] * hidden_size, proj_size or hidden_size
+        if self.mode.lower() not in GATES:
+            raise ValueError(f"Unrecognized RNN mode: {self.mode}")
+        self.dropout: Any = float(dropout)
+        rows, given = GATES[self.mode.lower()] * hidden_size, proj_size or hidden_size
         self._all_weights: list[list[str]] = []
         for layer in range(num_layers):
             for direction in ("", "_reverse")[: 1 + bidirectional]:
                 width = input_size if layer == 0 else given * (1 + bidirectional)
                 shapes: dict[str, Any] = {"weight_ih": (rows, width), "weight_hh": (rows, given)}
-                shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)} if bias else {}
+                shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)} if self.bias else {}
                 shapes |= {"weight_hr": (proj_size, hidden_size)} if proj_size else {}
                 named = {f"{name}_l{layer}{direction}": shape for name, shape in shapes.items()}
                 register_empty(self, device, dtype, **named)
@@ -209,16 +201,14 @@ class RNNCellBase(Layer):
     """One step of a recurrent network."""
 
     __printed__ = "input_size! hidden_size! bias?"
+    __given__ = "num_chunks device dtype"
+    __settings__ = f"{SIZES}, bias: bool, num_chunks: int, {PLACE}"
     __cell__ = ""
 
-    def __init__(
-        self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None
-    ) -> None:
-        super().__init__()
-        self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
-        rows = num_chunks * hidden_size
-        own = (rows,) if bias else None
-        weights = {"weight_ih": (rows, input_size), "weight_hh": (rows, hidden_size)}
+    def __finish_init__(self, device: Any, dtype: Any, num_chunks: int | None = None) -> None:
+        rows = (GATES.get(self.__cell__, 1) if num_chunks is None else num_chunks) * self.hidden_size
+        own = (rows,) if self.bias else None
+        weights = {"weight_ih": (rows, self.input_size), "weight_hh": (rows, self.hidden_size)}
         register_empty(self, device, dtype, **weights, bias_ih=own, bias_hh=own)
         self.reset_parameters()
 
@@ -265,18 +255,7 @@ class RNNCell(RNNCellBase):
 
     __printed__ = "input_size! hidden_size! bias? nonlinearity?"
     __cell__ = "rnn_{0.nonlinearity}"
-
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool = True,
-        nonlinearity: str = "tanh",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(input_size, hidden_size, bias, 1, device, dtype)
-        self.nonlinearity = nonlinearity
+    __settings__ = f"{SIZES}, {BIAS}, nonlinearity: str = 'tanh', {PLACE}"
 
     def forward(self, input: Tensor, hx: Any = None) -> Any:
         if self.nonlinearity not in ("tanh", "relu"):
@@ -284,20 +263,15 @@ class RNNCell(RNNCellBase):
         return super().forward(input, hx)
 
 
-class _GatedCell(RNNCellBase):
-    def __init__(
-        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
-    ) -> None:
-        super().__init__(input_size, hidden_size, bias, GATES[self.__cell__], device, dtype)
-
-
-class LSTMCell(_GatedCell):
+class LSTMCell(RNNCellBase):
     """One step of a long short-term memory; its state is a pair."""
 
     __cell__ = "lstm"
+    __settings__ = f"{SIZES}, {BIAS}, {PLACE}"
 
 
-class GRUCell(_GatedCell):
+class GRUCell(RNNCellBase):
     """One step of a gated recurrent unit."""
 
     __cell__ = "gru"
+    __settings__ = f"{SIZES}, {BIAS}, {PLACE}"

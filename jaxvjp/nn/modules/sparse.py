@@ -7,15 +7,36 @@ from typing import Any, Self
 from jaxvjp.autograd.modes import no_grad
 from jaxvjp.nn import functional as F
 from jaxvjp.nn import init
-from jaxvjp.nn.modules.layer import Layer, register_empty
+from jaxvjp.nn.modules.layer import PLACE, Layer, register_empty
 from jaxvjp.nn.parameter import Parameter
 from jaxvjp.tensor.tensor import Tensor
 
 UNDERNEATH = "a function of `nn.functional`; the parameters are drawn on the host"
 
 
+SIZES = "num_embeddings: int, embedding_dim: int"
+NORM = "max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False"
+WEIGHT = "_weight: Tensor | None = None"
+
+
 class _Table(Layer):
+    __given__ = "_weight _freeze device dtype"
     weight: Tensor
+
+    def __finish_init__(self, _weight: Tensor | None, device: Any, dtype: Any, _freeze: bool = False) -> None:
+        count, index = self.num_embeddings, self.padding_idx
+        if index is not None and not -count <= index < count:
+            word = "Padding_idx" if isinstance(self, Embedding) else "padding_idx"
+            raise AssertionError(f"{word} must be within num_embeddings")
+        self.padding_idx: Any = None if index is None else index % count
+        if _weight is None:
+            register_empty(self, device, dtype, weight=(count, self.embedding_dim))
+            self.weight.requires_grad_(not _freeze)
+            self.reset_parameters()
+            return
+        if list(_weight.shape) != [count, self.embedding_dim]:
+            raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
+        self.weight = Parameter(_weight, requires_grad=not _freeze)
 
     def reset_parameters(self) -> None:
         init.normal_(self.weight)
@@ -42,56 +63,16 @@ class _Table(Layer):
     """Whether the constructor takes `_freeze`, without which integers are no vectors."""
 
 
-def _make_table(
-    layer: _Table,
-    num_embeddings: int,
-    embedding_dim: int,
-    padding_idx: int | None,
-    weight: Tensor | None,
-    freeze: bool,
-    device: Any,
-    dtype: Any,
-) -> None:
-    if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
-        word = "Padding_idx" if isinstance(layer, Embedding) else "padding_idx"
-        raise AssertionError(f"{word} must be within num_embeddings")
-    layer.num_embeddings, layer.embedding_dim = num_embeddings, embedding_dim
-    layer.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
-    if weight is None:
-        register_empty(layer, device, dtype, weight=(num_embeddings, embedding_dim))
-        layer.weight.requires_grad_(not freeze)
-        layer.reset_parameters()
-        return
-    if list(weight.shape) != [num_embeddings, embedding_dim]:
-        raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
-    layer.weight = Parameter(weight, requires_grad=not freeze)
-
-
 class Embedding(_Table):
     """The rows of `weight` with the numbers in the input."""
 
     __printed__ = "num_embeddings! embedding_dim! padding_idx? max_norm? norm_type? scale_grad_by_freq? sparse?"
     __freezable__ = True
     __pretrained__ = "padding_idx max_norm norm_type scale_grad_by_freq sparse"
-
-    def __init__(
-        self,
-        num_embeddings: int,
-        embedding_dim: int,
-        padding_idx: int | None = None,
-        max_norm: float | None = None,
-        norm_type: float = 2.0,
-        scale_grad_by_freq: bool = False,
-        sparse: bool = False,
-        _weight: Tensor | None = None,
-        _freeze: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        self.max_norm, self.norm_type = max_norm, norm_type
-        self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
-        _make_table(self, num_embeddings, embedding_dim, padding_idx, _weight, _freeze, device, dtype)
+    __settings__ = (
+        f"{SIZES}, padding_idx: int | None = None, {NORM}, sparse: bool = False, {WEIGHT}, _freeze: bool = False, "
+        f"{PLACE}"
+    )
 
     def forward(self, input: Tensor) -> Tensor:
         settings = (self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse)
@@ -103,26 +84,10 @@ class EmbeddingBag(_Table):
 
     __printed__ = "num_embeddings! embedding_dim! max_norm? norm_type? scale_grad_by_freq? mode padding_idx?"
     __pretrained__ = "max_norm norm_type scale_grad_by_freq mode sparse include_last_offset padding_idx"
-
-    def __init__(
-        self,
-        num_embeddings: int,
-        embedding_dim: int,
-        max_norm: float | None = None,
-        norm_type: float = 2.0,
-        scale_grad_by_freq: bool = False,
-        mode: str = "mean",
-        sparse: bool = False,
-        _weight: Tensor | None = None,
-        include_last_offset: bool = False,
-        padding_idx: int | None = None,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        self.max_norm, self.norm_type, self.scale_grad_by_freq = max_norm, norm_type, scale_grad_by_freq
-        self.mode, self.sparse, self.include_last_offset = mode, sparse, include_last_offset
-        _make_table(self, num_embeddings, embedding_dim, padding_idx, _weight, False, device, dtype)
+    __settings__ = (
+        f"{SIZES}, {NORM}, mode: str = 'mean', sparse: bool = False, {WEIGHT}, include_last_offset: bool = False, "
+        f"padding_idx: int | None = None, {PLACE}"
+    )
 
     def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
         settings = {name: getattr(self, name) for name in self.__pretrained__.split()}

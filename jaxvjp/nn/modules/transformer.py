@@ -14,7 +14,7 @@ from jaxvjp.nn import init
 from jaxvjp.nn.attention import added_mask, matched_masks
 from jaxvjp.nn.modules import GELU, Dropout, ReLU
 from jaxvjp.nn.modules.container import ModuleList
-from jaxvjp.nn.modules.layer import register_empty
+from jaxvjp.nn.modules.layer import BIAS, PLACE, Layer, register_empty
 from jaxvjp.nn.modules.linear import Linear, NonDynamicallyQuantizableLinear
 from jaxvjp.nn.modules.module import Module
 from jaxvjp.nn.modules.normalization import LayerNorm
@@ -51,37 +51,29 @@ GIVEN_ON = (
 """What attention gives to its function under the same name."""
 
 
-class MultiheadAttention(Module):
+class MultiheadAttention(Layer):
     """`F.multi_head_attention_forward` with its parameters."""
 
-    def __init__(
-        self,
-        embed_dim: int,
-        num_heads: int,
-        dropout: float = 0.0,
-        bias: bool = True,
-        add_bias_kv: bool = False,
-        add_zero_attn: bool = False,
-        kdim: int | None = None,
-        vdim: int | None = None,
-        batch_first: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
+    __given__ = "bias add_bias_kv device dtype"
+    __settings__ = (
+        f"embed_dim: int, num_heads: int, dropout: float = 0.0, {BIAS}, add_bias_kv: bool = False, "
+        "add_zero_attn: bool = False, kdim: int | None = None, vdim: int | None = None, batch_first: bool = False, "
+        f"{PLACE}"
+    )
+
+    def __finish_init__(self, bias: bool, add_bias_kv: bool, device: Any, dtype: Any) -> None:
+        embed_dim, num_heads = self.embed_dim, self.num_heads
         if embed_dim <= 0 or num_heads <= 0:
             raise ValueError(
                 f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and num_heads={num_heads} "
                 "instead"
             )
-        super().__init__()
-        self.embed_dim, self.num_heads, self.dropout, self.batch_first = embed_dim, num_heads, dropout, batch_first
-        self.kdim = embed_dim if kdim is None else kdim
-        self.vdim = embed_dim if vdim is None else vdim
+        self.kdim: Any = embed_dim if self.kdim is None else self.kdim
+        self.vdim: Any = embed_dim if self.vdim is None else self.vdim
         self._qkv_same_embed_dim = self.kdim == embed_dim and self.vdim == embed_dim
         self.head_dim = embed_dim // num_heads
         if self.head_dim * num_heads != embed_dim:
             raise AssertionError("embed_dim must be divisible by num_heads")
-        self.add_zero_attn = add_zero_attn
         same = self._qkv_same_embed_dim
         apart = {"q": embed_dim, "k": self.kdim, "v": self.vdim}
         shapes: dict[str, Any] = {"in_proj_weight": (3 * embed_dim, embed_dim) if same else None}
