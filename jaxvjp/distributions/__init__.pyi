@@ -3,31 +3,16 @@
 
 from typing import Any, Literal, NamedTuple, Self, overload
 from jaxvjp.distributions import constraints as constraints
+from jaxvjp.distributions import continuous
+from jaxvjp.distributions import discrete
+from jaxvjp.distributions import rarer
 from jaxvjp.distributions import transforms as transforms
 from jaxvjp.distributions.composite import Independent as Independent
 from jaxvjp.distributions.composite import MixtureSameFamily as MixtureSameFamily
 from jaxvjp.distributions.composite import TransformedDistribution as TransformedDistribution
 from jaxvjp.distributions.constraint_registry import biject_to as biject_to
 from jaxvjp.distributions.constraint_registry import transform_to as transform_to
-from jaxvjp.distributions.continuous import Cauchy as Cauchy
-from jaxvjp.distributions.continuous import Chi2 as Chi2
-from jaxvjp.distributions.continuous import Exponential as Exponential
-from jaxvjp.distributions.continuous import FisherSnedecor as FisherSnedecor
-from jaxvjp.distributions.continuous import Gamma as Gamma
-from jaxvjp.distributions.continuous import Laplace as Laplace
-from jaxvjp.distributions.continuous import Normal as Normal
-from jaxvjp.distributions.continuous import StudentT as StudentT
-from jaxvjp.distributions.continuous import Uniform as Uniform
-from jaxvjp.distributions.continuous import VonMises as VonMises
-from jaxvjp.distributions.discrete import Bernoulli as Bernoulli
-from jaxvjp.distributions.discrete import Binomial as Binomial
 from jaxvjp.distributions.discrete import Categorical as Categorical
-from jaxvjp.distributions.discrete import Geometric as Geometric
-from jaxvjp.distributions.discrete import Multinomial as Multinomial
-from jaxvjp.distributions.discrete import NegativeBinomial as NegativeBinomial
-from jaxvjp.distributions.discrete import OneHotCategorical as OneHotCategorical
-from jaxvjp.distributions.discrete import OneHotCategoricalStraightThrough as OneHotCategoricalStraightThrough
-from jaxvjp.distributions.discrete import Poisson as Poisson
 from jaxvjp.distributions.distribution import Distribution as Distribution
 from jaxvjp.distributions.distribution import ExponentialFamily as ExponentialFamily
 from jaxvjp.distributions.kl import kl_divergence as kl_divergence
@@ -36,11 +21,7 @@ from jaxvjp.distributions.multivariate import Beta as Beta
 from jaxvjp.distributions.multivariate import Dirichlet as Dirichlet
 from jaxvjp.distributions.multivariate import LowRankMultivariateNormal as LowRankMultivariateNormal
 from jaxvjp.distributions.multivariate import MultivariateNormal as MultivariateNormal
-from jaxvjp.distributions.rarer import ContinuousBernoulli as ContinuousBernoulli
-from jaxvjp.distributions.rarer import GeneralizedPareto as GeneralizedPareto
 from jaxvjp.distributions.rarer import LKJCholesky as LKJCholesky
-from jaxvjp.distributions.rarer import RelaxedBernoulli as RelaxedBernoulli
-from jaxvjp.distributions.rarer import RelaxedOneHotCategorical as RelaxedOneHotCategorical
 from jaxvjp.distributions.rarer import Wishart as Wishart
 from jaxvjp.distributions.transformed import Gumbel as Gumbel
 from jaxvjp.distributions.transformed import HalfCauchy as HalfCauchy
@@ -71,4 +52,49 @@ from jaxvjp.distributions.transforms import StickBreakingTransform as StickBreak
 from jaxvjp.distributions.transforms import TanhTransform as TanhTransform
 from jaxvjp.distributions.transforms import Transform as Transform
 from jaxvjp.distributions.transforms import identity_transform as identity_transform
+from jaxvjp.tensor.tensor import Tensor
 
+class Bernoulli(discrete.Bernoulli):
+    def __init__(self, probs: float | Tensor | None = None, logits: float | Tensor | None = None, validate_args: bool | None = None) -> None: ...
+class Binomial(discrete.Binomial):
+    def __init__(self, total_count: Tensor | int = 1, probs: float | Tensor | None = None, logits: float | Tensor | None = None, validate_args: bool | None = None) -> None: ...
+class Cauchy(continuous.Cauchy):
+    def __init__(self, loc: float | Tensor, scale: float | Tensor, validate_args: bool | None = None) -> None: ...
+class Chi2(continuous.Chi2):
+    def __init__(self, df: float | Tensor, validate_args: bool | None = None) -> None: ...
+class ContinuousBernoulli(rarer.ContinuousBernoulli):
+    def __init__(self, probs: float | Tensor | None = None, logits: float | Tensor | None = None, lims: tuple[float, float] = ..., validate_args: bool | None = None) -> None: ...
+class Exponential(continuous.Exponential):
+    def __init__(self, rate: float | Tensor, validate_args: bool | None = None) -> None: ...
+class FisherSnedecor(continuous.FisherSnedecor):
+    def __init__(self, df1: float | Tensor, df2: float | Tensor, validate_args: bool | None = None) -> None: ...
+class Gamma(continuous.Gamma):
+    def __init__(self, concentration: float | Tensor, rate: float | Tensor, validate_args: bool | None = None) -> None: ...
+class GeneralizedPareto(rarer.GeneralizedPareto):
+    def __init__(self, loc: float | Tensor, scale: float | Tensor, concentration: float | Tensor, validate_args: bool | None = None) -> None: ...
+class Geometric(discrete.Geometric):
+    def __init__(self, probs: float | Tensor | None = None, logits: float | Tensor | None = None, validate_args: bool | None = None) -> None: ...
+class Laplace(continuous.Laplace):
+    def __init__(self, loc: float | Tensor, scale: float | Tensor, validate_args: bool | None = None) -> None: ...
+class Multinomial(discrete.Multinomial):
+    def __init__(self, total_count: int = 1, probs: float | Tensor | None = None, logits: float | Tensor | None = None, validate_args: bool | None = None) -> None: ...
+class NegativeBinomial(discrete.NegativeBinomial):
+    def __init__(self, total_count: float | Tensor, probs: float | Tensor | None = None, logits: float | Tensor | None = None, validate_args: bool | None = None) -> None: ...
+class Normal(continuous.Normal):
+    def __init__(self, loc: float | Tensor, scale: float | Tensor, validate_args: bool | None = None) -> None: ...
+class OneHotCategorical(discrete.OneHotCategorical):
+    def __init__(self, probs: float | Tensor | None = None, logits: float | Tensor | None = None, validate_args: bool | None = None) -> None: ...
+class OneHotCategoricalStraightThrough(discrete.OneHotCategoricalStraightThrough):
+    def __init__(self, probs: float | Tensor | None = None, logits: float | Tensor | None = None, validate_args: bool | None = None) -> None: ...
+class Poisson(discrete.Poisson):
+    def __init__(self, rate: float | Tensor, validate_args: bool | None = None) -> None: ...
+class RelaxedBernoulli(rarer.RelaxedBernoulli):
+    def __init__(self, temperature: Tensor, probs: float | Tensor | None = None, logits: float | Tensor | None = None, validate_args: bool | None = None) -> None: ...
+class RelaxedOneHotCategorical(rarer.RelaxedOneHotCategorical):
+    def __init__(self, temperature: Tensor, probs: float | Tensor | None = None, logits: float | Tensor | None = None, validate_args: bool | None = None) -> None: ...
+class StudentT(continuous.StudentT):
+    def __init__(self, df: float | Tensor, loc: float | Tensor = 0.0, scale: float | Tensor = 1.0, validate_args: bool | None = None) -> None: ...
+class Uniform(continuous.Uniform):
+    def __init__(self, low: float | Tensor, high: float | Tensor, validate_args: bool | None = None) -> None: ...
+class VonMises(continuous.VonMises):
+    def __init__(self, loc: float | Tensor, concentration: float | Tensor, validate_args: bool | None = None) -> None: ...

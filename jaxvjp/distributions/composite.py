@@ -7,7 +7,7 @@ from typing import Any
 import jaxvjp as torch
 from jaxvjp.distributions import constraints
 from jaxvjp.distributions.discrete import Categorical
-from jaxvjp.distributions.distribution import Distribution, Shape, checked, sum_rightmost
+from jaxvjp.distributions.distribution import Distribution, Shape, checked, parts_of, sum_rightmost
 from jaxvjp.distributions.transform import ComposeTransform, Transform
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.size import Size
@@ -34,13 +34,10 @@ class Independent(Distribution):
         self.base_dist, self.reinterpreted_batch_ndims = base_distribution, count
         super().__init__(batch[:cut], batch[cut:] + base_distribution.event_shape, validate_args)
 
-    has_rsample = property(lambda self: self.base_dist.has_rsample)
+    has_rsample, mean, mode, variance = parts_of("base_dist", "has_rsample", "mean", "mode", "variance")
     has_enumerate_support = property(
         lambda self: not self.reinterpreted_batch_ndims and self.base_dist.has_enumerate_support
     )
-    mean = property(lambda self: self.base_dist.mean)
-    mode = property(lambda self: self.base_dist.mode)
-    variance = property(lambda self: self.base_dist.variance)
 
     @constraints.dependent_property
     def support(self) -> Any:

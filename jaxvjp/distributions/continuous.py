@@ -14,7 +14,6 @@ from jaxvjp.distributions.distribution import (
     Value,
     checked,
     formulas,
-    set_parameters,
 )
 from jaxvjp.library.random_gamma import standard_gamma
 from jaxvjp.tensor.tensor import Tensor
@@ -33,12 +32,9 @@ class _LocScale(Distribution):
     arg_constraints = POSITIVE_SCALE
     support = constraints.real
     has_rsample = True
+    __settings__ = "loc: Value, scale: Value"
     loc: Tensor
     scale: Tensor
-
-    def __init__(self, loc: Value, scale: Value, validate_args: bool | None = None) -> None:
-        set_parameters(self, validate_args, loc=loc, scale=scale)
-
     __formulas__ = formulas(mean=lambda loc: loc, mode=lambda loc: loc)
 
 
@@ -66,6 +62,7 @@ class Uniform(Distribution):
     """Between `low` and `high`. Counterpart of `torch.distributions.Uniform`."""
 
     has_rsample = True
+    __settings__ = "low: Value, high: Value"
     low: Tensor
     high: Tensor
 
@@ -73,13 +70,9 @@ class Uniform(Distribution):
     def arg_constraints(self) -> dict[str, Any]:
         return {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
 
-    def __init__(self, low: Value, high: Value, validate_args: bool | None = None) -> None:
-        set_parameters(self, validate_args, low=low, high=high)
-
-    @constraints.dependent_property(is_discrete=False, event_dim=0)
-    def support(self) -> Any:
-        return constraints.interval(self.low, self.high)
-
+    support = constraints.dependent_property(
+        lambda self: constraints.interval(self.low, self.high), is_discrete=False, event_dim=0
+    )
     __formulas__ = formulas(
         mean=lambda high, low: (high + low) / 2,
         mode=lambda high: math.nan * high,
@@ -100,11 +93,8 @@ class Exponential(ExponentialFamily):
     support = constraints.nonnegative
     has_rsample = True
     _mean_carrier_measure = 0
+    __settings__ = "rate: Value"
     rate: Tensor
-
-    def __init__(self, rate: Value, validate_args: bool | None = None) -> None:
-        set_parameters(self, validate_args, rate=rate)
-
     __formulas__ = formulas(
         mean=lambda rate: rate.reciprocal(),
         stddev=lambda rate: rate.reciprocal(),
@@ -166,12 +156,9 @@ class Gamma(ExponentialFamily):
     support = constraints.nonnegative
     has_rsample = True
     _mean_carrier_measure = 0
+    __settings__ = "concentration: Value, rate: Value"
     concentration: Tensor
     rate: Tensor
-
-    def __init__(self, concentration: Value, rate: Value, validate_args: bool | None = None) -> None:
-        set_parameters(self, validate_args, concentration=concentration, rate=rate)
-
     __formulas__ = formulas(
         mean=lambda concentration, rate: concentration / rate,
         mode=lambda concentration, rate: ((concentration - 1) / rate).clamp(min=0),
@@ -214,13 +201,10 @@ class StudentT(Distribution):
     arg_constraints: Any = {"df": constraints.positive, **POSITIVE_SCALE}
     support = constraints.real
     has_rsample = True
+    __settings__ = "df: Value, loc: Value = 0.0, scale: Value = 1.0"
     df: Tensor
     loc: Tensor
     scale: Tensor
-
-    def __init__(self, df: Value, loc: Value = 0.0, scale: Value = 1.0, validate_args: bool | None = None) -> None:
-        set_parameters(self, validate_args, df=df, loc=loc, scale=scale)
-
     mean = property(lambda self: torch.where(self.df <= 1, math.nan, self.loc))
     mode = property(lambda self: self.loc)
 
@@ -251,11 +235,9 @@ class FisherSnedecor(Distribution):
     arg_constraints: Any = {"df1": constraints.positive, "df2": constraints.positive}
     support = constraints.positive
     has_rsample = True
+    __settings__ = "df1: Value, df2: Value"
     df1: Tensor
     df2: Tensor
-
-    def __init__(self, df1: Value, df2: Value, validate_args: bool | None = None) -> None:
-        set_parameters(self, validate_args, df1=df1, df2=df2)
 
     @property
     def mean(self) -> Tensor:
@@ -288,12 +270,9 @@ class VonMises(Distribution):
 
     arg_constraints: Any = {"loc": constraints.real, "concentration": constraints.positive}
     support = constraints.real
+    __settings__ = "loc: Value, concentration: Value"
     loc: Tensor
     concentration: Tensor
-
-    def __init__(self, loc: Value, concentration: Value, validate_args: bool | None = None) -> None:
-        set_parameters(self, validate_args, loc=loc, concentration=concentration)
-
     mean = mode = property(lambda self: self.loc)
 
     @property

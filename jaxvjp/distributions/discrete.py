@@ -10,11 +10,11 @@ from jaxvjp.distributions import constraints
 from jaxvjp.distributions.continuous import Gamma, filled
 from jaxvjp.distributions.distribution import (
     EITHER,
+    ONE_OF_TWO,
     Binary,
     Distribution,
     ExponentialFamily,
     Shape,
-    Value,
     WithParam,
     broadcast_all,
     checked,
@@ -24,8 +24,6 @@ from jaxvjp.distributions.distribution import (
     logits_to_probs,
     parts_of,
     probs_to_logits,
-    set_either,
-    set_parameters,
 )
 from jaxvjp.library.random_gamma import binomial
 from jaxvjp.nn import functional as F
@@ -71,7 +69,7 @@ class Categorical(WithParam):
         self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
     ) -> None:
         if (probs is None) == (logits is None):
-            raise ValueError(EITHER)
+            raise ValueError(ONE_OF_TWO)
         name, given = ("logits", logits) if probs is None else ("probs", probs)
         if given is None or given.dim() < 1:
             raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
@@ -118,13 +116,12 @@ class OfCategories(Distribution):
 
     _categorical: Categorical
     logits, probs, param_shape = parts_of("_categorical", "logits", "probs", "param_shape")
+    __settings__ = EITHER
 
-    def __init__(
-        self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
-    ) -> None:
-        self._categorical = Categorical(probs, logits)
+    def __construct__(self, given: dict[str, Any]) -> None:
+        self._categorical = Categorical(given["probs"], given["logits"])
         shape = self._categorical.param_shape
-        super().__init__(shape[:-1], shape[-1:], validate_args)
+        super().__init__(shape[:-1], shape[-1:], given["validate_args"])
 
 
 class OneHotCategorical(OfCategories):
@@ -169,21 +166,12 @@ class Binomial(WithParam, Binary):
 
     arg_constraints: Any = {"total_count": constraints.nonnegative_integer, **ONE}
     has_enumerate_support = True
+    __settings__ = f"total_count: Tensor | int = 1, {EITHER}"
     total_count: Tensor
 
-    def __init__(
-        self,
-        total_count: Tensor | int = 1,
-        probs: Tensor | None = None,
-        logits: Tensor | None = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        set_either(self, validate_args, probs, logits, total_count=total_count)
-
-    @constraints.dependent_property(is_discrete=True, event_dim=0)
-    def support(self) -> Any:
-        return constraints.integer_interval(0, self.total_count)
-
+    support = constraints.dependent_property(
+        lambda self: constraints.integer_interval(0, self.total_count), is_discrete=True, event_dim=0
+    )
     __formulas__ = formulas(
         mean=lambda total_count, probs: total_count * probs,
         mode=lambda total_count, probs: ((total_count + 1) * probs).floor().minimum(total_count),
@@ -215,24 +203,18 @@ class Multinomial(OfCategories):
     """How often each category comes in `total_count` draws. Counterpart of `torch.distributions.Multinomial`."""
 
     arg_constraints = MANY
+    __settings__ = f"total_count: int = 1, {EITHER}"
     total_count: int
 
-    def __init__(
-        self,
-        total_count: int = 1,
-        probs: Tensor | None = None,
-        logits: Tensor | None = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        if not isinstance(total_count, int):
+    def __construct__(self, given: dict[str, Any]) -> None:
+        self.total_count = given["total_count"]
+        if not isinstance(self.total_count, int):
             raise NotImplementedError("inhomogeneous total_count is not supported")
-        self.total_count = total_count
-        super().__init__(probs, logits, validate_args)
+        super().__construct__(given)
 
-    @constraints.dependent_property(is_discrete=True, event_dim=1)
-    def support(self) -> Any:
-        return constraints.multinomial(self.total_count)
-
+    support = constraints.dependent_property(
+        lambda self: constraints.multinomial(self.total_count), is_discrete=True, event_dim=1
+    )
     __formulas__ = formulas(
         mean=lambda probs, total_count: probs * total_count,
         variance=lambda probs, total_count: total_count * probs * (1 - probs),
@@ -251,7 +233,7 @@ class Multinomial(OfCategories):
 
     def entropy(self) -> Tensor:
         n = self.total_count
-        each = Binomial(n, probs=self.probs)
+        each = Binomial(n, self.probs)
         counts = each.enumerate_support(expand=False)[1:]
         rest = (each.log_prob(counts).exp() * (counts + 1).lgamma()).sum([0, -1])
         return n * self._categorical.entropy() - math.lgamma(n + 1) + rest
@@ -262,11 +244,8 @@ class Poisson(ExponentialFamily):
 
     arg_constraints: Any = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
+    __settings__ = "rate: Value"
     rate: Tensor
-
-    def __init__(self, rate: Value, validate_args: bool | None = None) -> None:
-        set_parameters(self, validate_args, rate=rate)
-
     __formulas__ = formulas(
         mean=lambda rate: rate,
         variance=lambda rate: rate,
@@ -292,11 +271,9 @@ class Geometric(Binary):
     arg_constraints = ONE
     support = constraints.nonnegative_integer
 
-    def __init__(
-        self, probs: Value | None = None, logits: Value | None = None, validate_args: bool | None = None
-    ) -> None:
-        super().__init__(probs, logits, validate_args)
-        if self._validate_args and probs is not None and not (self.probs > 0).all():
+    def __construct__(self, given: dict[str, Any]) -> None:
+        super().__construct__(given)
+        if self._validate_args and "probs" in vars(self) and not (self.probs > 0).all():
             raise ValueError(
                 f"Expected parameter probs ({type(self.probs).__name__} of shape {tuple(self.probs.shape)}) of "
                 f"distribution {self!r} to be positive but found invalid values:\n{self.probs[self.probs <= 0]}"
@@ -331,17 +308,8 @@ class NegativeBinomial(WithParam, Binary):
         "logits": constraints.real,
     }
     support = constraints.nonnegative_integer
+    __settings__ = f"total_count: Value, {EITHER}"
     total_count: Tensor
-
-    def __init__(
-        self,
-        total_count: Value,
-        probs: Tensor | None = None,
-        logits: Tensor | None = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        set_either(self, validate_args, probs, logits, total_count=total_count)
-
     __formulas__ = formulas(
         mean=lambda total_count, logits: total_count * logits.exp(),
         mode=lambda total_count, logits: ((total_count - 1) * logits.exp()).floor().clamp(min=0.0),

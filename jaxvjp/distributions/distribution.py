@@ -1,9 +1,9 @@
 """`Distribution`, which says of all distributions what does not depend on their formulas.
 
-A distribution is a row: `arg_constraints` names its parameters, `support` says where its values lie, `set_parameters`
-broadcasts the parameters, and `__formulas__` are formulas. From these follow here the methods, the shapes, `expand`,
-the printed text, what is checked and the errors. In a staged step (`jit`), which reads no values, parameters and values
-are not checked.
+A distribution is a row: `__settings__` are the parameters of its constructor, which broadcasts them, `arg_constraints`
+says what they have to be, `support` where values lie, and `__formulas__` are formulas. From these follow here the
+methods, the shapes, `expand`, the printed text, what is checked and the errors. In a staged step (`jit`), which reads
+no values, parameters and values are not checked.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from jaxvjp.core.record.modes import staging
 from jaxvjp.distributions import constraints
 from jaxvjp.library.alike import compute
 from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.constructors import add_constructor
 from jaxvjp.types.size import Size
 from jaxvjp.types.user_code import warn_user
 
@@ -29,7 +30,9 @@ Value = float | Tensor
 Shape = Sequence[int]
 AS_GIVEN = ("_unbroadcasted_scale_tril", "temperature")
 """Attributes that are not expanded with the others."""
-EITHER = "Either `probs` or `logits` must be specified, but not both."
+ONE_OF_TWO = "Either `probs` or `logits` must be specified, but not both."
+EITHER = "probs: Value | None = None, logits: Value | None = None"
+"""The settings of distributions of one of these."""
 
 
 class lazy_property(cached_property[Any]):  # noqa: N801 - torch's name
@@ -185,6 +188,8 @@ class Distribution:
         super().__init_subclass__(**named)
         for name, formula in cls.__dict__.get("__formulas__", {}).items():
             setattr(cls, name, _method(cls, name, formula))
+        if "__settings__" in cls.__dict__:
+            add_constructor(cls, f"{cls.__dict__['__settings__']}, validate_args: bool | None = None", globals())
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
@@ -193,12 +198,19 @@ class Distribution:
             raise ValueError
         Distribution._validate_args = value
 
-    def __init__(self, batch_shape: Shape = (), event_shape: Shape = (), validate_args: bool | None = None) -> None:
+    def __init__(self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None) -> None:
         self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
         if validate_args is not None:
             self._validate_args = validate_args
         if self._validate_args and staging().journal is None:
             _check_parameters(self)
+
+    def __construct__(self, given: dict[str, Any]) -> None:
+        """Broadcasts the parameters, but for the last dimensions of events, keeps them, and checks them."""
+        validate_args = given.pop("validate_args")
+        shown = broadcast_all(*given.values())
+        self.__dict__.update(zip(given, shown, strict=True))
+        Distribution.__init__(self, shown[0].shape, validate_args=validate_args)
 
     def expand(self, batch_shape: Shape, _instance: Any = None) -> Self:
         """The same distribution with its parameters expanded to another batch shape."""
@@ -351,26 +363,6 @@ def _check_parameters(distribution: Distribution) -> None:
             )
 
 
-def set_parameters(distribution: Distribution, validate_args: bool | None, **parameters: Any) -> None:
-    """Broadcasts the parameters, but for the last dimensions of events, keeps them, and checks them."""
-    distribution.__dict__.update(zip(parameters, broadcast_all(*parameters.values()), strict=True))
-    Distribution.__init__(
-        distribution, getattr(distribution, next(iter(parameters))).shape, validate_args=validate_args
-    )
-
-
-def set_either(distribution: Distribution, validate_args: bool | None, probs: Any, logits: Any, **others: Any) -> None:
-    """Keeps `probs` or `logits`, whichever is given, and others of their shape and dtype."""
-    if (probs is None) == (logits is None):
-        raise ValueError(EITHER)
-    name, given = ("logits", logits) if probs is None else ("probs", probs)
-    *found, own = broadcast_all(*others.values(), given)
-    distribution.__dict__.update(
-        {key: each.to(own.dtype) for key, each in zip(others, found, strict=True)} | {name: own}
-    )
-    Distribution.__init__(distribution, own.shape, validate_args=validate_args)
-
-
 def listed(distribution: Distribution, values: Tensor, expand: bool) -> Tensor:
     """`values` along the first dimension, the same for the whole batch."""
     column = values.view((-1,) + (1,) * len(distribution._batch_shape))
@@ -406,10 +398,18 @@ class ExponentialFamily(Distribution):
 class Binary(Distribution):
     """What distributions of `probs` or `logits`, the log-odds, share."""
 
-    def __init__(
-        self, probs: Value | None = None, logits: Value | None = None, validate_args: bool | None = None
-    ) -> None:
-        set_either(self, validate_args, probs, logits)
+    __settings__ = EITHER
+
+    def __construct__(self, given: dict[str, Any]) -> None:
+        """Keeps `probs` or `logits`, whichever is given, and others of their shape and dtype."""
+        validate_args, *either = (given.pop(each) for each in ("validate_args", "probs", "logits"))
+        if (either[0] is None) == (either[1] is None):
+            raise ValueError(ONE_OF_TWO)
+        name, known = ("logits", either[1]) if either[0] is None else ("probs", either[0])
+        *others, own = broadcast_all(*given.values(), known)
+        kept = {key: each.to(own.dtype) for key, each in zip(given, others, strict=True)}
+        self.__dict__.update(kept | {name: own})
+        Distribution.__init__(self, own.shape, validate_args=validate_args)
 
     @lazy_property
     def logits(self) -> Tensor:

@@ -11,6 +11,7 @@ from jaxvjp.distributions.composite import TransformedDistribution
 from jaxvjp.distributions.continuous import POSITIVE_SCALE, Chi2
 from jaxvjp.distributions.discrete import MANY, ONE, OfCategories, cross_entropy
 from jaxvjp.distributions.distribution import (
+    EITHER,
     Binary,
     Distribution,
     ExponentialFamily,
@@ -85,15 +86,12 @@ class ContinuousBernoulli(WithParam, Binary, ExponentialFamily):
     has_rsample = True
     _mean_carrier_measure = 0
 
-    def __init__(
-        self,
-        probs: Value | None = None,
-        logits: Value | None = None,
-        lims: tuple[float, float] = (LOW, HIGH),
-        validate_args: bool | None = None,
-    ) -> None:
-        super().__init__(probs, logits, validate_args)
-        if probs is not None:
+    __settings__ = f"{EITHER}, lims: tuple[float, float] = ({LOW}, {HIGH})"
+
+    def __construct__(self, given: dict[str, Any]) -> None:
+        del given["lims"]
+        super().__construct__(given)
+        if "probs" in vars(self):
             self.probs = clamp_probs(self.probs)
 
     __formulas__ = formulas(
@@ -116,15 +114,11 @@ class LogitRelaxedBernoulli(WithParam, Binary):
     support = constraints.real
     has_rsample = True
 
-    def __init__(
-        self,
-        temperature: Tensor,
-        probs: Value | None = None,
-        logits: Value | None = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        self.temperature = temperature
-        super().__init__(probs, logits, validate_args)
+    __settings__ = f"temperature: Tensor, {EITHER}"
+
+    def __construct__(self, given: dict[str, Any]) -> None:
+        self.temperature = given.pop("temperature")
+        super().__construct__(given)
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -147,14 +141,11 @@ class RelaxedBernoulli(TransformedDistribution):
     has_rsample = True
     temperature, probs, logits = parts_of("base_dist", "temperature", "probs", "logits")
 
-    def __init__(
-        self,
-        temperature: Tensor,
-        probs: Value | None = None,
-        logits: Value | None = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        super().__init__(LogitRelaxedBernoulli(temperature, probs, logits), SigmoidTransform(), validate_args)
+    __settings__ = f"temperature: Tensor, {EITHER}"
+
+    def __construct__(self, given: dict[str, Any]) -> None:
+        validate_args = given.pop("validate_args")
+        TransformedDistribution.__init__(self, LogitRelaxedBernoulli(**given), SigmoidTransform(), validate_args)
 
 
 class ExpRelaxedCategorical(OfCategories):
@@ -164,15 +155,11 @@ class ExpRelaxedCategorical(OfCategories):
     support = constraints.real_vector
     has_rsample = True
 
-    def __init__(
-        self,
-        temperature: Tensor,
-        probs: Tensor | None = None,
-        logits: Tensor | None = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        self.temperature = temperature
-        super().__init__(probs, logits, validate_args)
+    __settings__ = f"temperature: Tensor, {EITHER}"
+
+    def __construct__(self, given: dict[str, Any]) -> None:
+        self.temperature = given.pop("temperature")
+        super().__construct__(given)
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
         u = clamp_probs(torch.rand(self._extended_shape(sample_shape), dtype=self.logits.dtype))
@@ -196,15 +183,11 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     has_rsample = True
     temperature, probs, logits = parts_of("base_dist", "temperature", "probs", "logits")
 
-    def __init__(
-        self,
-        temperature: Tensor,
-        probs: Tensor | None = None,
-        logits: Tensor | None = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        base = ExpRelaxedCategorical(temperature, probs, logits, validate_args)
-        super().__init__(base, ExpTransform(), validate_args)
+    __settings__ = f"temperature: Tensor, {EITHER}"
+
+    def __construct__(self, given: dict[str, Any]) -> None:
+        base = ExpRelaxedCategorical(**given)
+        TransformedDistribution.__init__(self, base, ExpTransform(), given["validate_args"])
 
 
 class GeneralizedPareto(Distribution):
@@ -213,9 +196,10 @@ class GeneralizedPareto(Distribution):
     arg_constraints: Any = {**POSITIVE_SCALE, "concentration": constraints.real}
     has_rsample = True
 
-    def __init__(self, loc: Value, scale: Value, concentration: Value, validate_args: bool | None = None) -> None:
-        self.loc, self.scale, self.concentration = broadcast_all(loc, scale, concentration)
-        super().__init__(self.loc.shape, validate_args=validate_args)
+    __settings__ = "loc: Value, scale: Value, concentration: Value"
+    loc: Tensor
+    scale: Tensor
+    concentration: Tensor
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import jaxvjp as torch
 from jaxvjp.distributions import constraints
-from jaxvjp.distributions.distribution import Shape, lazy_property, sum_rightmost
+from jaxvjp.distributions.distribution import Shape, lazy_property, parts_of, sum_rightmost
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.size import Size
 
@@ -129,8 +129,7 @@ class _InverseTransform(Transform):
         self._inv = transform
 
     domain, codomain = _of("_inv.codomain"), _of("_inv.domain")
-    bijective = property(lambda self: self._inv.bijective)
-    sign = property(lambda self: self._inv.sign)
+    bijective, sign = parts_of("_inv", "bijective", "sign")
     inv = property(lambda self: self._inv)
 
     def with_cache(self, cache_size: int = 1) -> Any:
@@ -161,21 +160,12 @@ class ComposeTransform(Transform):
         super().__init__(cache_size)
         self.parts = [part.with_cache(cache_size) for part in parts] if cache_size else parts
 
-    @constraints.dependent_property(is_discrete=False)
-    def domain(self) -> Any:
-        return _end(self, self.parts, "domain", "codomain")
-
-    @constraints.dependent_property(is_discrete=False)
-    def codomain(self) -> Any:
-        return _end(self, self.parts[::-1], "codomain", "domain")
-
-    @lazy_property
-    def bijective(self) -> bool:
-        return all(part.bijective for part in self.parts)
-
-    @lazy_property
-    def sign(self) -> Any:
-        return math.prod([part.sign for part in self.parts])
+    domain = constraints.dependent_property(lambda self: _end(self.parts, "domain", "codomain"), is_discrete=False)
+    codomain = constraints.dependent_property(
+        lambda self: _end(self.parts[::-1], "codomain", "domain"), is_discrete=False
+    )
+    bijective = lazy_property(lambda self: all(part.bijective for part in self.parts))
+    sign = lazy_property(lambda self: math.prod([part.sign for part in self.parts]))
 
     @property
     def inv(self) -> Transform:
@@ -217,7 +207,7 @@ class ComposeTransform(Transform):
         return f"{type(self).__name__}(\n    " + ",\n    ".join([repr(part) for part in self.parts]) + "\n)"
 
 
-def _end(transform: ComposeTransform, order: Sequence[Transform], near: str, far: str) -> Any:
+def _end(order: Sequence[Transform], near: str, far: str) -> Any:
     """The constraint at the side of `order[0]`, over as many dimensions as any part needs."""
     if not order:
         return constraints.real
@@ -251,8 +241,7 @@ class IndependentTransform(Transform):
     def codomain(self) -> Any:
         return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
 
-    bijective = property(lambda self: self.base_transform.bijective)
-    sign = property(lambda self: self.base_transform.sign)
+    bijective, sign = parts_of("base_transform", "bijective", "sign")
 
     def _call(self, x: Tensor) -> Tensor:
         if x.dim() < self.domain.event_dim:
@@ -288,13 +277,10 @@ class ReshapeTransform(Transform):
             raise ValueError("in_shape, out_shape have different numbers of elements")
         super().__init__(cache_size)
 
-    @constraints.dependent_property
-    def domain(self) -> Any:
-        return constraints.independent(constraints.real, len(self.in_shape))
-
-    @constraints.dependent_property
-    def codomain(self) -> Any:
-        return constraints.independent(constraints.real, len(self.out_shape))
+    domain = constraints.dependent_property(lambda self: constraints.independent(constraints.real, len(self.in_shape)))
+    codomain = constraints.dependent_property(
+        lambda self: constraints.independent(constraints.real, len(self.out_shape))
+    )
 
     def _call(self, x: Tensor) -> Tensor:
         return x.reshape(x.shape[: x.dim() - len(self.in_shape)] + self.out_shape)

@@ -320,13 +320,13 @@ class StackTransform(Transform):
         super().__init__(cache_size)
         self.transforms, self.dim = [each.with_cache(cache_size) if cache_size else each for each in tseq], dim
 
-    @constraints.dependent_property
-    def domain(self) -> Any:
-        return constraints.stack([each.domain for each in self.transforms], self.dim)
+    domain = constraints.dependent_property(lambda self: self.__constraint__([each.domain for each in self.transforms]))
+    codomain = constraints.dependent_property(
+        lambda self: self.__constraint__([each.codomain for each in self.transforms])
+    )
 
-    @constraints.dependent_property
-    def codomain(self) -> Any:
-        return constraints.stack([each.codomain for each in self.transforms], self.dim)
+    def __constraint__(self, parts: list[Any]) -> Any:
+        return constraints.stack(parts, self.dim)
 
     def with_cache(self, cache_size: int = 1) -> Any:
         new = super().with_cache(cache_size)
@@ -388,13 +388,8 @@ class CatTransform(StackTransform):
         if len(self.lengths) != len(self.transforms):
             raise AssertionError(f"lengths ({len(self.lengths)}) must match transforms ({len(self.transforms)})")
 
-    @constraints.dependent_property
-    def domain(self) -> Any:
-        return constraints.cat([each.domain for each in self.transforms], self.dim, self.lengths)
-
-    @constraints.dependent_property
-    def codomain(self) -> Any:
-        return constraints.cat([each.codomain for each in self.transforms], self.dim, self.lengths)
+    def __constraint__(self, parts: list[Any]) -> Any:
+        return constraints.cat(parts, self.dim, self.lengths)
 
     def __expected__(self) -> tuple[int, str]:
         return self.length, f"length {self.length}"
