@@ -17,40 +17,16 @@ from jaxvjp.distributions.distribution import (
     tril_matrix_to_vec,
     vec_to_tril_matrix,
 )
-from jaxvjp.distributions.transform import (
-    FEW,
-    ComposeTransform,
-    IndependentTransform,
-    ReshapeTransform,
-    Transform,
-    identity_transform,
-)
+from jaxvjp.distributions.transform import FEW
+from jaxvjp.distributions.transform import ComposeTransform as ComposeTransform
+from jaxvjp.distributions.transform import IndependentTransform as IndependentTransform
+from jaxvjp.distributions.transform import ReshapeTransform as ReshapeTransform
+from jaxvjp.distributions.transform import Transform as Transform
+from jaxvjp.distributions.transform import identity_transform as identity_transform
 from jaxvjp.nn import functional as F
 from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.public import public_names
 from jaxvjp.types.size import Size
-
-__all__ = [
-    "AbsTransform",
-    "AffineTransform",
-    "CatTransform",
-    "ComposeTransform",
-    "CorrCholeskyTransform",
-    "CumulativeDistributionTransform",
-    "ExpTransform",
-    "IndependentTransform",
-    "LowerCholeskyTransform",
-    "PositiveDefiniteTransform",
-    "PowerTransform",
-    "ReshapeTransform",
-    "SigmoidTransform",
-    "SoftmaxTransform",
-    "SoftplusTransform",
-    "StackTransform",
-    "StickBreakingTransform",
-    "TanhTransform",
-    "Transform",
-    "identity_transform",
-]
 
 
 class _Mapped(Transform):
@@ -268,12 +244,14 @@ class CorrCholeskyTransform(Transform):
     domain, codomain, bijective = constraints.real_vector, constraints.corr_cholesky, True
 
     def _call(self, x: Tensor) -> Tensor:
-        x = vec_to_tril_matrix(_within_one(x.tanh()), -1)
+        eps = torch.finfo(x.dtype).eps
+        x = vec_to_tril_matrix(x.tanh().clamp(eps - 1, 1 - eps), -1)
         left = F.pad((1 - x.square()).sqrt().cumprod(-1)[..., :-1], [1, 0], value=1)
         return (x + torch.eye(x.shape[-1], dtype=x.dtype)) * left
 
     def _inverse(self, y: Tensor) -> Tensor:
-        return (tril_matrix_to_vec(y, -1) / tril_matrix_to_vec(_squares_left(y), -1).sqrt()).atanh()
+        left = F.pad(1 - y.square().cumsum(-1)[..., :-1], [1, 0], value=1)  # of each row's squared length
+        return (tril_matrix_to_vec(y, -1) / tril_matrix_to_vec(left, -1).sqrt()).atanh()
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor, intermediates: Any = None) -> Tensor:
         rows = tril_matrix_to_vec(1 - y.square().cumsum(-1), -2).log().sum(-1) / 2
@@ -293,16 +271,6 @@ class CorrCholeskyTransform(Transform):
         if shape[-2] != shape[-1]:
             raise ValueError("Input is not square")
         return (*shape[:-2], shape[-1] * (shape[-1] - 1) // 2)
-
-
-def _squares_left(y: Tensor) -> Tensor:
-    """What is left of each row's squared length in front of each of its columns."""
-    return F.pad(1 - y.square().cumsum(-1)[..., :-1], [1, 0], value=1)
-
-
-def _within_one(x: Tensor) -> Tensor:
-    eps = torch.finfo(x.dtype).eps
-    return x.clamp(eps - 1, 1 - eps)
 
 
 class StackTransform(Transform):
@@ -407,3 +375,6 @@ class CatTransform(StackTransform):
         ]
         dim = (self.dim if self.dim < 0 else self.dim - x.dim()) + self.event_dim
         return torch.cat(found, dim) if dim < 0 else sum(found[1:], found[0])
+
+
+__all__ = public_names(globals(), home="jaxvjp.distributions.transform")

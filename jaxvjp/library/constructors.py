@@ -171,14 +171,13 @@ def set_default_tensor_type(t: Any) -> None:
     set_default_dtype(t.dtype)
 
 
-def _new(cls: type, *arguments: Any, **named: Any) -> Any:
-    """`Tensor(...)`, or a class that inherits from it."""
-    return of_class(made(None, arguments, named), cls)
-
-
 def attach_methods() -> None:
-    """Makes `Tensor` itself a constructor."""
-    Tensor.__new__ = _new  # type: ignore[method-assign, assignment]
+    """Makes `Tensor` itself a constructor, and classes that inherit from it."""
+
+    def new(cls: type, *arguments: Any, **named: Any) -> Any:
+        return of_class(made(None, arguments, named), cls)
+
+    Tensor.__new__ = new  # type: ignore[method-assign, assignment]
 
 
 def _bytes_of(buffer: Any) -> memoryview:
@@ -199,7 +198,6 @@ def frombuffer(buffer: Any, *, dtype: Dtype, count: int = -1, offset: int = 0, r
         dtype: what its bytes are.
         count: how many elements to read; -1 for all.
         offset: how many bytes to leave out first.
-        requires_grad: whether `backward` shall accumulate into its `.grad`.
     """
     data = _bytes_of(buffer)
     size, length = dtype.itemsize, len(data)

@@ -129,7 +129,6 @@ def from_jax(array: Any, *, requires_grad: bool = False) -> Tensor:
 
     Args:
         array: the array. One of a weak type, as `jnp.asarray(2.0)` is, becomes one of its dtype.
-        requires_grad: whether `backward` shall accumulate into its `.grad`.
 
     Returns:
         a leaf of the array's shape, dtype and device. JAX's arrays never change: a write to the tensor leaves it alone.

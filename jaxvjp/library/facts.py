@@ -98,12 +98,6 @@ def _resized(name: str, self: Tensor, shape: tuple[int, ...]) -> Tensor:
     return self.contiguous().view(wanted)
 
 
-@public("method")
-def resize(self: Tensor, *sizes: Any) -> Tensor:
-    """As `view`, with a warning that it is deprecated. Counterpart of `torch.Tensor.resize`."""
-    return _resized("resize", self, tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes)
-
-
 FACTS = {
     "function": """
     detach_(input: Tensor) -> Tensor = input.detach_()
@@ -126,6 +120,9 @@ FACTS = {
     is_coalesced(self: Tensor) -> bool = raise RuntimeError(NOT_SPARSE)  # RuntimeError: it is not sparse.
     is_pinned(self: Tensor, device: Any = None) -> bool = False  # Never: JAX moves memory itself.
     is_shared(self: Tensor) -> bool = False  # Never: no other process sees it.
+    resize(self: Tensor, *sizes: Any) -> Tensor = _resized("resize", self,
+        tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes)
+        As `view`, with a warning that it is deprecated.
     resize_as(self: Tensor, tensor: Tensor) -> Tensor = _resized("resize_as", self, tuple(tensor.shape))
         As `view_as`, with a warning that it is deprecated.
     sparse_dim(self: Tensor) -> int = 0  # None of its dimensions is.

@@ -39,16 +39,9 @@ setattr(Generator, "get_state", _state)  # noqa: B010 - mypy knows no such metho
 setattr(Generator, "set_state", _set_state)  # noqa: B010
 
 
-def _reduced(self: Generator) -> Any:
-    return Generator, (self.device,), (self.initial_seed(), None, _state(self))
-
-
-def _restored(self: Generator, state: Any) -> None:
-    _set_state(self, state[2])
-
-
-setattr(Generator, "__reduce__", _reduced)  # noqa: B010
-setattr(Generator, "__setstate__", _restored)  # noqa: B010
+_parts = lambda self: (Generator, (self.device,), (self.initial_seed(), None, _state(self)))  # noqa: E731
+setattr(Generator, "__reduce__", _parts)  # noqa: B010
+setattr(Generator, "__setstate__", lambda self, state: _set_state(self, state[2]))  # noqa: B010
 
 
 @public("function")

@@ -75,10 +75,6 @@ def scaled_dot_product_attention(
     Args:
         query: (..., L, E); `key` is (..., S, E) and `value` (..., S, V). The result is (..., L, V).
         attn_mask: broadcastable to (..., L, S): bool, True where a query attends, or numbers added to the scores.
-        dropout_p: the probability that a weight is dropped.
-        is_causal: whether query l attends only to keys up to l.
-        scale: `1 / sqrt(E)` by default.
-        enable_gqa: whether several heads of `query` (dimension -3) share one of `key` and `value`.
 
     RuntimeError for operands or a mask whose shapes or dtypes do not fit, and for no probability.
     """
@@ -127,7 +123,6 @@ def multi_head_attention_forward(
         bias_k: an additional key, with `bias_v` as its value; `add_zero_attn` adds one of zeros.
         key_padding_mask: (batch, S), True for keys to be ignored; `attn_mask` is (L, S) or (batch·heads, L, S).
         static_k, static_v: keys and values in place of the projected ones, (batch·heads, S, E / heads).
-        average_attn_weights: whether the weights are the mean over the heads.
         is_causal: a hint that `attn_mask` is the causal one.
 
     AssertionError or RuntimeError for what does not fit; ValueError, without weights RuntimeError, for no probability.

@@ -63,7 +63,6 @@ def batch_norm(
     Args:
         running_mean: one per channel: it is subtracted or, when training, moved by `momentum` towards the batch's mean.
         running_var: the same for the (unbiased) variance.
-        training: whether to normalize by the batch's own statistics.
         momentum: the fraction of the running statistics that a batch replaces.
         eps: is added to the variance.
     """

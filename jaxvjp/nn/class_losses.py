@@ -58,8 +58,6 @@ def nll_loss(
         input: (classes), (batch, classes) or (batch, classes, ...), of log-probabilities.
         target: the classes' numbers, of the shape without the classes; int64.
         weight: one per class; a mean is divided by the sum of the weights.
-        ignore_index: a number that counts as no class.
-        reduction: "none", "mean" or "sum".
 
     IndexError for a number that is no class.
     """
@@ -86,9 +84,6 @@ def cross_entropy(
         input: (classes), (batch, classes) or (batch, classes, ...), of scores (logits).
         target: the classes' numbers, of the shape without the classes; or of the input's shape, probabilities.
         weight: one per class; a mean over class numbers is divided by the sum of the weights.
-        ignore_index: a number that counts as no class.
-        reduction: "none", "mean" or "sum".
-        label_smoothing: how much of the target is spread evenly over all classes.
 
     IndexError for a number that is no class.
     """
@@ -210,7 +205,6 @@ def ctc_loss(
         log_probs: (frames, batch, classes) or (frames, classes).
         targets: (batch, longest), or all of them one after the other; without `blank`.
         input_lengths: how many frames each example has, as a tensor or a sequence.
-        target_lengths: how long each target is.
         blank: the class number of the blank label.
         reduction: "none", "mean" (each divided by its target's length first) or "sum".
         zero_infinity: whether the loss is 0, not infinity, if there are too few frames for a target.

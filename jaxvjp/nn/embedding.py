@@ -40,10 +40,7 @@ def embedding(
     """The rows of `weight` with the numbers in `input`; the result has one dimension more than `input`.
 
     Args:
-        padding_idx: a row that gets no gradient.
         max_norm: rows to be looked up whose norm exceeds it are first scaled down to it, in place in `weight`.
-        norm_type: the p of that norm.
-        scale_grad_by_freq: whether a row's gradient is divided by the number of its look-ups.
         sparse: refused, as jaxvjp has no sparse gradients.
 
     IndexError for a number that is no row. Counterpart of `torch.nn.functional.embedding`.
@@ -122,7 +119,6 @@ def embedding_bag(
         input: (bags, numbers), or all numbers one after the other.
         offsets: where each bag begins, if `input` has one dimension.
         per_sample_weights: a factor for each number, for `mode="sum"`.
-        include_last_offset: whether `offsets` ends with where the last bag ends.
         padding_idx: a number that is ignored.
 
     The others are as in `embedding`. Counterpart of `torch.nn.functional.embedding_bag`.

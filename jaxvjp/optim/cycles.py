@@ -20,8 +20,6 @@ from jaxvjp.optim.schedule import (
 )
 from jaxvjp.types.user_code import warn_user
 
-NO_MOMENTUM = "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"
-
 
 class ReduceLROnPlateau(LRScheduler):
     """Times `factor` when a metric has not got better for more than `patience` epochs."""
@@ -139,7 +137,7 @@ def _begin_momentum(
     scheduler: Any, optimizer: Optimizer, base: Any, most: Any, begin: bool
 ) -> tuple[list[Any], list[Any]]:
     if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
-        raise ValueError(NO_MOMENTUM)
+        raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
     scheduler.use_beta1 = "betas" in optimizer.defaults
     bases = _one_for_each_group("base_momentum", optimizer, base)
     mosts = _one_for_each_group("max_momentum", optimizer, most)

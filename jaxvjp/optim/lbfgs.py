@@ -61,7 +61,10 @@ class LBFGS(Optimizer):
         for parameter in self._params:
             p = view(parameter, AS_REAL) if parameter.dtype.is_complex else parameter
             part = update[offset : offset + p.numel()].view_as(p)
-            p.add_(part * step_size if isinstance(step_size, Tensor) else part, alpha=_alpha(step_size))
+            p.add_(
+                part * step_size if isinstance(step_size, Tensor) else part,
+                alpha=1 if isinstance(step_size, Tensor) else step_size,
+            )
             offset += p.numel()
 
     def __rows_of__(self, state: dict[str, Any]) -> Any:
@@ -152,10 +155,6 @@ class LBFGS(Optimizer):
         state.update(d=way, t=size, **dict(zip(HISTORY, lists, strict=True)))
         state.update(H_diag=diagonal, prev_flat_grad=before, prev_loss=loss_before)
         return first_loss
-
-
-def _alpha(size: Any) -> Any:
-    return 1 if isinstance(size, Tensor) else size
 
 
 def strong_wolfe(

@@ -133,10 +133,6 @@ def _rebuilt(
     return found.detach().requires_grad_() if requires_grad else found
 
 
-def _rebuilt_first(stored: Stored, offset: int, size: Any, stride: Any) -> Tensor:
-    return _rebuilt(stored, offset, size, stride, False, None)
-
-
 def _of_type(function: Callable[..., Any], kind: Any, arguments: tuple[Any, ...], state: Any) -> Any:
     """What files call for a tensor that has attributes, or is of a subclass."""
     if function not in (_rebuilt, rebuilt_parameter):
@@ -167,7 +163,7 @@ TABLE: dict[str, Any] = {
     "torch._tensor._rebuild_from_type_v2": _of_type,
     "torch._utils._rebuild_parameter": rebuilt_parameter,
     "torch._utils._rebuild_parameter_with_state": rebuilt_parameter,
-    "torch._utils._rebuild_tensor": _rebuilt_first,
+    "torch._utils._rebuild_tensor": lambda *parts: _rebuilt(*parts, False, None),
     "torch._utils._rebuild_tensor_v2": _rebuilt,
     "torch._utils._rebuild_tensor_v3": _rebuilt,
     "torch.device": Device,

@@ -103,8 +103,7 @@ class Methods(Stored):
         """Whether the elements differ."""
     def __neg__(self) -> Tensor:
         """`-input`."""
-    def __new__(self, *arguments: Any, **named: Any) -> Any:
-        """`Tensor(...)`, or a class that inherits from it."""
+    def __new__(self, *arguments: Any, **named: Any) -> Any: ...
     @property
     def __numpy_dtype__(self) -> Any:
         """`Tensor.__numpy_dtype__`: NumPy's dtype, for which `jnp.zeros_like` and others ask NumPy 2.4 and later."""
@@ -1103,7 +1102,7 @@ class Methods(Stored):
     def reshape_as(self, other: Tensor) -> Tensor:
         """The same elements in the shape of another tensor."""
     def resize(self, *sizes: Any) -> Tensor:
-        """As `view`, with a warning that it is deprecated. Counterpart of `torch.Tensor.resize`."""
+        """As `view`, with a warning that it is deprecated."""
     @overload
     def resize_(self, size: builtins.int | Sequence[builtins.int], *, memory_format: memory_format | None = None) -> Self:
         """In place: another shape, of more or fewer elements too. As `torch.Tensor.resize_`."""

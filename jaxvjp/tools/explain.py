@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import functools
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -181,10 +180,6 @@ def about_line(program: Program, script: str, number: int) -> str:
     return "\n".join(dict.fromkeys(found) or [f"nothing of the program comes from line {number}"]) + "\n"
 
 
-def _before(function: Any, rest: Sequence[Any], *own: Any) -> Any:
-    return function(*own, *rest)
-
-
 def lowered(program: Program, compiled: bool) -> list[tuple[str, str]]:
     """For each function with a pullback its name, and the jaxpr of function and pullback, or XLA's compiled program."""
     found = []
@@ -194,7 +189,7 @@ def lowered(program: Program, compiled: bool) -> list[tuple[str, str]]:
             given = [eval(argument, namespace) for argument in arguments]
 
             def both(*own: Any, function: Any = namespace[name], rest: Any = given[count:]) -> Any:
-                values, pullback, *_ = jax.vjp(functools.partial(_before, function, rest), *own)
+                values, pullback, *_ = jax.vjp(lambda *own: function(*own, *rest), *own)
                 return values, pullback(jax.tree.map(jnp.ones_like, values))
 
             given = given[:count]

@@ -96,11 +96,8 @@ class Timer:
         else:
             exec(setup, names)
         self.__run__ = stmt if callable(stmt) else _function(stmt, names)
-        self._timer = timeit.Timer(self.__once__, timer=timer)
+        self._timer = timeit.Timer(lambda: _read(self.__run__()), timer=timer)
         self.__title__ = ": ".join(each for each in (label or str(stmt), sub_label, description) if each)
-
-    def __once__(self) -> None:
-        _read(self.__run__())
 
     def timeit(self, number: int = 1_000_000) -> Measurement:
         """Measures `number` runs at once, after a few that are not counted."""

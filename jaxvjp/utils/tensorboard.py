@@ -79,17 +79,16 @@ class SummaryWriter(tensorboardX.SummaryWriter):  # type: ignore[misc]  # that l
         raise NotImplementedError("add_graph needs TorchScript's trace; `jaxvjp.explain(model, x)` shows the program.")
 
 
-def _number(value: Any) -> Any:
-    return value.detach().cpu().numpy() if isinstance(value, Tensor) else value
-
-
 def _of_tensors(name: str) -> Any:
     """The method of the base class, called with the numbers of tensors."""
     method = getattr(SummaryWriter, name)
 
+    def number(value: Any) -> Any:
+        return value.detach().cpu().numpy() if isinstance(value, Tensor) else value
+
     @wraps(method)
     def of_tensors(self: Any, *given: Any, **named: Any) -> Any:
-        given, named = jax.tree.map(_number, (given, named), is_leaf=lambda each: isinstance(each, Tensor | None))
+        given, named = jax.tree.map(number, (given, named), is_leaf=lambda each: isinstance(each, Tensor | None))
         return method(self, *given, **named)
 
     return of_tensors

@@ -115,7 +115,8 @@ class RNNBase(Layer):
         if alone:
             data = data.unsqueeze(0 if self.batch_first else 1)
         batch = int(sizes[0]) if sizes is not None else data.size(0 if self.batch_first else 1)
-        shapes = _state_shapes(self, batch)
+        count = self.num_layers * (1 + self.bidirectional)
+        shapes = [(count, batch, self.proj_size or self.hidden_size)] + [(count, batch, self.hidden_size)] * lstm
         if hx is None:
             state = [zeros(*shape, dtype=data.dtype, device=data.device) for shape in shapes]
         else:
@@ -156,13 +157,6 @@ def _initial_state(network: RNNBase, hx: Any, packed: bool, alone: bool) -> list
         told = f"hx and cx should also be {size}-D but got ({dims[0]}-D, {dims[1]}-D) tensors"
         raise RuntimeError(f"For {kind} input, {told}")
     return [each.unsqueeze(1) for each in state] if alone else state
-
-
-def _state_shapes(network: RNNBase, batch: int) -> list[tuple[int, int, int]]:
-    """The shapes of the state."""
-    count = network.num_layers * (1 + network.bidirectional)
-    shapes = [(count, batch, network.proj_size or network.hidden_size)]
-    return [*shapes, (count, batch, network.hidden_size)] if network.mode == "LSTM" else shapes
 
 
 class RNN(RNNBase):

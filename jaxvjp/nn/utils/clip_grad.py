@@ -28,14 +28,7 @@ def _grads(parameters: Tensors) -> list[Tensor]:
 def get_total_norm(
     tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
 ) -> Tensor:
-    """The norm of all tensors as one vector.
-
-    Args:
-        tensors: a tensor or an iterable of them.
-        norm_type: the p of the norm, such as `inf`.
-        error_if_nonfinite: whether a norm that is nan or infinite is an error; reads it.
-        foreach: how torch computes it; here all are one program anyway.
-    """
+    """The norm of all tensors as one vector."""
     every = [tensors] if isinstance(tensors, Tensor) else [*tensors]
     if not every:
         return tensor(0.0)
@@ -60,12 +53,7 @@ def get_total_norm(
 def clip_grads_with_norm_(
     parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
-    """Scales gradients, whose norm is `total_norm`, in place so that it is at most `max_norm`.
-
-    Args:
-        parameters: a tensor or an iterable of them, whose gradients these are.
-        foreach: how torch does it; here all are one program anyway.
-    """
+    """Scales gradients, whose norm is `total_norm`, in place so that it is at most `max_norm`."""
     factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
     for each in _grads(parameters):
         each.mul_(factor.to(each.device))
@@ -81,12 +69,6 @@ def clip_grad_norm_(
     """Scales the gradients of parameters in place so that their norm, as one vector, is at most `max_norm`.
 
     The factor is `max_norm / (norm + 1e-6)`, or 1 if that is greater. Returns the norm before.
-
-    Args:
-        parameters: a tensor or an iterable of them.
-        norm_type: the p of the norm, such as `inf`.
-        error_if_nonfinite: whether a norm that is nan or infinite is an error; reads it.
-        foreach: how torch does it; here all are one program anyway.
     """
     every = [parameters] if isinstance(parameters, Tensor) else [*parameters]
     if not every and isinstance(parameters, GeneratorType):
@@ -101,12 +83,7 @@ clip_grad_norm = deprecated(clip_grad_norm_, "torch.nn.utils")
 
 @no_grad()
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
-    """Cuts the numbers of gradients off, in place, at `-clip_value` and `clip_value`.
-
-    Args:
-        parameters: a tensor or an iterable of them, whose gradients these are.
-        foreach: how torch does it; here all are one program anyway.
-    """
+    """Cuts the numbers of gradients off, in place, at `-clip_value` and `clip_value`."""
     limit = float(clip_value)
     found = _grads(parameters)
     if not found:

@@ -22,21 +22,12 @@ def _on_one_device(parameters: Iterable[Tensor]) -> Iterator[Tensor]:
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """All numbers of the parameters as one vector, through which gradients flow.
-
-    Args:
-        parameters: an iterable of tensors.
-    """
+    """All numbers of the parameters as one vector, through which gradients flow."""
     return apply(cat, (tuple(each.view(-1) for each in _on_one_device(parameters)),), (0,))
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Makes the parameters show the parts of a vector, as `parameters_to_vector` joins them.
-
-    Args:
-        vec: the vector, whose memory they share afterwards.
-        parameters: an iterable of tensors.
-    """
+    """Makes the parameters show the parts of a vector, as `parameters_to_vector` joins them."""
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {typename(vec)}")
     start = 0

@@ -25,23 +25,12 @@ def _fused(layer: Any, bn: Any, *extra: Any) -> Any:
 
 
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
-    """A convolution that does what `conv` and then `bn` do, both in evaluation mode.
-
-    Args:
-        conv: a convolution.
-        bn: the batch normalization after it.
-        transpose: whether it is a transposed convolution.
-    """
+    """A convolution that does what `conv` and then `bn` do, both in evaluation mode."""
     return _fused(conv, bn, transpose)
 
 
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
-    """A linear layer that does what `linear` and then `bn` do, both in evaluation mode.
-
-    Args:
-        linear: a linear layer.
-        bn: the batch normalization after it.
-    """
+    """A linear layer that does what `linear` and then `bn` do, both in evaluation mode."""
     if linear.out_features != bn.num_features and bn.num_features != 1:
         raise AssertionError(
             "To fuse, linear.out_features == bn.num_features or bn.num_features == 1, got "

@@ -184,13 +184,7 @@ class SpectralNorm(_OfWeight):
 
 
 def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
-    """Has a parameter of a module computed from its norms, `name + "_g"`, and its direction, `name + "_v"`.
-
-    Args:
-        module: the module, which is returned.
-        name: the name of the parameter.
-        dim: the dimension that has a norm for each place; None for one norm in all.
-    """
+    """Has a parameter of a module computed from its norms, `name + "_g"`, and its direction, `name + "_v"`."""
     warn_user(
         "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
         FutureWarning,
@@ -206,15 +200,7 @@ def remove_weight_norm(module: Module, name: str = "weight") -> Any:
 def spectral_norm(
     module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Any:
-    """Has a parameter of a module divided by its greatest singular value, as a matrix.
-
-    Args:
-        module: the module, which is returned.
-        name: the name of the parameter.
-        n_power_iterations: how many steps of the power method estimate that value at each call in training.
-        eps: the least length of a vector that is divided by its length.
-        dim: the dimension of the outputs, by default 0, or 1 for a transposed convolution.
-    """
+    """Has a parameter of a module divided by its greatest singular value, as a matrix."""
     return SpectralNorm(name, n_power_iterations, default_dim(module) if dim is None else dim, eps).hang(module)
 
 

@@ -14,6 +14,7 @@ from jaxvjp.nn.utils.old_norms import as_matrix, check_iterations, default_dim, 
 from jaxvjp.nn.utils.parametrize import register_parametrization
 from jaxvjp.ops.joining import cat
 from jaxvjp.tensor.apply import apply
+from jaxvjp.tensor.docstrings import complete_all
 from jaxvjp.tensor.tensor import Tensor
 
 UNDERNEATH = "operations on the parameter, recorded when it is read"
@@ -121,8 +122,6 @@ def orthogonal(
     """Has a matrix of a module be orthogonal: its columns, or its rows if it is wide, orthonormal.
 
     Args:
-        module: the module, which is returned.
-        name: the name of the parameter.
         orthogonal_map: "matrix_exp", "cayley" or "householder": how it is computed.
         use_trivialization: whether any orthogonal matrix can be assigned, by a matrix that is multiplied with.
     """
@@ -157,13 +156,7 @@ class _WeightNorm(Module):
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
-    """Has a tensor of a module computed from its norms, `original0`, and its direction, `original1`.
-
-    Args:
-        module: the module, which is returned.
-        name: the name of the parameter.
-        dim: the dimension that has a norm for each place; None for one norm in all.
-    """
+    """Has a tensor of a module computed from its norms, `original0`, and its direction, `original1`."""
     register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
     def rename(state: Any, prefix: str, *_: Any) -> None:
@@ -217,16 +210,11 @@ class _SpectralNorm(Module):
 def spectral_norm(
     module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Module:
-    """Has a tensor of a module divided by its greatest singular value, as a matrix.
-
-    Args:
-        module: the module, which is returned.
-        name: the name of the parameter.
-        n_power_iterations: how many steps of the power method estimate that value at each reading in training.
-        eps: the least length of a vector that is divided by its length.
-        dim: the dimension of the outputs, by default 0, or 1 for a transposed convolution.
-    """
+    """Has a tensor of a module divided by its greatest singular value, as a matrix."""
     weight = _tensor(module, name)
     along = default_dim(module) if dim is None else dim
     register_parametrization(module, name, _SpectralNorm(weight, n_power_iterations, along, eps))
     return module
+
+
+complete_all(globals(), __all__, "nn.utils.parametrizations")

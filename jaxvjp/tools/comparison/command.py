@@ -40,8 +40,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--timeout", type=float, help="seconds after which a script is stopped, for each side")
     parser.add_argument("--json", action="store_true", help="print a JSON list, with an entry for each script")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write one self-contained page")
-    own, scripts_own = _divided(list(arguments))
-    given = parser.parse_args(own)
+    place = list(arguments).index("--") if "--" in arguments else len(arguments)
+    given, scripts_own = parser.parse_args(arguments[:place]), arguments[place + 1 :]
     for script in given.scripts:
         if not script.is_file():
             parser.error(f"there is no script {str(script)!r}")
@@ -63,12 +63,6 @@ def main(arguments: Sequence[str]) -> int:
     if given.html:
         given.html.write_text(page(reports), encoding="utf-8")
     return 0 if all(each.equal for each in reports) else 1
-
-
-def _divided(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """The command's own arguments, and those after `--`."""
-    place = arguments.index("--") if "--" in arguments else len(arguments)
-    return arguments[:place], arguments[place + 1 :]
 
 
 def compare_scripts(

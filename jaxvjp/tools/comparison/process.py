@@ -106,7 +106,9 @@ def run_side(
         if given:
             threading.Thread(target=given.feed, args=(process,), daemon=True).start()
         try:
-            status = _wait(process, output, timeout, lambda seconds: progress(_told(module, output, seconds)))
+            status = _wait(
+                process, output, timeout, lambda seconds: progress(f"{module}: {output.lines} lines, {seconds:.0f} s")
+            )
         finally:
             _stop(process)
         side.lines = output.text().splitlines()
@@ -142,10 +144,6 @@ class _Reader:
         if not self._thread.is_alive():
             self._pipe.close()
         return bytes(self._bytes).decode("utf-8", "replace")
-
-
-def _told(module: str, output: _Reader, seconds: float) -> str:
-    return f"{module}: {output.lines} lines, {seconds:.0f} s"
 
 
 def _wait(

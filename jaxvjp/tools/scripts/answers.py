@@ -52,16 +52,14 @@ def _identity(name: str) -> Any:
     return given
 
 
-def _empty_class(name: str) -> type:
-    return type(name.rpartition(".")[2], (), {"__module__": name.rpartition(".")[0], "__init__": Absent(name)})
-
-
 KINDS: dict[str, Callable[[str], Any]] = {
     "identity": _identity,
     "decorator": lambda name: lambda *args, **kwargs: lambda function=None: function,
     "False": lambda name: lambda *args, **kwargs: False,
     "None": lambda name: lambda *args, **kwargs: None,
-    "class": _empty_class,
+    "class": lambda name: type(
+        name.rpartition(".")[2], (), {"__module__": name.rpartition(".")[0], "__init__": Absent(name)}
+    ),
     "exception": lambda name: type(name.rpartition(".")[2], (RuntimeError,), {}),
     "error": Absent,
 }

@@ -83,20 +83,12 @@ def load_library(path: Any) -> None:
     raise OSError(f"Could not load this library: {path}\nIt was compiled for torch.")
 
 
-def _maximum(a: Any, b: Any) -> Any:
-    return torch.maximum(a, b) if isinstance(b, torch.Tensor) else torch.clamp_min(a, b)
-
-
-def _minimum(a: Any, b: Any) -> Any:
-    return torch.minimum(a, b) if isinstance(b, torch.Tensor) else torch.clamp_max(a, b)
-
-
 EACH: dict[str, Callable[..., Any]] = {
     "addcdiv": lambda a, b, c, value=1: torch.addcdiv(a, b, c, value=value),
     "addcmul": lambda a, b, c, value=1: torch.addcmul(a, b, c, value=value),
     "copy": lambda a, b: b,
-    "maximum": _maximum,
-    "minimum": _minimum,
+    "maximum": lambda a, b: (torch.maximum if isinstance(b, torch.Tensor) else torch.clamp_min)(a, b),
+    "minimum": lambda a, b: (torch.minimum if isinstance(b, torch.Tensor) else torch.clamp_max)(a, b),
     "norm": torch.linalg.vector_norm,
     "zero": torch.zeros_like,
 }

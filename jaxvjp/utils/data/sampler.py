@@ -70,7 +70,6 @@ class RandomSampler(Sampler[int]):
 
     Args:
         data_source: what has the length.
-        replacement: whether a number may come again.
         num_samples: how many; by default as many as there are.
         generator: what draws; by default one seeded by the default generator, anew each time.
 
@@ -129,12 +128,6 @@ class SubsetRandomSampler(Sampler[int]):
 
 class WeightedRandomSampler(Sampler[int]):
     """Numbers drawn by weights. Counterpart of `torch.utils.data.WeightedRandomSampler`.
-
-    Args:
-        weights: one for each sample; their sum is any.
-        num_samples: how many to draw.
-        replacement: whether a number may come again.
-        generator: what draws.
 
     ValueError for arguments that do not fit.
     """
