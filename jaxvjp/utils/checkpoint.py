@@ -110,16 +110,22 @@ checkpointed_reentrant.refuses_inputs_error = (
 )
 
 
-class CheckpointFunction(Function):
+def _step_without_gradient() -> type[Function]:
     """The step of a reentrant checkpoint no result of which has a gradient, which torch refuses in the backward."""
 
-    @staticmethod
-    def forward(ctx: Any, count: int, *tensors: Tensor) -> tuple[Tensor, ...]:
-        return tuple([tensor.detach() for tensor in tensors[:count]])
+    class CheckpointFunction(Function):  # torch's name of the step
+        @staticmethod
+        def forward(ctx: Any, count: int, *tensors: Tensor) -> tuple[Tensor, ...]:
+            return tuple([tensor.detach() for tensor in tensors[:count]])
 
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> Any:
-        raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+        @staticmethod
+        def backward(ctx: Any, *gradients: Tensor) -> Any:
+            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+
+    return CheckpointFunction
+
+
+WITHOUT_GRADIENT = _step_without_gradient()
 
 
 @restored
@@ -195,7 +201,7 @@ def checkpoint(
     if use_reentrant and grad_mode().enabled and not shown:
         unneeded = [each for each in results if isinstance(each, Tensor) and each.dtype.differentiable]
         tensors = [argument for argument in args if isinstance(argument, Tensor)]
-        for each, result in zip(unneeded, CheckpointFunction.apply(len(unneeded), *unneeded, *tensors), strict=True):
+        for each, result in zip(unneeded, WITHOUT_GRADIENT.apply(len(unneeded), *unneeded, *tensors), strict=True):
             each.__replace_node__(result.__node__)
 
     def made(program: Program, leaves: Sequence[Node | Number], avals: Sequence[Aval]) -> Node:
