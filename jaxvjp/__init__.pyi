@@ -973,7 +973,7 @@ def narrow(input: Tensor, dim: builtins.int, start: builtins.int | Tensor, lengt
 def narrow_copy(input: Tensor, dim: builtins.int, start: builtins.int, length: builtins.int, *, out: Tensor | None = None) -> Tensor:
     """As `narrow`, with a storage of its own. Counterpart of `torch.narrow_copy`."""
 def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: builtins.bool, momentum: builtins.float, eps: builtins.float, *, out: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
-    """`batch_norm`, and the means and reciprocal deviations of the batch."""
+    """`batch_norm`, and the means and reciprocal deviations of the batch; when not training these are empty."""
 def native_dropout(input: Tensor, p: builtins.float, train: builtins.bool | None) -> tuple[Tensor, Tensor]:
     """`dropout`, and the mask of kept elements. Counterpart of `torch.native_dropout`."""
 def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: builtins.float) -> Tensor:
@@ -1042,7 +1042,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: builtins.int) -> Tensor:
 def pixel_unshuffle(input: Tensor, downscale_factor: builtins.int) -> Tensor:
     """(..., C, H·r, W·r) as (..., C·r², H, W): pixels become channels."""
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Counts from Poisson distributions of which each element is the rate. Counterpart of `torch.poisson`."""
+    """Counts from Poisson distributions of which each element is the rate; RuntimeError for a negative rate."""
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers from their magnitudes and angles."""
 def polygamma(n: builtins.int, input: Tensor, *, out: Tensor | None = None) -> Tensor:

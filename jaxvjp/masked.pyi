@@ -11,9 +11,9 @@ def amax(input: Tensor, dim: int | Sequence[int] | None = None, *, keepdim: bool
 def amin(input: Tensor, dim: int | Sequence[int] | None = None, *, keepdim: bool | None = False, dtype: dtype | None = None, mask: Tensor | None = None) -> Tensor:
     """The smallest of what is kept, over all dimensions or those that `dim` names. Counterpart of `torch.masked.amin`."""
 def argmax(input: Tensor, dim: int | None = None, *, keepdim: bool | None = False, dtype: dtype | None = None, mask: Tensor | None = None) -> Tensor:
-    """Where the largest of what is kept is, in all of the input or along `dim`. Counterpart of `torch.masked.argmax`."""
+    """Where the largest is of what is kept, over all dimensions or those that `dim` names. Counterpart of `torch.masked.argmax`."""
 def argmin(input: Tensor, dim: int | None = None, *, keepdim: bool | None = False, dtype: dtype | None = None, mask: Tensor | None = None) -> Tensor:
-    """Where the smallest of what is kept is, in all of the input or along `dim`. Counterpart of `torch.masked.argmin`."""
+    """Where the smallest is of what is kept, over all dimensions or those that `dim` names. Counterpart of `torch.masked.argmin`."""
 def cumprod(input: Tensor, dim: int, *, dtype: dtype | None = None, mask: Tensor | None = None) -> Tensor:
     """The running product of what is kept along `dim`. Counterpart of `torch.masked.cumprod`."""
 def cumsum(input: Tensor, dim: int, *, dtype: dtype | None = None, mask: Tensor | None = None) -> Tensor:

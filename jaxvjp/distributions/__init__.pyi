@@ -5,6 +5,7 @@ from typing import Any, Literal, NamedTuple, Self, overload
 from jaxvjp.distributions import constraints as constraints
 from jaxvjp.distributions import continuous
 from jaxvjp.distributions import discrete
+from jaxvjp.distributions import multivariate
 from jaxvjp.distributions import rarer
 from jaxvjp.distributions import transforms as transforms
 from jaxvjp.distributions.composite import Independent as Independent
@@ -20,9 +21,7 @@ from jaxvjp.distributions.kl import register_kl as register_kl
 from jaxvjp.distributions.multivariate import Beta as Beta
 from jaxvjp.distributions.multivariate import Dirichlet as Dirichlet
 from jaxvjp.distributions.multivariate import LowRankMultivariateNormal as LowRankMultivariateNormal
-from jaxvjp.distributions.multivariate import MultivariateNormal as MultivariateNormal
 from jaxvjp.distributions.rarer import LKJCholesky as LKJCholesky
-from jaxvjp.distributions.rarer import Wishart as Wishart
 from jaxvjp.distributions.transformed import Gumbel as Gumbel
 from jaxvjp.distributions.transformed import HalfCauchy as HalfCauchy
 from jaxvjp.distributions.transformed import HalfNormal as HalfNormal
@@ -78,6 +77,8 @@ class Laplace(continuous.Laplace):
     def __init__(self, loc: float | Tensor, scale: float | Tensor, validate_args: bool | None = None) -> None: ...
 class Multinomial(discrete.Multinomial):
     def __init__(self, total_count: int = 1, probs: float | Tensor | None = None, logits: float | Tensor | None = None, validate_args: bool | None = None) -> None: ...
+class MultivariateNormal(multivariate.MultivariateNormal):
+    def __init__(self, loc: Tensor, covariance_matrix: Tensor | None = None, precision_matrix: Tensor | None = None, scale_tril: Tensor | None = None, validate_args: bool | None = None) -> None: ...
 class NegativeBinomial(discrete.NegativeBinomial):
     def __init__(self, total_count: float | Tensor, probs: float | Tensor | None = None, logits: float | Tensor | None = None, validate_args: bool | None = None) -> None: ...
 class Normal(continuous.Normal):
@@ -98,3 +99,5 @@ class Uniform(continuous.Uniform):
     def __init__(self, low: float | Tensor, high: float | Tensor, validate_args: bool | None = None) -> None: ...
 class VonMises(continuous.VonMises):
     def __init__(self, loc: float | Tensor, concentration: float | Tensor, validate_args: bool | None = None) -> None: ...
+class Wishart(rarer.Wishart):
+    def __init__(self, df: float | Tensor, covariance_matrix: Tensor | None = None, precision_matrix: Tensor | None = None, scale_tril: Tensor | None = None, validate_args: bool | None = None) -> None: ...

@@ -22,6 +22,10 @@ from jaxvjp.nn import functional as F
 from jaxvjp.tensor.tensor import Tensor
 
 ROOM = "must be at least two-dimensional, with optional leading batch dimensions"
+MATRICES = (
+    "covariance_matrix: Tensor | None = None, precision_matrix: Tensor | None = None, scale_tril: Tensor | None = None"
+)
+"""The settings of a distribution that is given one of these."""
 
 
 class Dirichlet(ExponentialFamily):
@@ -149,26 +153,16 @@ class MultivariateNormal(_Gaussian):
         "scale_tril": constraints.lower_cholesky,
     }
     _unbroadcasted_scale_tril: Tensor
+    __settings__ = f"loc: Tensor, {MATRICES}"
 
-    def __init__(
-        self,
-        loc: Tensor,
-        covariance_matrix: Tensor | None = None,
-        precision_matrix: Tensor | None = None,
-        scale_tril: Tensor | None = None,
-        validate_args: bool | None = None,
-    ) -> None:
+    def __construct__(self, given: dict[str, Any]) -> None:
+        loc, validate_args = given.pop("loc"), given.pop("validate_args")
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
-        matrices = {
-            "scale_tril": scale_tril,
-            "covariance_matrix": covariance_matrix,
-            "precision_matrix": precision_matrix,
-        }
-        given = [(name, each) for name, each in matrices.items() if each is not None]
-        if len(given) != 1:
+        matrices = [(name, each) for name, each in given.items() if each is not None]
+        if len(matrices) != 1:
             raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
-        ((name, matrix),) = given
+        ((name, matrix),) = matrices
         if matrix.dim() < 2:
             raise ValueError(f"{name} {'matrix ' * (name == 'scale_tril')}{ROOM}")
         batch = torch.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])

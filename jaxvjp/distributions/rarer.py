@@ -24,7 +24,7 @@ from jaxvjp.distributions.distribution import (
     formulas,
     parts_of,
 )
-from jaxvjp.distributions.multivariate import Beta, MultivariateNormal, half_log_det
+from jaxvjp.distributions.multivariate import MATRICES, Beta, MultivariateNormal, half_log_det
 from jaxvjp.distributions.transforms import ExpTransform, SigmoidTransform
 from jaxvjp.tensor.tensor import Tensor
 
@@ -298,28 +298,22 @@ class Wishart(ExponentialFamily):
         "_normal", "covariance_matrix", "precision_matrix", "scale_tril"
     )
 
-    def __init__(
-        self,
-        df: Value,
-        covariance_matrix: Tensor | None = None,
-        precision_matrix: Tensor | None = None,
-        scale_tril: Tensor | None = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        given = [each for each in (covariance_matrix, precision_matrix, scale_tril) if each is not None]
-        if len(given) != 1:
+    __settings__ = f"df: Value, {MATRICES}"
+
+    def __construct__(self, given: dict[str, Any]) -> None:
+        df, validate_args = given.pop("df"), given["validate_args"]
+        matrices = [each for each in given.values() if isinstance(each, Tensor)]
+        if len(matrices) != 1:
             raise AssertionError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
-        if given[0].dim() < 2:
+        if matrices[0].dim() < 2:
             raise ValueError("scale_tril must be at least two-dimensional, with optional leading batch dimensions")
-        own, size = given[0].dtype, given[0].shape[-1]
+        own, size = matrices[0].dtype, matrices[0].shape[-1]
         df = df if isinstance(df, Tensor) else torch.tensor(df, dtype=own)
-        batch = torch.broadcast_shapes(given[0].shape[:-2], df.shape)
+        batch = torch.broadcast_shapes(matrices[0].shape[:-2], df.shape)
         self.df = df.expand(batch)
         if (self.df <= size - 1).any():
             raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {size - 1}.")
-        self._normal = MultivariateNormal(
-            torch.zeros((*batch, size), dtype=own), covariance_matrix, precision_matrix, scale_tril, validate_args
-        )
+        self._normal = MultivariateNormal(torch.zeros((*batch, size), dtype=own), **given)
         self._chi2 = Chi2(self.df.unsqueeze(-1) - torch.arange(size, dtype=own))
         super().__init__(batch, (size, size), validate_args)
 

@@ -4,7 +4,6 @@ Importing a module of this package publishes its functions under torch's names (
 """
 
 from jaxvjp.library import (  # noqa: F401 - importing a module publishes its functions
-    complex_parts,
     constructors,
     creation,
     crossing,
@@ -13,14 +12,12 @@ from jaxvjp.library import (  # noqa: F401 - importing a module publishes its fu
     histograms,
     indexing,
     linear_algebra,
-    low_rank,
     masked,
     memory,
     properties,
     python_functions,
     random_gamma,
     random_in_place,
-    random_state,
     random_tensors,
     ranges,
     selection,

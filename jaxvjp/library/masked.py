@@ -23,7 +23,7 @@ from jaxvjp.types.dtypes import BOOL, FLOATING, INTEGRAL, Dtype, float32, int64
 UNDERNEATH = "`jnp.where` by the mask, then the op without a mask, and `jax.vjp` of both"
 
 Dims = int | Sequence[int] | None
-Reduce = Callable[[Tensor, tuple[int, ...], bool, Dtype | None], Tensor]
+Reduce = Callable[[Tensor, Any, bool, Dtype | None], Tensor]
 Along = Callable[[Tensor, int, Dtype], Tensor]
 
 
@@ -98,7 +98,7 @@ def _published(function: Callable[..., Tensor], name: str, meaning: str) -> None
     public("masked")(function)
 
 
-def _reduction(name: str, reduce: Reduce, meaning: str) -> None:
+def _reduction(name: str, reduce: Reduce, meaning: str, single: bool = False) -> None:
     def function(
         input: Tensor,
         dim: Dims = None,
@@ -107,9 +107,11 @@ def _reduction(name: str, reduce: Reduce, meaning: str) -> None:
         dtype: Dtype | None = None,
         mask: Tensor | None = None,
     ) -> Tensor:
-        dims = _dims(dim, input.ndim)
+        dims = dim if single else _dims(dim, input.ndim)
         return reduce(_filled(input, mask, name), dims, bool(keepdim), dtype)
 
+    if single:
+        function.__annotations__["dim"] = int | None
     _published(function, name, f"{meaning} of what is kept, over all dimensions or those that `dim` names")
 
 
@@ -144,23 +146,9 @@ _normalization("log_softmax", lambda x, dim, own: x.log_softmax(dim, dtype=own),
 _normalization("softmin", lambda x, dim, own: x.neg().softmax(dim, dtype=own), "amin", "The softmax of the negative")
 
 
-def _position(name: str, meaning: str) -> None:
-    def function(
-        input: Tensor,
-        dim: int | None = None,
-        *,
-        keepdim: bool | None = False,
-        dtype: Dtype | None = None,
-        mask: Tensor | None = None,
-    ) -> Tensor:
-        found: Tensor = getattr(_filled(input, mask, name), name)(dim, bool(keepdim))
-        return found.to(dtype or input.dtype)  # torch's default, although it is a position
-
-    _published(function, name, f"Where {meaning} of what is kept is, in all of the input or along `dim`")
-
-
-_position("argmax", "the largest")
-_position("argmin", "the smallest")
+# Positions have torch's default dtype, that of the input.
+_reduction("argmax", lambda x, dim, keep, own: x.argmax(dim, keep).to(own or x.dtype), "Where the largest is", True)
+_reduction("argmin", lambda x, dim, keep, own: x.argmin(dim, keep).to(own or x.dtype), "Where the smallest is", True)
 
 
 def _count_and_total(

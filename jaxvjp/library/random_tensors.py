@@ -5,7 +5,8 @@ Numbers are drawn on the host and put on the device. Inside of `vmap` each examp
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from operator import index
 from typing import Any, get_overloads, overload
@@ -15,6 +16,7 @@ import numpy as np
 
 from jaxvjp.core.record.modes import staging
 from jaxvjp.core.record.record import record
+from jaxvjp.library.creation import tensor
 from jaxvjp.library.factories import drawn_by, laid, like, new_leaf, nothing, refuse_type, show_signature, sizes
 from jaxvjp.library.generator import Generator, default_generator
 from jaxvjp.ops.identity import unaffected
@@ -37,6 +39,7 @@ from jaxvjp.types.dtypes import (
     get_default_dtype,
     int64,
     taken,
+    uint8,
 )
 from jaxvjp.types.user_code import warn_user
 
@@ -344,10 +347,7 @@ def _bernoulli_method(self: Tensor, p: float | None = None, *, generator: Genera
 
 @public("function")
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Counts from Poisson distributions of which each element is the rate. Counterpart of `torch.poisson`.
-
-    RuntimeError for a negative rate.
-    """
+    """Counts from Poisson distributions of which each element is the rate; RuntimeError for a negative rate."""
     refuse_type("poisson_cpu", input.dtype, not input.dtype.is_floating_point)
 
     def draw(given: Tensor) -> Tensor:
@@ -434,3 +434,70 @@ def _by_waiting(source: Generator, rows: Array, count: int, by_columns: bool) ->
     drawn = drawn.reshape(rows.T.shape).T if by_columns else drawn.reshape(rows.shape)
     waiting = -np.log1p(-drawn).astype(rows.dtype)
     return np.argsort(-(rows / waiting), axis=-1, kind="stable")[:, :count]
+
+
+# The state of the default generator: seeded, read, and gone back to.
+
+
+@public("function")
+def seed() -> int:
+    """Seeds the default generator by what the machine's own source gives, and returns that."""
+    return default_generator.seed()
+
+
+def _state(self: Generator) -> Tensor:
+    """The state that determines all later draws, as bytes. Counterpart of `torch.Generator.get_state`."""
+    return tensor(self.__state__(), dtype=uint8)
+
+
+def _set_state(self: Generator, new_state: Tensor) -> Generator:
+    """Goes back to a state. Counterpart of `torch.Generator.set_state`."""
+    if not isinstance(new_state, Tensor):
+        raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
+    if new_state.dtype is not uint8:
+        raise TypeError("RNG state must be a torch.ByteTensor")
+    self.__restore__(np.asarray(new_state.__value__))
+    return self
+
+
+setattr(Generator, "get_state", _state)  # noqa: B010 - mypy knows no such method
+setattr(Generator, "set_state", _set_state)  # noqa: B010
+
+
+_parts = lambda self: (Generator, (self.device,), (self.initial_seed(), None, _state(self)))  # noqa: E731
+setattr(Generator, "__reduce__", _parts)  # noqa: B010
+setattr(Generator, "__setstate__", lambda self, state: _set_state(self, state[2]))  # noqa: B010
+
+
+@public("function")
+def get_rng_state() -> Tensor:
+    """The state of the default generator, as bytes; counterpart of `torch.get_rng_state`."""
+    return _state(default_generator)
+
+
+@public("function")
+def set_rng_state(new_state: Tensor) -> None:
+    """Goes back to a state of the generator; counterpart of `torch.set_rng_state`."""
+    _set_state(default_generator, new_state)
+
+
+@contextmanager
+def fork_rng(
+    devices: Any = None,
+    enabled: bool = True,
+    _caller: str = "fork_rng",
+    _devices_kw: str = "devices",
+    device_type: str | None = None,
+) -> Iterator[None]:
+    """A block after which the generator is as it was before; counterpart of `torch.random.fork_rng`.
+
+    Args:
+        devices, _caller, _devices_kw, device_type: accepted: one generator on the host draws for all devices.
+        enabled: False for a block without effect.
+    """
+    state = default_generator.__state__()
+    try:
+        yield
+    finally:
+        if enabled:
+            default_generator.__restore__(state)

@@ -1,6 +1,6 @@
-"""torch's functions that are one or several views: `flatten`, `movedim`, `meshgrid`.
+"""torch's functions that are one or several views: `flatten`, `movedim`, `meshgrid`, `real`.
 
-Each is a chain of view ops of `ops.view`, made by `tensor.view`.
+Each is a chain of view ops of `ops.view`, or one of `ops.complex`, made by `tensor.view`.
 """
 
 import math
@@ -11,6 +11,7 @@ import numpy as np
 
 from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.arguments import wrap as wrap_dim
+from jaxvjp.ops.complex import conjugate, imaginary_part, real_part
 from jaxvjp.ops.pointwise import check_broadcast
 from jaxvjp.ops.view import alias, permute, transpose, unsqueeze
 from jaxvjp.tensor.answers import define, publish, rows_of
@@ -21,7 +22,7 @@ from jaxvjp.types.dtypes import bool_
 from jaxvjp.types.settings import warn_once
 from jaxvjp.types.size import Size
 
-UNDERNEATH = "a chain of view ops of `jaxvjp.ops.view`, and `jax.vjp` of them"
+UNDERNEATH = "view ops of `jaxvjp.ops.view` or `jaxvjp.ops.complex`, and `jax.vjp` of them"
 
 
 VIEWS = {
@@ -227,8 +228,34 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -
     return tuple(row.expand(shape) for row in rows)
 
 
+@public("function")
+def real(input: Tensor) -> Tensor:
+    """The real part: a view of a complex tensor, a real tensor itself. Counterpart of `torch.real`."""
+    return view(input, Step(real_part, ())) if input.dtype.is_complex else input
+
+
+@public("function")
+def imag(input: Tensor) -> Tensor:
+    """The imaginary part, as a view; RuntimeError for a real tensor. Counterpart of `torch.imag`."""
+    if not input.dtype.is_complex:
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    return view(input, Step(imaginary_part, ()))
+
+
+@public()
+def conj(input: Tensor) -> Tensor:
+    """The complex conjugate, as a view; a real tensor itself. Counterpart of `torch.conj`."""
+    return view(input, Step(conjugate, ())) if input.dtype.is_complex else input
+
+
 def attach_methods() -> None:
-    """Adds `mT`, `mH`, `H` and `+x` to `Tensor`."""
+    """Adds `mT`, `mH`, `H`, `real`, `imag` and `+x` to `Tensor`."""
     setattr(Tensor, "__pos__", positive)  # noqa: B010 - mypy knows no such method
     for name, function in {"H": _hermitian, **define(rows_of(PROPERTIES), globals())}.items():
         setattr(Tensor, name, property(function))
+    for part in (real, imag):
+
+        def write(self: Tensor, value: Tensor, part: Callable[[Tensor], Tensor] = part) -> None:
+            part(self).copy_(value)
+
+        setattr(Tensor, part.__name__, property(part, write))

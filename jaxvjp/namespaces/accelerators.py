@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
-from jaxvjp.library import generator, random_state
+from jaxvjp.library import generator, random_tensors
 from jaxvjp.library.constructors import CUDA_TYPES
 from jaxvjp.ops.products import get_float32_matmul_precision, set_float32_matmul_precision
 from jaxvjp.types import devices
@@ -136,7 +136,7 @@ def has_bf16(including_emulation: bool) -> bool:
 def set_state(*states: Any) -> None:
     """Goes back to states of the one generator; without a GPU nothing."""
     for each in states if there_is_a_gpu() else ():
-        random_state.set_rng_state(each)
+        random_tensors.set_rng_state(each)
 
 
 class _Recorded:

@@ -73,7 +73,7 @@ SPACES["cuda"] = Space(
     get_arch_list() -> list[str] = []  # Nothing: XLA compiles for the GPU that is there.
     get_device_name(device: Any = None) -> str = str(of_gpu(device).device_kind)
         The name of a GPU. AssertionError if there is none.
-    get_rng_state(device: Any = "cuda") -> Tensor = of_gpu(device) and random_state.get_rng_state()
+    get_rng_state(device: Any = "cuda") -> Tensor = of_gpu(device) and random_tensors.get_rng_state()
         The state of the one generator, on the host. AssertionError without a GPU.
     get_rng_state_all() -> list[Tensor] = [get_rng_state() for _ in range(device_count())]
         `get_rng_state` for each GPU; an empty list without one.
@@ -242,7 +242,7 @@ SPACES["random"] = Space(
     "torch's `random`: seeding, and the state of the generator. `rand`, `randn` and their like draw from it.",
     """
     from jaxvjp.library.generator import default_generator, initial_seed, manual_seed
-    from jaxvjp.library.random_state import fork_rng, get_rng_state, seed, set_rng_state
+    from jaxvjp.library.random_tensors import fork_rng, get_rng_state, seed, set_rng_state
     """,
 )
 SPACES["version"] = Space(

@@ -39,10 +39,7 @@ def native_batch_norm(
     momentum: float,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """`batch_norm`, and the means and reciprocal deviations of the batch.
-
-    When not training these are empty. Counterpart of `torch.native_batch_norm`.
-    """
+    """`batch_norm`, and the means and reciprocal deviations of the batch; when not training these are empty."""
     if not training:
         result = norms.batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
         nothing: Any = input.detach()

@@ -15,7 +15,7 @@ from jaxvjp.tensor.refusals import advice_on_array
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.constructors import add_constructor
 from jaxvjp.types.dtypes import float32
-from jaxvjp.types.hooks import RemovableHandle
+from jaxvjp.types.hooks import RemovableHandle, put
 from jaxvjp.types.user_code import warn_user
 
 Group = dict[str, Any]
@@ -296,11 +296,7 @@ class Optimizer:
 
 
 def _register(optimizer: Optimizer, kind: str, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-    hooks: Hooks = getattr(optimizer, f"_optimizer_{kind}_hooks")
-    handle = RemovableHandle(hooks, hook)
-    if prepend:
-        hooks.move_to_end(handle.id, last=False)
-    return handle
+    return put(getattr(optimizer, f"_optimizer_{kind}_hooks"), hook, prepend=prepend)
 
 
 def _hooks(optimizer: Optimizer, kind: str) -> list[Callable[..., Any]]:

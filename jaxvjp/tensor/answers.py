@@ -4,7 +4,7 @@
 
 is a function with torch's parameters: what it gives, an expression or `raise` and an error, and what it does. That may
 stand on lines of its own, further in; a line that ends with a comma goes on in the next. A row without parentheses is
-a value: a setting, or another name of a function. `from jaxvjp.library.random_state import seed, fork_rng` has those
+a value: a setting, or another name of a function. `from jaxvjp.library.random_tensors import seed, fork_rng` has those
 names of another module.
 """
 

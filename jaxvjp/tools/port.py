@@ -26,7 +26,7 @@ from jaxvjp.explain.names import Statement, statement, told_at, told_line
 from jaxvjp.explain.optimizers import Updates
 from jaxvjp.explain.ported import Ported, ported
 from jaxvjp.explain.refusal import Refusal
-from jaxvjp.library.random_state import get_rng_state, set_rng_state
+from jaxvjp.library.random_tensors import get_rng_state, set_rng_state
 from jaxvjp.tensor.autocasting import DEFAULTS
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.tools.comparison.recorder import widened

@@ -5,6 +5,7 @@ Hooks are kept in a dict by number, in the order of registration; a handle remov
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from itertools import count
 from typing import Any
 
@@ -43,3 +44,11 @@ class RemovableHandle:
 
     def __exit__(self, *_: object) -> None:
         self.remove()
+
+
+def put(hooks: OrderedDict[int, Any], hook: Any, *marks: dict[int, bool], prepend: bool = False) -> RemovableHandle:
+    """Registers `hook`, last unless it is prepended, and its number in each of `marks`."""
+    handle = RemovableHandle(hooks, hook, *marks)
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from jaxvjp.nn.modules import adaptive
 from jaxvjp.nn.modules import batchnorm
 from jaxvjp.nn.modules import conv
-from jaxvjp.nn.modules import lazy_layers
+from jaxvjp.nn.modules import lazy
 from jaxvjp.nn.modules import linear
 from jaxvjp.nn.modules import normalization
 from jaxvjp.nn.modules import rnn
@@ -173,31 +173,31 @@ class LSTMCell(rnn.LSTMCell):
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None: ...
 class LayerNorm(normalization.LayerNorm):
     def __init__(self, normalized_shape: Any, eps: float = 1e-05, elementwise_affine: bool = True, bias: bool = True, device: Any = None, dtype: Any = None) -> None: ...
-class LazyBatchNorm1d(lazy_layers.LazyBatchNorm1d):
+class LazyBatchNorm1d(lazy.LazyBatchNorm1d):
     def __init__(self, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True, device: Any = None, dtype: Any = None, *, bias: bool = True) -> None: ...
-class LazyBatchNorm2d(lazy_layers.LazyBatchNorm2d):
+class LazyBatchNorm2d(lazy.LazyBatchNorm2d):
     def __init__(self, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True, device: Any = None, dtype: Any = None, *, bias: bool = True) -> None: ...
-class LazyBatchNorm3d(lazy_layers.LazyBatchNorm3d):
+class LazyBatchNorm3d(lazy.LazyBatchNorm3d):
     def __init__(self, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True, device: Any = None, dtype: Any = None, *, bias: bool = True) -> None: ...
-class LazyConv1d(lazy_layers.LazyConv1d):
+class LazyConv1d(lazy.LazyConv1d):
     def __init__(self, out_channels: int, kernel_size: Any, *args: Any, **kwargs: Any) -> None: ...
-class LazyConv2d(lazy_layers.LazyConv2d):
+class LazyConv2d(lazy.LazyConv2d):
     def __init__(self, out_channels: int, kernel_size: Any, *args: Any, **kwargs: Any) -> None: ...
-class LazyConv3d(lazy_layers.LazyConv3d):
+class LazyConv3d(lazy.LazyConv3d):
     def __init__(self, out_channels: int, kernel_size: Any, *args: Any, **kwargs: Any) -> None: ...
-class LazyConvTranspose1d(lazy_layers.LazyConvTranspose1d):
+class LazyConvTranspose1d(lazy.LazyConvTranspose1d):
     def __init__(self, out_channels: int, kernel_size: Any, *args: Any, **kwargs: Any) -> None: ...
-class LazyConvTranspose2d(lazy_layers.LazyConvTranspose2d):
+class LazyConvTranspose2d(lazy.LazyConvTranspose2d):
     def __init__(self, out_channels: int, kernel_size: Any, *args: Any, **kwargs: Any) -> None: ...
-class LazyConvTranspose3d(lazy_layers.LazyConvTranspose3d):
+class LazyConvTranspose3d(lazy.LazyConvTranspose3d):
     def __init__(self, out_channels: int, kernel_size: Any, *args: Any, **kwargs: Any) -> None: ...
-class LazyInstanceNorm1d(lazy_layers.LazyInstanceNorm1d):
+class LazyInstanceNorm1d(lazy.LazyInstanceNorm1d):
     def __init__(self, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True, device: Any = None, dtype: Any = None, *, bias: bool = True) -> None: ...
-class LazyInstanceNorm2d(lazy_layers.LazyInstanceNorm2d):
+class LazyInstanceNorm2d(lazy.LazyInstanceNorm2d):
     def __init__(self, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True, device: Any = None, dtype: Any = None, *, bias: bool = True) -> None: ...
-class LazyInstanceNorm3d(lazy_layers.LazyInstanceNorm3d):
+class LazyInstanceNorm3d(lazy.LazyInstanceNorm3d):
     def __init__(self, eps: float = 1e-05, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True, device: Any = None, dtype: Any = None, *, bias: bool = True) -> None: ...
-class LazyLinear(lazy_layers.LazyLinear):
+class LazyLinear(lazy.LazyLinear):
     def __init__(self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None: ...
 class Linear(linear.Linear):
     def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None: ...

@@ -10,7 +10,7 @@ from weakref import ref
 from jaxvjp.autograd.function import Function
 from jaxvjp.autograd.modes import is_grad_enabled
 from jaxvjp.tensor.tensor import Tensor
-from jaxvjp.types.hooks import RemovableHandle
+from jaxvjp.types.hooks import RemovableHandle, put
 from jaxvjp.types.user_code import warn_user
 
 Hook = Callable[..., Any]
@@ -31,14 +31,6 @@ REGISTRATIONS: dict[str, Hooks] = {"buffer": OrderedDict(), "module": OrderedDic
 """Hooks that are called before a module gets a buffer, a module or a parameter."""
 
 BOTH = "Cannot use both regular backward hooks and full backward hooks {}. Please use only one of them."
-
-
-def put(hooks: Hooks, hook: Hook, *marks: Marks, prepend: bool = False) -> RemovableHandle:
-    """Registers `hook`, last unless it is prepended, and its number in each of `marks`."""
-    handle = RemovableHandle(hooks, hook, *marks)
-    if prepend:
-        hooks.move_to_end(handle.id, last=False)
-    return handle
 
 
 def registered(kind: str, module: Any, name: str, value: Any) -> Any:

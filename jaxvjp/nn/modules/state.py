@@ -9,12 +9,12 @@ from typing import Any
 from weakref import ref
 
 from jaxvjp.autograd.modes import no_grad
-from jaxvjp.nn.modules.hooks import Hook, Hooks, put
+from jaxvjp.nn.modules.hooks import Hook, Hooks
 from jaxvjp.nn.parameter import Parameter, is_lazy
 from jaxvjp.tensor.overriding import is_tensor_like
 from jaxvjp.tensor.refusals import advice_on_array
 from jaxvjp.tensor.tensor import Tensor
-from jaxvjp.types.hooks import RemovableHandle
+from jaxvjp.types.hooks import RemovableHandle, put
 from jaxvjp.types.user_code import warn_user
 
 EXTRA = "_extra_state"

@@ -18,6 +18,11 @@ EPSILON |= {"complex64": EPSILON["float32"], "complex128": EPSILON["float64"]}
 """By dtype, the distance between 1 and the next number."""
 
 
+MARKS = {SAME: "=", CLOSE: "≈", DIFFERENT: "≠"}
+LEAF_HEADS = ("", "leaf", "shape", "dtype", "absolute", "relative", "ulps", "")
+"""What stands above the `cells` of a leaf in a table."""
+
+
 class Values(NamedTuple):
     """A tensor of one side: its shape and dtype, and its numbers unless they were too many to record."""
 
@@ -194,3 +199,11 @@ def _sentence(error: dict[str, Any] | None) -> str:
         return ""
     first = str(error["text"]).partition("\n")[0].rstrip(". ")
     return f"{error['kind']}: {first}"
+
+
+def cells(head: str, leaf: Leaf) -> list[str]:
+    """The row of a leaf in a table; `head` says of which backward pass it is."""
+    numbers = ["" if each is None else f"{each:.2g}" for each in (leaf.absolute, leaf.relative)]
+    numbers.append("" if leaf.ulps is None else str(leaf.ulps))
+    shape = str(list(leaf.shape)) if leaf.name else ""
+    return [head, leaf.name, shape, leaf.dtype, *numbers, f"{MARKS[leaf.verdict]} {leaf.note}".rstrip()]

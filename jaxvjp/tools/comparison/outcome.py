@@ -17,6 +17,10 @@ ROUNDING = 1e-4
 OF_A_SIDE = ("status", "detail", "error", "version", "seconds", "loading")
 
 
+SIDE_HEADS = ("", "version", "loading", "run", "lines", "backward passes", "end")
+"""What stands above `Side.cells`."""
+
+
 @dataclass
 class Side:
     """What a program did under one of the two modules.

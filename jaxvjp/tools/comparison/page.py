@@ -9,9 +9,8 @@ import re
 from collections.abc import Collection, Sequence
 from html import escape
 
-from jaxvjp.tools.comparison.cells import LEAF_HEADS, MARKS, SIDE_HEADS, cells
-from jaxvjp.tools.comparison.gradients import CallPair, Leaf
-from jaxvjp.tools.comparison.outcome import Outcome
+from jaxvjp.tools.comparison.gradients import LEAF_HEADS, MARKS, CallPair, Leaf, cells
+from jaxvjp.tools.comparison.outcome import SIDE_HEADS, Outcome
 from jaxvjp.tools.comparison.text import DIFFERENT, SAME, Line
 
 FEW = 6

@@ -8,9 +8,8 @@ import itertools
 from collections.abc import Iterable
 
 from jaxvjp.explain import terminal
-from jaxvjp.tools.comparison.cells import LEAF_HEADS, MARKS, SIDE_HEADS, cells
-from jaxvjp.tools.comparison.gradients import CallPair, Leaf
-from jaxvjp.tools.comparison.outcome import Outcome, Side
+from jaxvjp.tools.comparison.gradients import LEAF_HEADS, MARKS, CallPair, Leaf, cells
+from jaxvjp.tools.comparison.outcome import SIDE_HEADS, Outcome, Side
 from jaxvjp.tools.comparison.text import CLOSE, DIFFERENT, SAME, Line
 
 _RANK = {SAME: 0, CLOSE: 1, DIFFERENT: 2}

@@ -127,10 +127,7 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """Numbers drawn by weights. Counterpart of `torch.utils.data.WeightedRandomSampler`.
-
-    ValueError for arguments that do not fit.
-    """
+    """Numbers drawn by weights; ValueError for arguments that do not fit."""
 
     def __init__(
         self,
