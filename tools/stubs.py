@@ -229,10 +229,10 @@ def module(path: str, place: str, results: dict[str, type]) -> str:
             stub.imports.add(f"from {own.__name__} import {name} as {name}")
         elif path == "nn/__init__" and name in importlib.import_module("jaxvjp.nn.modules").later():
             stub.imports.add(f"from jaxvjp.nn.modules import {name} as {name}")
-        elif isinstance(live, type) and isinstance(getattr(live, "__settings__", None), str):
+        elif _of_settings(live):
             stub.imports.add(f"from {live.__module__.rpartition('.')[0]} import {live.__module__.rpartition('.')[2]}")
             stub.lines.append(f"class {name}({live.__module__.rpartition('.')[2]}.{name}):")
-            made_of = inspect.signature(live.__init__, eval_str=True)  # type: ignore[misc]
+            made_of = inspect.signature(live.__init__, eval_str=True)
             stub.function("__init__", [made_of], None, method=True)
         elif isinstance(live, type) and name in made:
             stub.imports.add(f"from {live.__module__} import {name} as {name}")
@@ -243,6 +243,12 @@ def module(path: str, place: str, results: dict[str, type]) -> str:
         else:
             stub.lines.append(f"{name}: {stub.typed(type(live))}")
     return str(stub)
+
+
+def _of_settings(live: Any) -> bool:
+    """Whether it is a class whose constructor is made of a text, and no layer of a row, whose file has a stub."""
+    text = getattr(live, "__settings__", None)
+    return isinstance(live, type) and isinstance(text, str) and live.__module__.rpartition(".")[2] not in ROWS
 
 
 def layers(file: str) -> str:

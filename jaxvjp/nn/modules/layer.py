@@ -32,11 +32,13 @@ class Layer(Module):
 
     Attributes:
         __settings__: the parameters of the constructor, as they are written. The one that is made of them keeps each as
-            an attribute, but those named in `__given__`, which it gives to `__finish_init__`.
+            an attribute, a tensor as a buffer, but those named in `__given__`, which it gives to `__finish_init__`.
     """
 
     __printed__ = ""
     __given__ = "bias device dtype"
+    __settings__: str
+    __tensors__: list[str]
     __spatial_dims__ = 0
     """How many dimensions it slides over, if its name tells: that of a layer here."""
 
@@ -44,13 +46,17 @@ class Layer(Module):
         super().__init_subclass__(**named)
         if cls.__module__.startswith("jaxvjp.nn.modules.") and cls.__name__[-2].isdigit():
             cls.__spatial_dims__ = int(cls.__name__[-2])
-        if isinstance(vars(cls).get("__settings__"), str):
-            add_constructor(cls, vars(cls)["__settings__"], globals())
+        if "__settings__" in vars(cls):
+            add_constructor(cls, cls.__settings__, globals())
+            kinds = settings(cls.__settings__).items()
+            cls.__tensors__ = [name for name, kind in kinds if kind.startswith("Tensor") and name not in cls.__given__]
 
-    def __construct__(self, settings: dict[str, Any]) -> None:
+    def __construct__(self, own: dict[str, Any]) -> None:
         Module.__init__(self)
-        given = {name: settings.pop(name) for name in self.__given__.split() if name in settings}
-        vars(self).update(settings)
+        given = {name: own.pop(name) for name in self.__given__.split() if name in own}
+        for name in self.__tensors__:
+            self.register_buffer(name, own.pop(name))
+        vars(self).update(own)
         self.__finish_init__(**given)
 
     def extra_repr(self) -> str:
@@ -113,15 +119,7 @@ def source(name: str, row: Row) -> str:
         f"class {name}({row.base}):",
         f"    '''`{call.replace('self.', '')}`.'''",
         f"    __printed__ = {row.shown!r}",
-        f"    def __init__(self, {row.signature}) -> None:",
-        "        super().__init__()",
-        *[
-            f"        self.register_buffer({each!r}, {each})"
-            if kind.startswith("Tensor")
-            else f"        self.{each} = {each}"
-            for each, kind in own.items()
-        ],
-        "        self.__finish_init__()",
+        f"    __settings__ = {row.signature!r}",
         f"    def forward(self, {row.input}) -> Any:",
         f"        return {call}",
     ]

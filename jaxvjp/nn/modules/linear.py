@@ -104,19 +104,18 @@ KEPT = ("reduction", "ignore_index", "label_smoothing", "options")
 class LinearCrossEntropyLoss(_WeightedLoss):
     """`F.linear_cross_entropy` with the weight and the bias of a `Linear`, which it has."""
 
-    __given__ = "in_features bias device dtype weight"
+    __given__ = "in_features bias device dtype"
     __settings__ = (
         f"in_features: int, num_classes: int, *, out_features: tuple[int, ...] = (), bias: bool = False, {PLACE}, "
         "reduction: str = 'mean', weight: Tensor | None = None, ignore_index: int | None = None, "
         "label_smoothing: float = 0.0, options: Any = None"
     )
 
-    def __finish_init__(self, in_features: int, weight: Tensor | None, **settings: Any) -> None:
-        if weight is not None and weight.shape != (self.num_classes,):
-            raise RuntimeError(f"expected weight shape to be {(self.num_classes,)}, got {tuple(weight.shape)}")
+    def __finish_init__(self, in_features: int, **settings: Any) -> None:
+        if self.weight is not None and self.weight.shape != (self.num_classes,):
+            raise RuntimeError(f"expected weight shape to be {(self.num_classes,)}, got {tuple(self.weight.shape)}")
         if not 0 <= self.label_smoothing <= 1:
             raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {self.label_smoothing}")
-        self.register_buffer("weight", weight)
         self.linear = Linear(in_features, self.num_classes * math.prod(self.out_features), **settings)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
