@@ -42,6 +42,8 @@ NARROW = [
 """The types of less precision than float64, and the methods that convert to them."""
 MOVED = "state = jax.tree.map(lambda each: each * (1 + 2**-52) if each.dtype == float else each, state)"
 """Has a script in double precision begin with other last places."""
+OPERATIONS = ("jaxvjp.tensor", "jaxvjp.types", "jaxvjp.library")
+"""The modules in which a number is asked for on the way to an operation, as of `w.add_(g, alpha=rate)` and `x[j]`."""
 ASKED = (
     "__array__",
     "__bool__",
@@ -126,8 +128,8 @@ def shown(proofs: Sequence[Proof], output: Path) -> list[str]:
 
 
 @contextlib.contextmanager
-def in_double() -> Iterator[None]:
-    """A context in which a script has float64 where it had float32 or less. An `autocast` casts nothing there."""
+def in_double(script: Path) -> Iterator[None]:
+    """A context in which `script` has float64 where it had float32 or less. An `autocast` casts nothing there."""
     usual, autocast = get_default_dtype(), dict(DEFAULTS)
     own = [(owner, name, getattr(owner, name)) for owner, name in NARROW]
     set_default_dtype(float64)
@@ -136,7 +138,10 @@ def in_double() -> Iterator[None]:
         wide = jaxvjp.DoubleTensor if name == "FloatTensor" else float64
         setattr(owner, name, Tensor.double if owner is Tensor else wide)
     try:
-        with widened(), warnings.catch_warnings(action="ignore"):  # the script gave its warnings before
+        with (
+            widened(str(script.resolve().parent)),
+            warnings.catch_warnings(action="ignore"),
+        ):  # the script gave its warnings before
             yield
     finally:
         set_default_dtype(usual)
@@ -153,9 +158,14 @@ def decisions() -> Iterator[dict[Any, list[tuple[Node, Any]]]]:
     def noting(method: Any) -> Any:
         def noted(self: Tensor, *given: Any, **named: Any) -> Any:
             answer = method(self, *given, **named)
-            frame = sys._getframe(1)
+            frame: Any = sys._getframe(1)
             where = user_line(frame)
-            if where is not None and where[0] is frame.f_code:  # the user's line itself, no optimizer that it calls
+            while frame is not None and frame.f_globals.get("__name__", "").startswith(
+                ("jaxvjp.tensor", "jaxvjp.types")
+            ):
+                frame = frame.f_back
+            # It is the user's line itself, and no optimizer that it calls.
+            if where is not None and frame is not None and where[0] is frame.f_code:
                 found.setdefault(where, []).append((self.__shown__, answer))
             return answer
 
@@ -217,7 +227,13 @@ def check_in_double(port: Ported, output: Path, given: Any, exact: bool) -> Proo
     failed = "the script could not be repeated in double precision"
     try:
         noted = Updates(), Draws(double=True), decisions()
-        with in_double(), noted[0] as updates, noted[1] as draws, noted[2] as decided, contextlib.redirect_stderr(said):
+        with (
+            in_double(given.script),
+            noted[0] as updates,
+            noted[1] as draws,
+            noted[2] as decided,
+            contextlib.redirect_stderr(said),
+        ):
             explanation, _ = recorded(given.script, given.arguments, "grad", tell=note)
         if explanation is None:
             return Proof(unrepeated=f"{failed} ({''.join(errors or said.getvalue().splitlines()[-1:])})")

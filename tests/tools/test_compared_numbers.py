@@ -21,6 +21,11 @@ from jaxvjp.tools.comparison.text import CLOSE, DIFFERENT, SAME, compare_line
         ("loss 1.0", "loss 1.1", DIFFERENT),
         ("loss 1e-9", "loss 2e-9", CLOSE),
         ("loss 0.0", "loss 0.001", DIFFERENT),
+        ("[ 6.5523252 -2.1116388]", "[ 6.5523243 -2.111639 ]", CLOSE),
+        ("91 samples/s 13.00it/s 0.2 min 00:13 min", "90 samples/s 14.10it/s 0.3 min 00:14 min", SAME),
+        ("loss = 8.1, time = 1.55", "loss = 8.1, time = 1.56", SAME),
+        ("12:30 left", "12:31 left", DIFFERENT),
+        ("time elapse: 00: 00: 04", "time elapse: 00: 00: 00", SAME),
     ],
 )
 def test_numbers_of_two_lines(one, other, verdict):

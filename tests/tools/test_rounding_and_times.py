@@ -170,6 +170,22 @@ def test_float32_by_the_scripts_own_words_is_double_then(data, tmp_path, capsys)
 
 
 @needs_torch
+def test_what_a_script_imports_from_its_folder_is_double_then_and_named(tmp_path, capsys):
+    (tmp_path / "rows.py").write_text(
+        "import numpy as np\ndef load():\n    return np.eye(3).astype(np.float32)\n"
+        "def back(loss):\n    loss.backward()\n"
+    )
+    text = FIXED.format(data="torch.from_numpy(load())", apart=3e-5, when=SINGLE, printed=0)
+    text = text.replace("(moved * net(x).square().mean()).backward()", "back(moved * net(x).square().mean())")
+    script = tmp_path / "fit.py"
+    script.write_text(f"from rows import back, load\n{text}", encoding="utf-8")
+    assert main(["compare", str(script)]) == 0
+    out = capsys.readouterr().out
+    assert "in single precision its numbers differ by rounding" in out.splitlines()[0]
+    assert "backward, line 5 of rows.py" in out
+
+
+@needs_torch
 @pytest.mark.parametrize(
     ("apart", "printed", "answer"),
     [

@@ -55,7 +55,7 @@ class Call(NamedTuple):
     """A call of `backward` or `grad` on one side: its line, and its gradients or its error."""
 
     kind: str
-    line: int
+    line: int | str
     leaves: tuple[tuple[str, Values | None], ...]
     error: dict[str, Any] | None
 
@@ -64,7 +64,7 @@ class CallPair(NamedTuple):
     """A call of `backward` or `grad` on both sides; `note` says what differs besides numbers."""
 
     kind: str
-    line: int
+    line: int | str
     leaves: tuple[Leaf, ...]
     verdict: str
     note: str = ""

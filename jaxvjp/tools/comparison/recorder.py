@@ -26,7 +26,8 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from types import FrameType, FunctionType, ModuleType
+from importlib.machinery import SourceFileLoader
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -48,12 +49,13 @@ Values = tuple[tuple[int, ...], str, Any]
 class Recorder:
     """In its `with` block, passes a record of every `backward` and `grad` that user code calls on `module` to `write`.
 
-    A record has the `kind` of call, its `line`, the `leaves` (name, shape, dtype and numbers of each gradient), or the
-    `error`. `overhead` counts the seconds that the recording itself took.
+    A record has the `kind` of call, its `line` (of another file than the `script` with that file's name), the `leaves`
+    (name, shape, dtype and numbers of each gradient), or the `error`. `overhead` counts the seconds that the recording
+    itself took.
     """
 
-    def __init__(self, module: Any, write: Write) -> None:
-        self.overhead = 0.0
+    def __init__(self, module: Any, write: Write, script: str = "") -> None:
+        self.overhead, self.script = 0.0, script
         self._write = write
         self._within = threading.local()
         self._alone = _alone(module)
@@ -78,7 +80,7 @@ class Recorder:
             if getattr(self._within, "call", False) or _library(frame):
                 return original(*arguments, **named)
             self._within.call = True
-            record = {"event": "call", "kind": kind, "line": frame.f_lineno}
+            record = {"event": "call", "kind": kind, "line": _line(frame, frame.f_lineno, self.script)}
             leaves: list[Any] = []
             names: list[str] = []
             try:
@@ -91,7 +93,7 @@ class Recorder:
                 try:
                     result = original(*arguments, **named)
                 except Exception as error:
-                    self._write({**record, "error": described(error)})
+                    self._write({**record, "error": described(error, self.script)})
                     raise
                 with self._uncounted(), warnings.catch_warnings():
                     warnings.simplefilter("ignore")  # reading the `grad` of a non-leaf warns
@@ -134,15 +136,23 @@ def encode(tensor: Any) -> tuple[tuple[int, ...], str, np.ndarray[Any, Any]]:
     return tuple(tensor.shape), own, np.array(plain.numpy(), order="C")
 
 
-def described(error: BaseException) -> dict[str, Any]:
+def _line(frame: FrameType, number: int, script: str) -> int | str:
+    """A line of a script; of another file `12 of model.py`."""
+    path = frame.f_code.co_filename
+    alone = not script or os.path.realpath(path) == os.path.realpath(script)
+    return number if alone else f"{number} of {os.path.basename(path)}"
+
+
+def described(error: BaseException, script: str = "") -> dict[str, Any]:
     """An exception as its class, its text, and the line of user code that it passed through last.
 
     `own` says whether code of the library raised it, other than for a file; `unrun` that code could not be loaded.
     """
-    line, own, step = None, False, error.__traceback__
+    line: int | str | None = None
+    own, step = False, error.__traceback__
     while step is not None:
         if _of_user(step.tb_frame):
-            line, own = step.tb_lineno, False
+            line, own = _line(step.tb_frame, step.tb_lineno, script), False
         own = own or (line is not None and _library(step.tb_frame))
         step = step.tb_next
     own, unrun = own and not isinstance(error, OSError), isinstance(error, ImportError | SyntaxError)
@@ -253,14 +263,34 @@ def _parts(name: str, value: Any, seen: set[int]) -> list[tuple[str, Any]]:
 
 
 @contextlib.contextmanager
-def widened() -> Iterator[None]:
-    """A context in which a script that is run has float64 where its text says float32, as in `astype(np.float32)`."""
-    opened = io.open_code
-    io.open_code = lambda path: io.BytesIO(re.sub(rb"\bfloat32\b", b"float64", opened(path).read()))
+def widened(folder: str) -> Iterator[None]:
+    """A context in which a script that is run, and what it imports from its `folder`, has float64 where the text says
+    float32, as in `astype(np.float32)`."""
+    opened, compiled = io.open_code, SourceFileLoader.get_code
+
+    def wide(text: bytes) -> bytes:
+        return re.sub(rb"\bfloat32\b", b"float64", text)
+
+    def beside(path: str | None) -> bool:
+        return path is not None and path.startswith(folder + os.sep) and "site-packages" not in path
+
+    def get_code(loader: SourceFileLoader, name: str) -> CodeType | None:
+        path = os.path.realpath(loader.get_filename(name))
+        if not beside(path):
+            return compiled(loader, name)
+        return loader.source_to_code(wide(loader.get_data(path)), path)
+
+    known = {name: each for name, each in sys.modules.items() if beside(getattr(each, "__file__", None))}
+    for name in known:  # it is imported again
+        del sys.modules[name]
+    io.open_code = lambda path: io.BytesIO(wide(opened(path).read()))
+    SourceFileLoader.get_code = get_code  # type: ignore[assignment, method-assign]
     try:
         yield
     finally:
         io.open_code = opened
+        del SourceFileLoader.get_code
+        sys.modules.update(known)
 
 
 def _double_for_users(name: str) -> property:
@@ -286,7 +316,7 @@ def main(records: str, module: str, folder: str, script: str, *arguments: str) -
         write({"event": "ready", "seconds": time.perf_counter() - start, "version": library.__version__})
         if module == "jaxvjp":
             stack.enter_context(library.as_torch())
-        recorder = stack.enter_context(Recorder(library, write))
+        recorder = stack.enter_context(Recorder(library, write, script))
         if os.environ.get(DOUBLE):
             library.set_default_dtype(library.float64)
             floats = {name: _double_for_users(name) for name in ("float32", "float")}
@@ -296,7 +326,7 @@ def main(records: str, module: str, folder: str, script: str, *arguments: str) -
                 narrow if _library(sys._getframe(1)) else library.Tensor.double
             )(x, *rest, **named)
             library.FloatTensor = library.DoubleTensor
-            stack.enter_context(widened())
+            stack.enter_context(widened(os.path.dirname(os.path.realpath(script))))
         sys.argv = [script, *arguments]
         end: dict[str, Any] = {"event": "end"}
         start = time.perf_counter()
@@ -316,7 +346,7 @@ def main(records: str, module: str, folder: str, script: str, *arguments: str) -
             while step is not None and not _of_user(step.tb_frame):
                 step = step.tb_next
             traceback.print_exception(error.with_traceback(step))
-            end["error"] = described(error)
+            end["error"] = described(error, script)
         end["seconds"] = time.perf_counter() - start - recorder.overhead
         write(end)
 

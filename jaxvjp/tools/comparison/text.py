@@ -20,12 +20,14 @@ ALIGNED = 2000
 NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|\.\d+(?:e[-+]?\d+)?|inf\b|nan\b)", re.IGNORECASE)
 ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
 """Addresses, as in `<Tensor object at 0x7f...>`, differ from run to run."""
+UNIT = r" ?(?:s|secs?|seconds?|mins?|minutes?|ms|µs|us|ns|\w+/s|s/\w+)\b"
+CLOCK = r"\d\d?: ?\d\d(?:: ?\d\d)?(?:\.\d+)?"
 TIMES = re.compile(
-    r"(?<![\w.])[\d.]+(?:e[-+]?\d+)?(?= ?(?:s|secs?|seconds?|ms|µs|us|ns|it/s|s/it)\b)"
-    r"|\b\d\d?:\d\d:\d\d(?:\.\d+)?\b|\b(?:time|took|elapsed)[:=]? ?[\d.]+(?:e[-+]?\d+)?",
+    rf"(?<![\w.:])(?:{CLOCK}|[\d.]+(?:e[-+]?\d+)?)(?={UNIT})"
+    rf"|\b\d\d?: ?\d\d: ?\d\d(?:\.\d+)?\b|\b(?:time|took|elapsed?) ?[:=]? ?(?:{CLOCK}|[\d.]+(?:e[-+]?\d+)?)",
     re.IGNORECASE,
 )
-"""So do times: a number before `s` or `ms`, or after `time`, `took` or `elapsed`, and a time of day."""
+"""So do times: a number before `s`, `min`, `ms` or `it/s`, or after `time`, `took` or `elapsed`, and a time of day."""
 
 
 class Line(NamedTuple):
@@ -65,7 +67,7 @@ def _lasting(line: str) -> str:
 
 def text(line: str) -> str:
     """A line without its numbers and the spaces that align them."""
-    return re.sub(r"\s+", " ", re.sub(r"\s*#", "#", NUMBER.sub("#", _lasting(line))))
+    return re.sub(r"\s+", " ", re.sub(r"\s*#\s*", "#", NUMBER.sub("#", _lasting(line))))
 
 
 def _difference(a: str, b: str) -> float:
