@@ -69,6 +69,7 @@ class Updates:
         self.found: list[Update] = []
         self._begun: dict[int, Any] = {}
         self._without: set[int] = set()
+        self._trained: dict[tuple[int, int], list[int]] = {}  # by optimizer and group
         self._clips: dict[Node, Clip] = {}
 
     def __enter__(self) -> Updates:
@@ -110,13 +111,14 @@ class Updates:
         return norm
 
     def _before(self, optimizer: Any, args: tuple[Any, ...], named: dict[str, Any]) -> None:
-        groups = []
+        groups: list[Any] = []
         first = all(each.optimizer is not optimizer for each in self.found)
         for group in optimizer.param_groups:
             given = [each for each in group["params"] if each.grad is not None]
             rule = rule_of(optimizer, group)
-            fewer = len(given) < len(group["params"])
-            if rule is None or fewer or (first and optimizer.state) or len(args) > 1 or named:
+            # What never has a gradient, as it is frozen, is left alone by both.
+            others = self._trained.setdefault((id(optimizer), len(groups)), [*map(id, given)]) != [*map(id, given)]
+            if rule is None or others or (first and optimizer.state) or len(args) > 1 or named:
                 self._without.add(id(optimizer))
             groups.append(
                 (given, [each.__node__ for each in given], [each.grad.__node__ for each in given], group["lr"], rule)
@@ -205,12 +207,14 @@ def kept_by(optimizer: Any, number: int, state: str, keys: Sequence[str]) -> dic
     """What an optimizer keeps for the parameters of a group, by its expression, with words for it as a comment: `state`
     is the name of all that the group's transform keeps, `keys` are its parameters'."""
     names = {**KEPT, "square_avg": "e_g", "acc_delta": "e_x"} if type(optimizer) is Adadelta else KEPT
-    own = type(optimizer).__name__
+    own, parameters = type(optimizer).__name__, optimizer.param_groups[number]["params"]
+    if len(keys) < len(parameters):  # others are frozen
+        parameters = [each for each in parameters if optimizer.state.get(each)]
     return {
         # What is kept is in a dict; a parameter may be called `mu`, too.
         f'optax.tree_utils.tree_get(state["{state}"], {names[name]!r}, None, lambda _, found: type(found) is dict)'
         f"[{key!r}]  # {own}'s {name} of {key}, {names[name]} in {state}": each.__node__
-        for key, parameter in zip(keys, optimizer.param_groups[number]["params"], strict=True)
+        for key, parameter in zip(keys, parameters, strict=bool(parameters))
         for name, each in optimizer.state.get(parameter, {}).items()
         if name in names and each is not None
     }
