@@ -52,6 +52,8 @@ LONG = "# To give the same number, operations are written out as torch computes 
 """What stands above a program if it decides whether ops have plain forms."""
 WIDER = {"jnp.float32": "jnp.float64", "jnp.complex64": "jnp.complex128"}
 NARROW = re.compile(r"(?<!'\), )\b(jnp\.float32|jnp\.complex64)\b")  # not those of `frombuffer(b64decode('...'), `
+MANY = 12
+"""With more backward passes than this a program is tried with its functions compiled: each is then traced once."""
 LONGEST = 400
 """A program of more lines than this is printed shortened."""
 
@@ -83,17 +85,23 @@ class Explained:
         if self._instead is not None:
             return self._instead.program
         if self._style not in self._programs:
-            with jax.enable_x64(True), self.story.told() as story:
-                found = write(story, self._style, self._exact)
+            found = self._written(self._exact)
             if found.simplified and (others := self._others(found)):
-                with jax.enable_x64(True), self.story.told() as story:
-                    plain, found = found, write(story, self._style)
-                if _rounded(plain, found, others):
+                plain, found = found, self._written(True)
+                if _rounded(plain, found, others, staged if len(self.walks) > MANY else str):
                     found, why = (plain, PLAIN) if self._others(found) else (found, LONG)
                     said = f"{ROUNDED.format(others[0])}\n{why}\n\n"
                     found = found._replace(source=said + found.source, lines=[*[()] * 3, *found.lines])
             self._programs[self._style] = found
         return self._programs[self._style]
+
+    def _written(self, exact: bool) -> Program:
+        with jax.enable_x64(True), self.story.told() as story:
+            found = write(story, self._style, exact)
+        if found.narrowed and self._others(found):
+            with jax.enable_x64(True), self.story.told() as story:
+                found = write(story, self._style, exact, wide_types=True)
+        return found
 
     @property
     def source(self) -> str:
@@ -145,7 +153,7 @@ class Explained:
 
     def _others(self, program: Program) -> list[str]:
         """The expressions of which a program does not give what was recorded."""
-        space, others = executed(program), []
+        space, others = executed(program, staged if len(self.walks) > MANY else str), []
         for text, value in self._expected(program):
             try:
                 self._compare(program, [(text, value)], [{text: np.asarray(eval(text, space))}], None, None)
@@ -406,12 +414,12 @@ def _run_here(program: Program, wanted: list[str]) -> list[dict[str, Any]]:
     return [{each: None if x is None else np.asarray(x) for each, x in found.items()} for found in values]
 
 
-def _rounded(plain: Program, exact: Program, texts: Sequence[str]) -> bool:
-    """Whether two programs give the same of `texts` in double precision."""
+def _rounded(plain: Program, exact: Program, texts: Sequence[str], form: Callable[[str], str]) -> bool:
+    """Whether two programs, run in a `form` of their text, give the same of `texts` in double precision."""
 
     def doubled(program: Program) -> dict[str, Any]:
         source = NARROW.sub(lambda dtype: WIDER[dtype[0]], program.source)
-        return executed(program._replace(source=f"{WIDE_TYPES}\n{source}"))
+        return executed(program._replace(source=f"{WIDE_TYPES}\n{source}"), form)
 
     try:
         one, other = doubled(plain), doubled(exact)

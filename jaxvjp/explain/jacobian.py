@@ -216,7 +216,7 @@ def recorded_jacobian(story: Story, walked: Walked, names: dict[Node, str]) -> J
         ]
         if own:
             told = story._replace(events=events, shown=[], owners={}, hypothetical=True)
-            found |= executed(write(told, "jacrev"))
+            found |= executed(write(told, "jacrev", wide_types=True))
     matrices = []
     for node in walked.gradients:
         if node is root:  # `x.backward(v)` of a leaf

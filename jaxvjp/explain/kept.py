@@ -8,7 +8,9 @@ stays in line.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+import copy
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -46,6 +48,7 @@ class Kept:
         numbers: the steps among them that are only a Python number.
         results: what it returned, and what else is read outside.
         targets: the names of the results outside.
+        places: where in what it returned each result is; None of what is not.
     """
 
     def __init__(
@@ -71,6 +74,52 @@ class Kept:
         self.read = [each for each in readers if each in self.readers]
         self.results: list[Value] = []
         self.targets: list[str | None] = []
+        self.places: list[Sequence[Any] | None] = []
+
+    def _with(self, steps: Sequence[Step], results: Sequence[Value]) -> Kept:
+        """The same call with other steps, for other results."""
+        made = copy.copy(self)
+        made.steps, made.results = [*steps], [*results]
+        made.numbers = [each for each in steps if each.note == "number"]
+        made.made = {output for step in steps for output in step.outputs}
+        made.inputs = list(dict.fromkeys(each for step in steps for each in step.inputs if each not in made.made))
+        return made
+
+    def completed(self, others: Sequence[Kept]) -> Kept | None:
+        """The call with the results that nothing reads, as in `output, _ = cell(x, h)`: with copies of the steps that
+        compute them in `others`. None if these do not compute the same besides."""
+        whole = others[0]
+        own = [each for each, place in zip(whole.results, whole.places, strict=True) if place in self.places]
+        if None in self.places or None in whole.places or not len(own) == len(self.results) < len(whole.results):
+            return None
+        part = whole._with(live(whole.steps, own), own)
+        if part.form() != self.form():
+            return None
+        mine: dict[Any, Any] = dict(zip(part.steps, self.steps, strict=True))
+        known = dict(zip(part.inputs, self.inputs, strict=True))
+        for one, other in mine.items():
+            known.update(zip(one.outputs, other.outputs, strict=True))
+        for place, each in enumerate(whole.inputs):
+            if len({other.inputs[place] for other in others}) == 1:
+                known.setdefault(each, each)
+        for step in whole.steps:
+            if step in mine:
+                continue
+            if not all(each in known for each in step.inputs):
+                return None
+            made = mine[step] = copy.copy(step)
+            made.inputs, made.outputs = (
+                [known[each] for each in step.inputs],
+                [Value(each.wanted) for each in step.outputs],
+            )
+            for each in made.outputs:
+                each.step = made
+            known.update(zip(step.outputs, made.outputs, strict=True))
+        found = self._with([mine[each] for each in whole.steps], [known[each] for each in whole.results])
+        targets = dict(zip(self.places, self.targets, strict=True))
+        found.places = whole.places
+        found.targets = [targets.get(each) or assigned(self.call.where, each) for each in whole.places]
+        return found if found.form() == whole.form() else None
 
     @property
     def long(self) -> bool:
@@ -161,6 +210,7 @@ def kept(
         each = Kept(call, steps, places, readers)
         returned = {value: place for value, place in _returned(call, serials).items() if value in each.made}
         each.results = list(dict.fromkeys([*returned, *each.read]))
+        each.places = [returned.get(value) for value in each.results]
         each.targets = [assigned(call.where, place) for place in returned.values()]
         each.targets += [value.wanted for value in each.results[len(returned) :]]
         if scope.outer is None:  # functions may read them from there by these names
@@ -173,7 +223,7 @@ def kept(
     steps, called = found, set[str]()
     after: dict[Value, Value] = {}
     for forms in by_code.values():
-        alike = max(forms.values(), key=len)
+        alike = max(map(partial(_joined, forms.values()), forms.values()), key=len)
         if len(forms) > 1 and len(alike) < 2:
             continue
         for each, name, step in _written(scope, alike, params, given, serials):
@@ -189,6 +239,12 @@ def kept(
         return value if value is None else after.get(value, value)
 
     return computed_once(steps, value_of), [after.get(each, each) for each in wanted], called, own
+
+
+def _joined(forms: Iterable[Sequence[Kept]], whole: list[Kept]) -> list[Kept]:
+    """Calls of one form, and those that are of it with what nothing reads."""
+    found = [each.completed(whole) for other in forms if other is not whole for each in other]
+    return [*whole, *[each for each in found if each is not None]]
 
 
 def _chains(story: Story, steps: Sequence[Step], pulled: CodeType | None) -> dict[Step, list[FunctionCall]]:

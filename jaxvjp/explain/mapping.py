@@ -144,7 +144,8 @@ def _groups(
         for (*_, keys, end), own in new.items():
             members = {target for target, _ in own.values()}
             bases = {re.sub(r"_\d+(?=_|$)", "", target) for target in members}
-            base = end or (bases.pop() if len(bases) == 1 else "mapped")
+            wholes = {target.removesuffix(f"_{key}") for key, (target, _) in own.items()}  # `net` of `net_weight`
+            base = end or next((each.pop() for each in (bases, wholes) if len(each) == 1), "mapped")
             name = base if base in members and often[base] == 1 else numbered(base, taken)
             taken.add(name)
             group = Group(name, keys, {key: place for key, (_, place) in own.items()})

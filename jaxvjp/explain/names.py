@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.user_lines import UserLine, cell_of
+from jaxvjp.nn.modules.module import Module
 from jaxvjp.ops.identity import detach, function_result, variable
 from jaxvjp.tensor.tensor import Tensor
 
@@ -265,29 +266,50 @@ def variables_of(frame: Any) -> dict[str, Any]:
 def names_in(variables: Mapping[str, Any]) -> dict[Tensor, str]:
     """The names of the tensors among `variables`, and in their lists, dicts and attributes.
 
-    A variable's name is preferred to `params_w` for `params["w"]` and `model_weight` for `model.weight`, and these to
-    `optimizer_momenta_0` for `optimizer.momenta[0]`.
+    A variable's name is preferred to `model_weight` for `model.weight`, this to `params_w` for `params["w"]`, and these
+    to `optimizer_momenta_0` for `optimizer.momenta[0]`.
     """
-    return {tensor: _lasting(names, tensor) for tensor, names in all_names_in(variables).items()}
+    found, modules = all_names_in(variables), module_names(variables)
+
+    def rank(tensor: Tensor) -> bool:  # what `state = model.state_dict()` has comes after the model's own
+        return tensor not in modules and found[tensor][0] not in variables
+
+    return {tensor: _lasting(found[tensor], tensor) for tensor in sorted(found, key=rank)}
 
 
 def all_names_in(variables: Mapping[str, Any], deep: int = DEEP) -> dict[Tensor, list[str]]:
     """All names of these tensors, the preferred ones first, to `deep` levels of lists, dicts and attributes."""
     found: dict[Tensor, list[str]] = {}
+    for name, value in _reached(variables, deep, found):
+        if isinstance(value, Tensor):
+            found.setdefault(value, []).append(name)
+    return found
+
+
+def _reached(variables: Mapping[str, Any], deep: int, known: Mapping[Tensor, Sequence[str]] = {}) -> Iterator[Any]:
+    """The values of variables, and what is in these and in their attributes, each with its name."""
     # pytest adds variables that are no identifiers.
     level = [(name, value) for name, value in variables.items() if not name.startswith("_") and name.isidentifier()]
     for _ in range(deep):
+        yield from level
         inner: list[tuple[str, Any]] = []
         for name, value in level:
             if isinstance(value, Tensor):
-                found.setdefault(value, []).append(name)
                 continue
             own = "" if name == "self" else f"{name}_"
             for place, (part, each) in enumerate(_parts(value)):
                 if isinstance(part, Tensor):  # `state[p]` is by the name of p
-                    part = found[part][0] if part in found else place
+                    part = known[part][0] if part in known else place
                 inner.append((_joined(f"{own}{part}"), each))
         level = inner
+
+
+def module_names(variables: Mapping[str, Any]) -> dict[Tensor, str]:
+    """For each tensor of a module among these variables, or in their lists, dicts and attributes, the module's name."""
+    found: dict[Tensor, str] = {}
+    for name, value in _reached(variables, DEEP):
+        for each in [*value.parameters(), *value.buffers()] if isinstance(value, Module) else ():
+            found.setdefault(each, name)
     return found
 
 

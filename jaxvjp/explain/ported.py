@@ -25,15 +25,19 @@ from jaxvjp.explain.names import numbered, safe, statement, told_at, told_line
 from jaxvjp.explain.optimizers import Group, Update, chained, kept_by
 from jaxvjp.explain.refusal import Refusal
 from jaxvjp.explain.rolling import rolled
+from jaxvjp.explain.rounds import regular
 from jaxvjp.explain.scope import NeedsWide
 from jaxvjp.explain.source import Writer
 from jaxvjp.explain.step_writer import StepWriter, Tree, shared_beginning
 from jaxvjp.explain.steps import Entry, NotPortable, StateRead, Steps, TrainingStep, places
 from jaxvjp.explain.story import Story
 from jaxvjp.explain.text import Text, wide
+from jaxvjp.ops.view import slice_
 
 FEW, WIDTH = 4, 116
 """An array of more numbers than FEW is in the file of data; a line is at most WIDTH long, if it can be broken."""
+LISTED = 24
+"""Of rows that steps read in no regular order at most so many places are listed; else the rows are stored."""
 EITHER = "\nIts random numbers are drawn from keys; with --exact-random they are torch's, as recorded."
 RESERVED = """jax jnp np optax sys Path data state batch batches losses step number loss key keys draws exact updates"""
 UNBROKEN: Any = {"break_long_words": False, "break_on_hyphens": False}
@@ -136,16 +140,27 @@ def _ported(
     with jax.enable_x64(True), story.told():
         whole = Writer(story, "grad", exact=exact)
         whole.text.rounds.clear()  # a step has no rounds
-        steps = Steps(story, whole.text, whole.nodes, updates, draws, reads, ending, inside, inside)
+        nodes = whole.text.save_copies(whole.nodes, updates)
+        steps = Steps(story, whole.text, nodes, updates, draws, reads, ending, inside, inside)
         if inside and steps.kinds > 1:
-            outside = Steps(story, whole.text, whole.nodes, updates, draws, reads, ending, False, inside)
+            outside = Steps(story, whole.text, nodes, updates, draws, reads, ending, False, inside)
             steps = outside if outside.kinds < steps.kinds else steps
         avals = [each.aval for each in steps.live if type(each.aval) is not tuple]
         doubles = any(aval.dtype.differentiable and wide(aval) for aval in avals)
-        try:
-            return _Script(story, steps, doubles, reads, why).written(head, data_file)
-        except NeedsWide:
-            return _Script(story, steps, True, reads, why).written(head, data_file)
+        while True:
+            try:
+                return _Script(story, steps, doubles, reads, why).written(head, data_file)
+            except NeedsWide:
+                doubles = True
+            except OtherText as other:
+                steps.part(other.kind)
+
+
+class OtherText(Exception):  # noqa: N818 - no error: the script is written again
+    """Raised where a step of a kind has another text than those that differ from it in shapes only."""
+
+    def __init__(self, kind: int) -> None:
+        self.kind = kind
 
 
 class _Script:
@@ -181,19 +196,31 @@ class _Script:
         }
         self.left_out += [text.format(found) for text, own in told.items() if (found := listed(own, story.file))]
         self.data: dict[str, Any] = {}
-        self.fed: list[bool] = []  # by kind, whether its steps read data
+        self.fed: dict[int, bool] = {}  # by kind, whether its steps read data
         self.names: dict[int, str] = {}
+        self.arrays: dict[Node, str] = {}  # what is only read in parts
         self.text: Text | None = None
         taken = {*RESERVED.split()}
+        batches: dict[str, set[int]] = {}  # the kinds of steps whose batches have data of a name
         own: dict[tuple[str, str, bool], list[Entry]] = {}
         for entry in sorted(steps.entries, key=lambda entry: entry.role != "state"):
             if entry.twin is not entry:
                 continue
+            rows = _sliced([node for _, node in steps.reads_of(entry)]) if entry.role == "data" else None
+            if not entry.name and rows is not None and (whole := steps.text.name_of(rows)):
+                entry.name = f"{whole}_rows"
             base = safe(entry.name or ("given" if entry.role != "state" else "kept"))
-            entry.name = numbered(base, taken)
+            kinds = {kind for kind, *_ in entry.slots}
+            alone = {each for each, known in batches.items() if known.isdisjoint(kinds)} if entry.role == "data" else ()
+            entry.name = numbered(base, taken.difference(alone))
             taken.add(entry.name)
-            if entry.name == base and "_" in base and entry.role != "data" and entry.start is not None:
-                own.setdefault((base.partition("_")[0], entry.role, entry.start.requires_grad), []).append(entry)
+            if entry.role == "data":
+                batches.setdefault(entry.name, set()).update(kinds)
+            value = entry.start or entry.end
+            if entry.name == base and "_" in base and entry.role != "data" and value is not None:
+                module = steps.story.modules.get(base)
+                trained = module is None and value.requires_grad
+                own.setdefault((module or base.partition("_")[0], entry.role, trained), []).append(entry)
         self.taken = taken
         self.trees: dict[tuple[int, int], Tree] = {}
         self.find_trees()
@@ -209,7 +236,8 @@ class _Script:
         trained = [*self.dicts]
         rest = [each for each in entries if not any(each in tree.entries for tree in trained)]
         kept: dict[tuple[str, str], list[tuple[str, Entry]]] = {}
-        cut = shared_beginning([each.name for each in rest]).rfind("_") + 1
+        module = self.module_of(rest)
+        cut = len(module) + 1 if module else shared_beginning([each.name for each in rest]).rfind("_") + 1
         for each in rest:
             of_state = re.fullmatch(rf"{base}_(\d+)_(\w+)", each.name)
             kept.setdefault((base, ""), []).append((each.name[cut:], each))
@@ -225,8 +253,13 @@ class _Script:
                     self.taken.add(self.dicts[-1].name)
                     rest = [each for each in rest if each not in self.dicts[-1].entries]
         if len(rest) > 2 or (len(rest) == 2 and base in [tree.name for tree in trained]):
-            self.dicts.append(Tree(numbered(f"{base}_kept" if base in self.taken else base, self.taken), rest))
+            self.dicts.append(Tree(numbered(f"{base}_kept" if base in self.taken else base, self.taken), rest, module))
             self.taken.add(self.dicts[-1].name)
+
+    def module_of(self, entries: Sequence[Entry]) -> str:
+        """The name of the user's module that has all of these; "" if there is none."""
+        owners = {self.steps.story.modules.get(each.name, "") for each in entries}
+        return owners.pop() if len(owners) == 1 else ""
 
     def find_trees(self) -> None:
         """The dicts of the state: one for the parameters of each group of an optimizer that has a rule."""
@@ -250,7 +283,8 @@ class _Script:
                 if len({*entries}) < len(found):
                     continue
                 known_as = next((tree.name for tree in self.trees.values() if tree.entries == entries), None)
-                common = shared_beginning([entry.name for entry in entries]).rpartition("_")[0]
+                module = self.module_of(entries)
+                common = module or shared_beginning([entry.name for entry in entries]).rpartition("_")[0]
                 common = common if len(entries) > 1 and common.isidentifier() else "params"
                 name = known_as or numbered(common, self.taken)
                 beside = {re.sub(r"_(state|rates)$", "", each) for each in self.taken}
@@ -260,7 +294,7 @@ class _Script:
                 alone = update.clip is not None and len(update.groups) == 1
                 clip = [f"optax.clip_by_global_norm({update.clip.limit!r})"] if update.clip and alone else []
                 if group.rule is None:
-                    self.trees[key] = Tree(name, entries)
+                    self.trees[key] = Tree(name, entries, module)
                     self.taken.add(name)
                     continue
                 rates = [
@@ -269,7 +303,7 @@ class _Script:
                     if each.optimizer is update.optimizer
                     and any(step.first <= each.first < step.last for step in self.steps.steps)
                 ]
-                self.trees[key] = Tree(name, entries, transform, chained([*clip, *group.rule]), rates)
+                self.trees[key] = Tree(name, entries, module, transform, chained([*clip, *group.rule]), rates)
 
     def place(self, entry: Entry) -> str:
         """Where an entry is: in the state, or a constant."""
@@ -347,7 +381,8 @@ class _Script:
         end = self.steps.end
         if end is not None and kind == end.kind:
             return "_end"
-        return "" if self.steps.kinds == 1 + (end is not None) else f"_{kind + 1}"
+        groups = [each[0] for each in self.steps.groups.values() if end is None or each[0] != end.kind]
+        return "" if len(groups) == 1 else f"_{sorted(groups).index(self.steps.alike(kind)[0]) + 1}"
 
     def entry(self, kind: int, direction: str, place: int) -> Entry:
         return next(each.twin for each in self.steps.entries if (kind, direction, place) in each.slots)
@@ -387,7 +422,7 @@ class _Script:
         own = ", ".join(f'"{name}": {text}' for name, text in after.items())
         returned = f"{{**state{', ' * bool(own)}{own}}}, [{', '.join(losses)}]"
         returned = f"return ({returned})" if len(returned) > WIDTH - len("    return ") else f"return {returned}"
-        self.fed.append(any("batch[" in expression for _, expression, _ in given.values()))
+        self.fed[kind] = any("batch[" in expression for _, expression, _ in given.values())
         head = ["@jax.jit", f"def step{self.suffix(kind)}(state{', batch' * self.fed[kind]}):"]
         if self.drawn(kind):
             head = [*self.draws(kind), "", "", "@jax.jit", f"def step{self.suffix(kind)}(state, batch, key):"]
@@ -416,19 +451,28 @@ class _Script:
 
     def number_name(self, kind: int, place: int) -> str:
         """One name for all numbers that vary in the same way, as a learning rate does."""
-        column = self.column(kind, place)
-        known = self.names.setdefault(hash((kind, tuple(column))), "")
+        key = hash((self.steps.alike(kind)[0], tuple(self.column(kind, place))))
+        known = self.names.setdefault(key, "")
         if not known:
-            known = self.names[hash((kind, tuple(column)))] = numbered("rate", self.taken)
+            known = self.names[key] = numbered("rate", self.taken)
             self.taken.add(known)
         return known
 
     def column(self, kind: int, place: int) -> list[Any]:
-        return [each.numbers[place][0].value for each in self.steps.steps_of(kind)]
+        group = self.steps.alike(kind)
+        return [each.numbers[place][0].value for each in self.steps.steps if each.kind in group]
 
     def written(self, head: str, data_file: str) -> Ported:
         steps = self.steps
-        functions = [self.function(kind) for kind in range(steps.kinds)]
+        functions, firsts = [], dict[int, list[str]]()
+        for kind in range(steps.kinds):
+            written = self.function(kind)
+            first = steps.alike(kind)[0]
+            if first == kind:
+                functions.append(written)
+                firsts[kind] = [text for text, _ in written]
+            elif self.drawn(kind) or [text for text, _ in written] != firsts[first]:
+                raise OtherText(kind)
         text = self.text
         assert text is not None
         settings = [WIDE_TYPES] if self.wide else []
@@ -507,6 +551,8 @@ class _Script:
             return f"{self.stored(name, array.astype(np.float32))}.astype(jnp.bfloat16)"
         if not self.wide and array.dtype == np.int64 and np.any(array != array.astype(np.int32)):
             raise NeedsWide
+        if not array.size:
+            return f"jnp.zeros({array.shape}, jnp.{array.dtype.name})"
         few = array.size <= FEW and array.dtype.kind in "fiub"
         if few and np.all(np.isfinite(array)):
             dtype = "bool_" if array.dtype.kind == "b" else array.dtype.name
@@ -519,14 +565,20 @@ class _Script:
         """The lines that run the steps over their data."""
         steps = self.steps
         lines = []
-        for kind in range(steps.kinds):
+        groups = sorted([*steps.groups.values()])
+        for kind, *others in groups:
+            if others:
+                lines += self.listed(kind)
+                continue
             own: list[tuple[str, Any]] = []
             drawn: list[tuple[str, Any]] = []
             for each in self.of("data"):
                 for place in places(each, kind, "in")[:1]:
                     nodes = [step.operands[place] for step in steps.steps_of(kind)]
                     evaluate(nodes)
-                    column = np.stack([np.asarray(node.value) for node in nodes])
+                    column: Any = self.windows(nodes) if each.drawn is None else None
+                    if column is None:
+                        column = np.stack([np.asarray(node.value) for node in nodes])
                     (own if each.drawn is None else drawn).append((each.name, column))
             for place in dict.fromkeys(steps.lifted[kind]):
                 called = self.number_name(kind, place)
@@ -540,11 +592,14 @@ class _Script:
                     "if exact:",
                     *[f"    {each}" for each in self.rows(f"batches{self.suffix(kind)} |=", drawn, kind)],
                 ]
+        lines = [f"{name} = {self.value(name, node)}" for node, name in self.arrays.items()] + lines
         lines += ["key = jax.random.key(0)"] * any(map(self.drawn, range(steps.kinds)))
         lines.append("losses = []")
-        kinds = [step.kind for step in steps.steps if step is not steps.end]
+        kinds = [steps.alike(step.kind)[0] for step in steps.steps if step is not steps.end]
         runs = [(kind, len([*own])) for kind, own in groupby(kinds)]
-        if len(runs) <= 4:
+        if len(runs) == 1 and len(steps.alike(kinds[0])) > 1:
+            lines += ["for batch in batches:", *[f"    {each}" for each in self.round(kinds[0])[1:]]]
+        elif len(runs) <= 4:
             counts = dict.fromkeys(kinds, 0)
             for kind, count in runs:
                 span = f"{counts[kind]}, " * bool(counts[kind]) + f"{counts[kind] + count}"
@@ -587,18 +642,79 @@ class _Script:
         """The lines of a dict of arrays with a row for each step of a kind."""
         if not columns:
             return [f"{target} {{}}"]
-        own = [f'    "{name}": {self.stored(f"{name}{self.suffix(kind)}", array)},' for name, array in columns]
+        texts = [
+            each if isinstance(each, str) else self.stored(f"{name}{self.suffix(kind)}", each) for name, each in columns
+        ]
+        own = [f'    "{name}": {text},' for (name, _), text in zip(columns, texts, strict=True)]
         return [f"{target} {{", *own, "}"]
+
+    def listed(self, kind: int) -> list[str]:
+        """The lines of a list of batches, for steps that differ in shapes."""
+        steps = [step for step in self.steps.steps if step.kind in self.steps.alike(kind)]
+        rows: list[dict[str, Any]] = [{} for _ in steps]
+        for number, (step, row) in enumerate(zip(steps, rows, strict=True)):
+            for each in self.of("data"):
+                for place in places(each, step.kind, "in")[:1]:
+                    evaluate([step.operands[place]])
+                    row[each.name] = np.asarray(step.operands[place].value)
+            for place in dict.fromkeys(self.steps.lifted[kind]):
+                dtype = step.numbers[place][1].aval.dtype.numpy
+                row[self.number_name(kind, place)] = np.array(self.column(kind, place)[number]).astype(dtype)
+        keys = {name: numbered(f"{name}{self.suffix(kind)}", self.data) for name in rows[0]}
+        while any(each in self.data for key in keys.values() for each in [f"{key}_{n}" for n in range(len(rows))]):
+            keys = {name: f"{key}_of" for name, key in keys.items()}
+        for number, row in enumerate(rows):
+            self.data.update({f"{keys[name]}_{number}": array for name, array in row.items()})
+        members = ", ".join([f'"{name}": jnp.asarray(data[f"{key}_{{number}}"])' for name, key in keys.items()])
+        if len(keys) == 1:
+            return [f"batches{self.suffix(kind)} = [{{{members}}} for number in range({len(rows)})]"]
+        return [f"batches{self.suffix(kind)} = [", f"    {{{members}}}", f"    for number in range({len(rows)})", "]"]
+
+    def windows(self, nodes: Sequence[Node]) -> str | None:
+        """The expression of rows that steps read of one array in turn, `X[i:i + 4]`; None if they do not."""
+        source = _sliced(nodes)
+        if source is None or not self.steps.independent(source) or self.steps.inputs(source):
+            return None
+        _, length, _ = nodes[0].static
+        begins = [int(np.asarray(each.inputs[1].value).real) for each in nodes]
+        run = regular(begins)
+        if run > 1 and begins[1] > begins[0] and begins == begins[:run] * (len(begins) // run):
+            step = begins[1] - begins[0]
+            span = f"range({begins[0]}, {begins[run - 1] + step}, {step})"
+            span = span if run == len(begins) else f"[*{span}] * {len(begins) // run}"
+        elif len(begins) <= LISTED:
+            span = str(begins)
+        else:
+            return None
+        known = next((each for each in self.of("constant") if each.start is source), None)
+        name = self.place(known) if known is not None else self.arrays.get(source, "")
+        if not name:
+            name = self.arrays[source] = numbered(safe(self.steps.text.name_of(source) or "rows"), self.taken)
+            self.taken.add(name)
+        return f"jnp.stack([{name}[i : i + {length}] for i in {span}])"
 
     def round(self, kind: int, number: str = "number") -> list[str]:
         """The lines that call a step once."""
         fed, drawn = self.fed[kind], bool(self.drawn(kind))
         key = ", jax.random.fold_in(key, len(losses))" * drawn
+        row = f"{{name: each[{number}] for name, each in batches{self.suffix(kind)}.items()}}"
+        if len(self.steps.alike(kind)) > 1:
+            row = f"batches{self.suffix(kind)}[{number}]"
         return [
-            *[f"batch = {{name: each[{number}] for name, each in batches{self.suffix(kind)}.items()}}"] * fed,
+            *[f"batch = {row}"] * fed,
             f"state, loss = step{self.suffix(kind)}(state{', batch' * fed}{key})",
             "losses.append(loss)",
         ]
+
+
+def _sliced(nodes: Sequence[Node]) -> Node | None:
+    """The array of which all of these are as many neighbouring rows."""
+    first = nodes[0]
+    if first.operation is not slice_ or first.static[0] or first.static[2] != 1:
+        return None
+    alike = all(each.operation is slice_ and each.static == first.static for each in nodes)
+    source: Any = first.inputs[0]
+    return source if alike and all(each.inputs[0] is source for each in nodes) else None
 
 
 def tidy(line: str) -> str:

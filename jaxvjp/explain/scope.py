@@ -7,8 +7,9 @@ its parameters from outside.
 from __future__ import annotations
 
 import ast
+import bisect
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import CodeType
 from typing import Any
 
@@ -16,16 +17,18 @@ import numpy as np
 
 from jaxvjp.autograd.function_step import FunctionStep
 from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
+from jaxvjp.core.record.observers import Walked
 from jaxvjp.core.run.program import Program
 from jaxvjp.core.run.values import array_of
 from jaxvjp.explain.block import Block, Expression, Line, Step, Value, spelled
+from jaxvjp.explain.calls import FunctionCall
 from jaxvjp.explain.cuts import PART_OPS, chain_of, writes_back
 from jaxvjp.explain.literals import Unwritable, array, call, encoded, literal, name, parsed, shortest
 from jaxvjp.explain.names import BUILTINS, copied_by_user, heads_a_loop, numbered, safe, statement
 from jaxvjp.explain.text import Text
 from jaxvjp.explain.writing import Given, Written, definition, written
 from jaxvjp.ops.creation import full
-from jaxvjp.ops.identity import detach, function_result, shaped, tuple_item, variable
+from jaxvjp.ops.identity import detach, function_result, rebind, shaped, tuple_item, variable
 from jaxvjp.ops.pointwise import fill, zero
 from jaxvjp.ops.view import put, reshape_alias, reshaped_copy, slice_, split_one, squeeze, unbind_one, view
 from jaxvjp.pure.wrapping import Call
@@ -83,13 +86,40 @@ def dependent(text: Text, outputs: Sequence[Node], given: Iterable[Any], top: Sc
             inside.add(node)
     rows = [node.inputs[0] for node in order if node.operation is unbind_one]
     inside.update([each for each in order if each.operation is unbind_one and rows.count(each.inputs[0]) > 1])
+    beside = _in_calls(text, [node for node in order if node not in inside], inside)
     for node in reversed(order):  # a part of an expression stands where all who read it do
-        unnamed = any(type(operand) is Node for operand in text.inputs(node)) and text.name_of(node) is None
-        if node not in inside and unnamed and node not in outside:
+        computed = any(type(operand) is Node for operand in text.inputs(node))
+        own = (computed and text.name_of(node) is None) or (node in beside and (computed or uniform(node)))
+        if node not in inside and own and node not in outside:
             inside.add(node)
         elif node not in inside:
             outside.update(text.inputs(node))
     return inside
+
+
+def _in_calls(text: Text, nodes: Sequence[Node], inside: Collection[Node]) -> set[Node]:
+    """Those of `nodes` that were recorded in a call of a user's function which recorded nodes `inside`, too: such a
+    function is written as a whole."""
+    if not nodes or not inside:
+        return set()
+    serials = sorted([node.serial for node in inside])
+    walks = [event.order for event in text.story.events if isinstance(event.what, Walked)]
+
+    def between(numbers: Sequence[float], call: FunctionCall) -> bool:
+        return bisect.bisect(numbers, call.first) < bisect.bisect_left(numbers, call.last)
+
+    since, until = min(node.serial for node in nodes), max(node.serial for node in nodes)
+    calls = [each for each in text.story.calls if each.first < until and each.last > since]
+    calls = [each for each in calls if between(serials, each) and not between(walks, each)]
+    return {node for node in nodes if any(each.first < node.serial < each.last for each in calls)}
+
+
+def uniform(node: Node) -> bool:
+    """Whether a value is one number, again and again, such as that of `torch.ones_like(x)`."""
+    if node.inputs or node.value is None or type(node.aval) is tuple:
+        return False
+    numbers = np.asarray(node.value)
+    return bool(numbers.size) and bool((numbers == numbers.ravel()[0]).all())
 
 
 class NeedsWide(Exception):  # noqa: N818 - no error: the program is written again
@@ -267,14 +297,14 @@ class Scope:
             raise Unwritable("a leaf without a value")
         if node.device is META:
             raise Unwritable("a tensor on the device meta has no numbers: compute on a device that has", node.where)
-        values = np.asarray(node.value)
+        values = self.text.narrowest(node.value)
         own, order = self.text.starts.get(node) or (self.text.name_of(node), float(node.serial))
         wanted = own or ("x" if node.requires_grad else None)
         text: Any
         try:
             text = array(values, explicit=self.text.explicit_dtypes)
         except Unwritable:
-            text = encoded(np.asarray(array_of(node)))
+            text = encoded(self.text.narrowest(array_of(node)))
             self.text.imports["import base64"] = None
         if wanted is None and values.size > SHORT and text.func.attr in ("array", "reshape"):  # large: it is written
             key = (node.where, values.dtype, values.shape, values.tobytes())  # once, above everything that reads it
@@ -292,7 +322,7 @@ class Scope:
         return value
 
     def _constant(self, node: Node, values: Any) -> Value:
-        text = array(values, explicit=self.text.explicit_dtypes)
+        text = array(self.text.narrowest(values), explicit=self.text.explicit_dtypes)
         wanted = self.wanted(node)
         step = Step([], lambda inputs: text, [wanted], node.serial, node.where, free=wanted is None)
         return self.add(step).outputs[0]
@@ -316,6 +346,8 @@ class Scope:
                 return self._alias(node, self.values[source])
             if row is not None and node.aval.shape == source.aval.shape[1:]:
                 return self._alias(node, row)
+        if node.operation is rebind and not node.requires_grad:  # it is the second, with the derivative of the first
+            return self._alias(node, self.value(node.inputs[1]))
         how = written_node(node, not self.text.exact)
         self.text.simplified |= how.simplified
         if how.results[0] in how.given and not how.several:  # `clone`: the same value

@@ -32,7 +32,7 @@ from jaxvjp.explain.names import assigned
 from jaxvjp.explain.scope import NeedsWide, Scope, itself, partial, together
 from jaxvjp.explain.states import histories_of
 from jaxvjp.explain.story import Event, Story, hooks_before, released
-from jaxvjp.explain.text import Text, wide
+from jaxvjp.explain.text import Text, narrow, wide
 from jaxvjp.tensor.tensor import Tensor
 
 STYLES = ("vjp", "grad", "jacrev")
@@ -58,6 +58,7 @@ class Program(NamedTuple):
         dtypes: the floating-point types that it computes in.
         handed_over: functions that it is given, as they are not JAX's: those of `jaxvjp.wrap`, by name.
         simplified: whether ops have plain forms in it, which differ at an edge.
+        narrowed: whether integers of 64 bits have 32 in it.
     """
 
     source: str
@@ -68,14 +69,16 @@ class Program(NamedTuple):
     dtypes: frozenset[str]
     handed_over: dict[str, Any]
     simplified: bool
+    narrowed: bool
 
 
-def write(story: Story, style: str = "vjp", exact: bool = True) -> Program:
-    """The program of a story; `style` is one of STYLES, ValueError for another. With `exact` no op has a plain form."""
+def write(story: Story, style: str = "vjp", exact: bool = True, wide_types: bool = False) -> Program:
+    """The program of a story; `style` is one of STYLES, ValueError for another. With `exact` no op has a plain form,
+    with `wide_types` integers keep 64 bits, of which labels and indices need 32."""
     if style not in STYLES:
         raise ValueError(f"there is no style {style!r}: write {', '.join(map(repr, STYLES))}")
     try:
-        return Writer(story, style, exact=exact).program()
+        return Writer(story, style, wide_types, exact).program()
     except NeedsWide:
         return Writer(story, style, wide_types=True, exact=exact).program()
 
@@ -113,7 +116,9 @@ class Writer:
         )
         self.story = story
         self.style = style
-        self.text = Text(story, wide_types or any(wide(each.aval) for each in self.nodes), exact)
+        integers = any(wide(each.aval) for each in self.nodes)
+        narrowed = integers and not wide_types and narrow(self.nodes)
+        self.text = Text(story, wide_types or (integers and not narrowed), exact, narrowed)
         self.text.look_over(self.nodes)
         self.top = Scope(self.text)
         self.sizes: Mapping[str, int] = {}  # of the dicts that inputs are in
@@ -122,6 +127,7 @@ class Writer:
         self.inside: set[Node] = set()  # roots of backward passes that are written inside functions only
         self.calls: dict[str, tuple[list[str], int]] = {}
         self.state: list[tuple[Node, Value]] = []
+        self.differentiated: set[Any] = set()  # what backward passes began at, and what that was computed of
         self.appended: list[tuple[str, Node]] = []
         self.gradients: dict[Any, tuple[Node, Value]] = {}
         self.results: list[tuple[Node, Node | None, Value]] = []
@@ -540,10 +546,22 @@ class Writer:
             self.state.append((node, value))
         final = {value for _, value in self.state}
         read = {each for step in self.top.steps for each in step.inputs}
-        for step in [value.step for value in final - read if value.step is not None]:
-            if step.write is itself and step.inputs[0] in final:
-                step.order = math.inf  # another name of what stands at the end; without it all rounds are alike
+        roots = [root for event in self.story.events if isinstance(event.what, Walked) for root in event.what.roots]
+        self.differentiated = {*reachable(roots, self.text.inputs)}
+        for node, value in self.state:
+            step = None if value in read else value.step
+            if step is not None and (self.of_data(node) or (step.write is itself and step.inputs[0] in final)):
+                step.order = math.inf  # without it all rounds are alike, as with another name of what stands at the end
         return [*[value for _, value in self.state], *[value for _, _, value in self.results]]
+
+    def of_data(self, node: Node) -> bool:
+        """Whether a value that was made since the first backward pass goes into no training, nor training into it."""
+        walks = [event for event in self.story.events if isinstance(event.what, Walked)]
+        if not walks or node.serial < walks[0].order:
+            return False
+        behind = {*reachable([node], self.text.inputs)}
+        trained = {each for event in walks for pair in event.what.gradients.items() for each in pair}
+        return behind.isdisjoint(trained) and node not in self.differentiated
 
     def append(self, whole: Value, value: Value, node: Node) -> None:
         """`losses.append(loss)`."""
@@ -599,10 +617,12 @@ class Writer:
         avals = [each.aval for each in self.nodes if type(each.aval) is not tuple]
         dtypes = frozenset(aval.dtype.name for aval in avals if aval.dtype.differentiable)
         source = "\n".join(each for each, _ in flat) + "\n"
+        if self.text.narrowed:
+            source = re.sub(r"(\bjnp\.|')int64\b", r"\1int32", source)
         if not self.text.explicit_dtypes and re.search(r"jnp\.(u?int64|float64|complex128)\b", source):
             raise NeedsWide  # an op computes with 64-bit positions
-        sources = [each for _, each in flat]
-        return Program(source, results, state, sources, self.calls, dtypes, self.text.handed_over, self.text.simplified)
+        told = [each for _, each in flat], self.calls, dtypes, self.text.handed_over
+        return Program(source, results, state, *told, self.text.simplified, self.text.narrowed)
 
     def renamed(
         self, lines: Sequence[str], state: Sequence[tuple[str, Node]], results: Sequence[Result]

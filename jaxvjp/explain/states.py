@@ -163,19 +163,31 @@ def tabulated(nodes: Sequence[Node], named: Any) -> Iterator[tuple[Node, str | N
         if node.operation is None and node.value is not None and node.where is not None and not written:
             sites.setdefault((node.where, str(node.aval)), []).append(node)
     for own in sites.values():
-        names = {named(each) for each in own} - {None}  # the last may be one that a variable still shows
+        # The last may be one that a variable still shows, `x` of `for batch in loader: x, y = batch`.
+        last, names = named(own[-1]), {named(each) for each in own[:-1]} - {None}
+        names = {last} if last is not None and len(names) < 2 else names
         differ = len({np.asarray(each.value).tobytes() for each in own}) > 1
         if len(own) >= ROUNDS and len(names) < 2 and own[0].aval.shape and differ:
-            values = np.stack([np.asarray(each.value) for each in own])
+            rounds = _twice(own)
+            values = np.stack([np.asarray(each[0].value) for each in rounds])
             aval = own[0].aval
             table = Node(None, (), (), Aval(values.shape, aval.dtype, False, aval.device), where=own[0].where)
             table.value, table.serial = values, -1
-            rows = [
-                Node(select, (0,), (table, Number(place, int32)), aval, where=own[0].where) for place in range(len(own))
-            ]
-            for node, row in zip(own, rows, strict=True):
-                row.serial = node.serial
-            yield table, next(iter(names), None), list(zip(own, rows, strict=True))
+            rows: list[tuple[Node, Node]] = []
+            for place, round_ in enumerate(rounds):
+                row = Node(select, (0,), (table, Number(place, int32)), aval, where=own[0].where)
+                row.serial = round_[0].serial
+                rows += [(node, row) for node in round_]
+            yield table, next(iter(names), None), rows
+
+
+def _twice(nodes: Sequence[Node]) -> list[Sequence[Node]]:
+    """Data of a line, by its rounds: of a batch the same rows may be taken from two tensors."""
+    numbers = [np.asarray(each.value).tobytes() for each in nodes]
+    count = next(place for place, each in enumerate(numbers) if each != numbers[0])
+    rounds = [slice(begin, begin + count) for begin in range(0, len(nodes), count)]
+    alike = len(nodes) % count == 0 and all(len({*numbers[each]}) == 1 for each in rounds)
+    return [nodes[each] for each in rounds] if alike else [[each] for each in nodes]
 
 
 def histories_of(story: Story, nodes: Sequence[Node]) -> dict[Node, tuple[str, int]]:

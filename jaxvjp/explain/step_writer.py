@@ -30,12 +30,15 @@ class Tree:
         transform, kept: the names of the optimizer, a transform of optax, and of what it keeps, if it has one.
         written: the expression of the transform.
         rates: the rate of each of its steps.
+
+    Of the tensors of one `module` the keys are what follows its name.
     """
 
     def __init__(
         self,
         name: str,
         entries: list[Entry],
+        module: str = "",
         transform: str = "",
         written: str = "",
         rates: Sequence[float] = (),
@@ -44,12 +47,13 @@ class Tree:
         self.entries, self.written, self.rates = entries, written, rates
         names = [entry.name for entry in entries]
         cut = shared_beginning(names if transform else [*names, f"{name}_"]).rfind("_") + 1
+        cut = len(module) + 1 if module else cut
         cut *= len(names) > 1 and all(each[cut:] for each in names)
         self.keys = [each[cut:] for each in names]
 
     def whole(self, texts: Sequence[str]) -> str:
         """The expression of a dict of these values: the name of one, if they are all of it."""
-        root = texts[0].partition("[")[0]
+        root = texts[0].rpartition("[")[0]
         same = all(text == f"{root}[{key!r}]" for text, key in zip(texts, self.keys, strict=True))
         shown = zip(self.keys, texts, strict=True)
         if len({*texts}) == 1 < len(texts):

@@ -25,9 +25,9 @@ from jaxvjp.explain.draws import Draws
 from jaxvjp.explain.names import statement, told_line
 from jaxvjp.explain.optimizers import Update
 from jaxvjp.explain.refusal import Refusal
-from jaxvjp.explain.scope import POSITIONED, SHORT
+from jaxvjp.explain.scope import POSITIONED, SHORT, uniform
 from jaxvjp.explain.story import Event, Story
-from jaxvjp.explain.text import Text
+from jaxvjp.explain.text import Text, written_data
 from jaxvjp.ops.identity import detach, variable
 from jaxvjp.ops.indexing import index
 from jaxvjp.ops.pointwise import copy
@@ -37,6 +37,8 @@ from jaxvjp.types.dtypes import bool_
 FEW, MANY = 3, 12
 """At most this many kinds of steps are ported, each a function of the script: FEW, or up to MANY if there are twice as
 many steps."""
+TOGETHER = 2
+"""What is computed of at most so many data, as a mixture of two batches, is computed in the step."""
 Slot = tuple[int, str, int]
 """A kind of steps, "in" or "out", and a place among the operands or results of such a step."""
 
@@ -63,6 +65,7 @@ class TrainingStep:
         numbers: Python numbers that it reads.
         nodes: all that it reads and computes, in the order of `form`.
         form: what it has in common with other steps of its kind.
+        outline: the same without shapes, as a batch may be smaller than others.
         kind: the number of its kind.
     """
 
@@ -72,6 +75,7 @@ class TrainingStep:
         self.operands: list[Node] = []
         self.numbers: list[tuple[Number, Node]] = []
         self.form: tuple[Any, ...] = ()
+        self.outline: tuple[Any, ...] = ()
         self.nodes: list[Any] = []
         self.kind = 0
         self.hear(events)
@@ -219,6 +223,7 @@ class Steps:
 
     def _matched(self) -> None:
         self.steps = [*self.begun]
+        self.left: dict[tuple[UserLine, ...], Counter[Any]] = {}  # by the lines of its backward passes
         for step in self.steps[::-1]:
             self._complete(step)
         if self.end is not None and not [*self.end.outputs, *self.end.losses]:
@@ -244,6 +249,17 @@ class Steps:
 
     def steps_of(self, kind: int) -> list[TrainingStep]:
         return [step for step in self.steps if step.kind == kind]
+
+    def alike(self, kind: int) -> list[int]:
+        """The kinds whose steps are those of one kind but for shapes."""
+        return next(each for each in self.groups.values() if kind in each)
+
+    def part(self, kind: int) -> None:
+        """Has a kind be none of those that only differ from it in shapes."""
+        self.alike(kind).remove(kind)
+        self.groups[kind, "apart"] = [kind]
+        self._few(self.steps_of(kind)[0])
+        self.lifted = self._lifted()
 
     # Where steps begin.
 
@@ -439,14 +455,15 @@ class Steps:
         if not step.has(self.origin(node)) or self._initial(node):
             return True
         if not any(type(operand) is Node for operand in self.inputs(node)):
-            return not self.constant(node) or math.prod(node.aval.shape) > SHORT or self._updating(node)
+            large = math.prod(node.aval.shape) > SHORT and not uniform(node)
+            return not self.constant(node) or large or self._updating(node)
         if type(node.aval) is tuple or not self.independent(node) or self.constant(node) or _site(node) in self.turning:
             return False
         return node in self._read(step, node)
 
     def _read(self, step: TrainingStep, wanted: Node) -> frozenset[Node]:
         """The data that a step has to be given for a node that is computed from data alone: the node itself, if its
-        place in what it is a part of varies between steps, or if it would need several data otherwise."""
+        place in what it is a part of varies between steps, or if it would need more data than TOGETHER otherwise."""
         known, inside = self._data, self.inside and step is not self.end
         order = reachable(
             [wanted], lambda each: () if each in known or self._begins(step, each) else self._operands(each)
@@ -457,7 +474,7 @@ class Steps:
                 if not self._begins(step, each):
                     found = [frozenset[Node](), *[known[source] for source in self._operands(each)]]
                     read = frozenset.union(*found)
-                    own = read if self._random(step, each) or (len(read) < 2 and inside) else own
+                    own = read if self._random(step, each) or (len(read) <= TOGETHER and inside) else own
                 elif type(each.aval) is tuple or self.constant(each):
                     own = frozenset()
                 known[each] = own
@@ -510,7 +527,7 @@ class Steps:
     def memory(self, node: Any) -> Any:
         """What a node shows that is written in place: a memory, or a leaf; None of what stays, and of a view."""
         while node.inputs and (node.in_place or node.operation in (variable, detach)):
-            leaf = _written_data(node) if node.in_place else None
+            leaf = written_data(node) if node.in_place else None
             if leaf is None and node.versions is not None:
                 break
             node = leaf or node.inputs[0]
@@ -524,11 +541,24 @@ class Steps:
         later = [self.origin(node) for each in self.steps[place + 1 :] for node in each.operands]
         wanted = [each for each in later if step.has(each) and not self.independent(each)]
         self._hold(step, wanted)
+        wanted += self._leaving(step, wanted)
         step.outputs = sorted(dict.fromkeys(wanted), key=lambda node: node.serial)
         for node in step.outputs:
             if node not in self.updated and self._updating(node, ruled=True):
                 raise StateRead("what an optimizer keeps is read", node.where)
         self._look(step)
+
+    def _leaving(self, step: TrainingStep, wanted: Sequence[Node]) -> Sequence[Node]:
+        """What a step computes as the last of its kind does, of which that is read after the loop: it leaves it, too,
+        so that the steps are of one kind."""
+        key = tuple(step.lines)
+        if all(each.lines != step.lines for each in self.begun[self.begun.index(step) + 1 :]):
+            passing = [each for each in wanted if self.memory(each) is None and each not in self.updated]
+            self.left[key] = Counter(map(_site, passing))
+            return ()
+        own = [node for node in self._recorded(step.first, step.last) if _site(node) in self.left[key]]
+        own = [node for node in own if node not in wanted and not self.independent(node)]
+        return own if Counter(map(_site, own)) == self.left[key] else ()
 
     def _hold(self, step: TrainingStep, wanted: list[Node]) -> None:
         """Adds what a step leaves that the user can still read at the end, but what each step computes for itself
@@ -595,25 +625,41 @@ class Steps:
                 name = told or ("" if node.operation is None else node.operation.name)
                 reads += [] if self.inputs(node) else [self.hashed(node)]
                 form.append((name, self.ways.get(node, ()) if told else node.static, str(node.aval), *reads))
-        form += [len(step.losses), *[order[each] for each in (*step.losses, *step.outputs)]]
+        ends = [len(step.losses), *[order[each] for each in (*step.losses, *step.outputs)]]
         step.nodes = [*order]
-        step.operands, step.form = [*operands], tuple(form)
+        step.operands, step.form = [*operands], (*form, *ends)
+        inner = [[order.get(one, -1) for one in self.inputs(each)] if type(each) is Node else () for each in order]
+        own = zip(order, form, inner, strict=True)
+        step.outline = (
+            *[
+                each[0] if node in operands else (each[0], *(each[3:] if _positioned(node) else reads))
+                for node, each, reads in own
+            ],
+            *ends,
+        )
 
     # What steps have in common.
 
     def _classified(self) -> int:
         known: dict[Any, int] = {}
-        most = max(FEW, min(MANY, len(self.steps) // 2))
+        self.groups: dict[Any, list[int]] = {}
         for step in self.steps:
             step.kind = known.setdefault(step.form, len(known))
-            if len(known) > most and step is not self.end:
-                more = f", and a longer run may have up to {MANY}" * (most < MANY)
-                raise NotPortable(
-                    f"the {len(self.steps)} steps have more than {most} forms{more}: this line did another thing in "
-                    f"step {self.steps.index(step) + 1} than before, so {self._why(step)}",
-                    self._different(step, next(iter(known))),
-                )
+            group = self.groups.setdefault((step.outline, step is self.end), [])
+            group += [step.kind] * (step.kind not in group)
+            self._few(step)
         return len(known)
+
+    def _few(self, step: TrainingStep) -> None:
+        """NotPortable if there are too many forms with that of this step."""
+        most = max(FEW, min(MANY, len(self.steps) // 2))
+        if len(self.groups) > most and step is not self.end:
+            more = f", and a longer run may have up to {MANY}" * (most < MANY)
+            raise NotPortable(
+                f"the {len(self.steps)} steps have more than {most} forms{more}: this line did another thing in "
+                f"step {self.steps.index(step) + 1} than before, so {self._why(step)}",
+                self._different(step, self.steps[0].form),
+            )
 
     def _why(self, step: TrainingStep) -> str:
         """What has made a step differ: a value that Python has read, if trained numbers are taken at such a place."""
@@ -667,12 +713,26 @@ class Steps:
                 joined = groups[slot] = groups[home]
                 joined.add(slot)
         entries = [Entry(each) for each in {id(group): group for group in groups.values()}.values()]
-        taken: dict[str, None] = {}
         for entry in entries:
-            self._described(entry, made, taken)
+            self._described(entry)
+        for group in self.groups.values():  # what is data in one of the kinds is data in all, by one name
+            rows = [
+                [next(each for each in entries if (kind, "in", place) in each.slots) for kind in group]
+                for place in range(len(self.steps_of(group[0])[0].operands))
+            ]
+            for row in rows if len(group) > 1 else ():
+                name = next((each.name for each in row if each.name), "")
+                for each in row if any(each.role == "data" for each in row) else ():
+                    each.role = "data" if each.role == "constant" else each.role
+                    each.name = name if each.role == "data" else each.name
+        for entry in entries:
+            nodes = [node for _, node in self.reads_of(entry)]
+            if entry.role == "data" and all(map(self.independent, nodes)):
+                key = (tuple(kind for kind, *_ in sorted(entry.slots)), *map(self.hashed, nodes))
+                entry.twin = self.same.setdefault(key, entry)
         return entries
 
-    def _described(self, entry: Entry, made: dict[Node, Slot], taken: dict[str, None]) -> None:
+    def _described(self, entry: Entry) -> None:
         reads = self.reads_of(entry)
         nodes = [node for _, node in reads]
         if any(kind == "out" for _, kind, _ in entry.slots):
@@ -691,19 +751,19 @@ class Steps:
                     entry.end = now = step.outputs[place]
         else:
             same = len({self.hashed(each) if self.independent(each) else each for each in nodes}) == 1
-            once = len(reads) == 1 and reads[0][0].has(nodes[0]) and self.drawn(nodes[0]) is not None
+            (step, node), once = reads[0], len(reads) == 1 and reads[0][0].has(nodes[0])
+            # What one step of several kinds reads alone is a batch, too, if another reads such data of that line.
+            others = [each for one in self.steps if one.kind != step.kind for each in one.operands] if once else ()
+            once = once and (self.drawn(node) is not None or _site(node)[:2] in [_site(each)[:2] for each in others])
             entry.role = "constant" if same and not once else "data"
             entry.start = nodes[0]
         named = [*nodes, *[each for each in (entry.end,) if each is not None]]
-        names = [self.text.name_of(each) for each in named]
+        names = [self.text.name_of(each) or self.text.name_of(self.origin(each)) for each in named]
         names += [self.story.tensors.get(self.held[each]) for each in named if each in self.held]
         entry.name = next(filter(None, names), "")
         if entry.role == "data" and not nodes[0].aval.dtype.differentiable and not self.inputs(nodes[0]):
             reader = next((each for each in self.live if nodes[0] in self.inputs(each)), None)
             entry.name = "index" if reader is not None and reader.operation is index else entry.name
-        if entry.role == "data" and all(map(self.independent, nodes)):
-            key = (tuple(kind for kind, *_ in sorted(entry.slots)), *map(self.hashed, nodes))
-            entry.twin = self.same.setdefault(key, entry)
         if entry.role == "data" and len({*nodes}) == len(nodes) and all(step.has(node) for step, node in reads):
             drawn = {self.drawn(each) for each in nodes}
             entry.drawn = drawn.pop() if len(drawn) == 1 else None
@@ -713,7 +773,8 @@ class Steps:
         """By kind, the places among `numbers` of those that vary between its steps."""
         found = {}
         for kind in range(self.kinds):
-            columns = zip(*[[each.value for each, _ in step.numbers] for step in self.steps_of(kind)], strict=True)
+            own = [step for step in self.steps if step.kind in self.alike(kind)]
+            columns = zip(*[[each.value for each, _ in step.numbers] for step in own], strict=True)
             found[kind] = [place for place, values in enumerate(columns) if len({*map(repr, values)}) > 1]
         return found
 
@@ -748,7 +809,8 @@ class Steps:
         drawn: set[Any] = {*self.kept}
         for entry in [each for each in self.entries if each.drawn is not None]:
             drawn |= {node for _, node in self.reads_of(entry)}
-        given = [each for step in self.steps for each in step.operands if each not in drawn]
+        operands = [each for step in self.steps for each in step.operands]
+        given = [each for each in operands if each not in drawn and self.independent(each)]  # others are computed
         nodes = [each for each in reachable(given, self.inputs) if type(each) is Node and each not in drawn]
         nodes = [each for each in nodes if each.serial > self.steps[0].first]
         return [each for each in nodes if each in self.draws.sampled or self.drawn(each) is not None]
@@ -783,13 +845,9 @@ class Steps:
         return [read for order, read in found if order > begins]
 
 
-def _written_data(node: Any) -> Any:
-    """The leaf w of which a write through `w.data`, which counts by itself, has made a node; None of others."""
-    count = node.versions
-    while node.in_place and node.inputs and node.inputs[0].versions is count:
-        node = node.inputs[0]
-    source = node.inputs[0] if node.inputs and node.operation is detach else None
-    return source if type(source) is Node and source.leaf is not None and source.versions is not count else None
+def _positioned(node: Any) -> bool:
+    """Whether the numbers that an operation has are places, which are written out."""
+    return type(node) is Node and node.operation in POSITIONED
 
 
 def _site(node: Node) -> Any:

@@ -33,9 +33,9 @@ from jaxvjp.core.record.observers import (
 from jaxvjp.core.record.user_lines import UserLine, user_line
 from jaxvjp.core.record.versions import next_serial
 from jaxvjp.explain.calls import Calls, FunctionCall
-from jaxvjp.explain.names import all_names_in, assigned, names_in, numbered, statement, variables_of
+from jaxvjp.explain.names import all_names_in, assigned, module_names, names_in, numbered, statement, variables_of
 from jaxvjp.explain.watching import Watch
-from jaxvjp.ops.identity import UNCHANGED, detach, shaped, tuple_item
+from jaxvjp.ops.identity import UNCHANGED, detach, shaped, tuple_item, variable
 from jaxvjp.ops.strided import laid
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.devices import META
@@ -103,7 +103,8 @@ class Story(NamedTuple):
         overwritten: the names of what was written in place since, by way of `detach()`, too.
         grads: for each of the owners the node of its `grad` at the end: what runs afterwards may change it.
         file: the script that ran; None if it was no script.
-        printed: what lines printed of a transform's before their last time; `shown` has the last.
+        printed: what lines printed before their last time; `shown` has the last.
+        modules: by the name of a tensor that a module of the user's has, the module's.
     """
 
     events: list[Event]
@@ -124,6 +125,7 @@ class Story(NamedTuple):
     overwritten: Mapping[Node, str] = {}
     file: str | None = None
     printed: Sequence[Node] = ()
+    modules: Mapping[str, str] = {}
 
     def stepped(self) -> dict[Any, Stepped]:
         """By Python backward step, such as that of a custom Function, the first time that it ran."""
@@ -229,9 +231,12 @@ class Recorder:
                 continue  # a trained tensor's nodes are known otherwise
             names.setdefault(written, own)
             while written is not None:
-                overwritten[written] = own
-                written = _written(written.inputs[0])
-        shown = [node for node in names if self.first < node.serial < last and node.device is not META]
+                overwritten.setdefault(written, own)
+                before: Any = written.inputs[0]
+                written = _written(before.inputs[0] if before.operation is detach and before.inputs else before)
+        # A leaf that was written by way of `.data` is recorded again, too, and is there only now.
+        ended = [node for node in names if node.serial < last or node.operation is variable]
+        shown = [node for node in ended if self.first < node.serial and node.device is not META]
         for tensor in list(dict.fromkeys(self.owners.values())):
             self.owners.setdefault(tensor.__node__, tensor)
         walks = [event.what for event in self.events if isinstance(event.what, Walked)]
@@ -252,8 +257,12 @@ class Recorder:
                 way = tuple([(each.where, each.operation, each.static) for each in passed_on(node)])
                 printed.setdefault((event.where, way), []).append(node)
         earlier: list[Node] = []
+        roots = {each for walked in walks for each in walked.roots}
         for rounds in printed.values():
             rounds = list(dict.fromkeys(rounds))
+            if not names.keys().isdisjoint(passed_on(rounds[-1])):  # the last is there at the end, so are the others
+                earlier += [each for each in rounds[:-1] if roots.isdisjoint(passed_on(each))]
+                continue
             new = [each for each in rounds if known.isdisjoint(passed_on(each)) and _of_transforms(each, known)]
             if new and known.isdisjoint(passed_on(rounds[-1])):
                 names[rounds[-1]] = numbered("printed", {*names.values()})
@@ -273,7 +282,8 @@ class Recorder:
         calls = sorted(self.calls.ended, key=lambda each: each.first)
         every = {tensor.__node__: own for tensor, own in all_names_in(variables).items()}
         made = Story(self.events, names, tensors, *told, False, self.watch, calls, every, self.refused, grads)
-        return made._replace(overwritten=overwritten, file=self.script, printed=earlier)
+        modules = {tensors[each]: name for each, name in module_names(variables).items() if each in tensors}
+        return made._replace(overwritten=overwritten, file=self.script, printed=earlier, modules=modules)
 
 
 def _as_used(walked: Walked) -> tuple[Walked, dict[Node, Node]]:
@@ -311,7 +321,9 @@ def passed_on(node: Node) -> list[Node]:
 
 
 def _written(node: Any) -> Node | None:
-    """The write in place that made the value of a node, if one did."""
+    """The write in place that made the value of a node, if one did; that of a leaf by way of its `.data`."""
+    if node.operation is variable and node.inputs and node.inputs[0].operation is detach:
+        node = node.inputs[0]
     while type(node) is Node and node.operation is detach:
         node = node.inputs[0]
     return node if type(node) is Node and node.in_place else None

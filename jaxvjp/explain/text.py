@@ -18,13 +18,24 @@ from jaxvjp.core.record.observers import Walked
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.program import Program
 from jaxvjp.explain.block import Value
-from jaxvjp.explain.names import assigned, copied_by_user, numbered, operation_of, safe, statement, within_builtin
+from jaxvjp.explain.names import (
+    assigned,
+    copied_by_user,
+    heads_a_loop,
+    numbered,
+    operation_of,
+    safe,
+    statement,
+    within_builtin,
+)
 from jaxvjp.explain.states import states_of, tabulated
 from jaxvjp.explain.story import Story
-from jaxvjp.ops.identity import detach, function_result, tuple_item, variable
+from jaxvjp.ops.identity import clone, detach, function_result, tuple_item, variable
+from jaxvjp.ops.indexing import index
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.view import put, split_one, unbind_one
 from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.dtypes import int64
 
 NOWHERE: Any = (compile("", "<nowhere>", "exec"), 0)
 """The place of a node that was recorded by no line of the user's."""
@@ -35,8 +46,9 @@ LABEL = 32
 class Text:
     """The definitions and names of a program; functions with equal text are defined once."""
 
-    def __init__(self, story: Story, explicit_dtypes: bool, exact: bool = True) -> None:
+    def __init__(self, story: Story, explicit_dtypes: bool, exact: bool = True, narrowed: bool = False) -> None:
         self.story = story
+        self.narrowed = narrowed  # whether integers of 64 bits have 32 in the program
         self.exact, self.simplified = exact, False  # whether ops have no plain forms, and whether one has
         self.explicit_dtypes = explicit_dtypes  # whether there are 64-bit types: then every dtype is written
         self.first: dict[Any, Node] = {}
@@ -117,12 +129,37 @@ class Text:
         self.twins.update(states.twins)
         self.copies = states.copies
         known = {*self.twins, *self.starts, *self.twins.values()}
+        places = {each for node in nodes if node.operation is index for each in node.inputs[1:]}
         for table, own, rows in tabulated([node for node in nodes if node not in known], self.name_of):
-            name = numbered(safe(f"{own}s") if own else "data", self.taken)
+            data = "indices" if all(node in places for node, _ in rows) else "data"
+            plural = f"all_{own}" if own and own.endswith("s") else f"{own}s"
+            name = numbered(safe(plural) if own else data, self.taken)
             self.taken.add(name)
             self.starts[table] = name, -1
             self.twins.update(rows)
             self.rounds.update((row, own) for _, row in rows if own)
+
+    def save_copies(self, nodes: Sequence[Node], updates: Sequence[Any]) -> list[Node]:
+        """Has what a file gives back as it was before later writes, `torch.load("best.pt")`, copied when it was there.
+        Gives the nodes with these copies; one of what an optimizer of the `updates` wrote is made after its step."""
+        shown = {node.inputs[0]: node for node in nodes if node.operation is variable and node.inputs}
+        written: dict[Any, list[int]] = {}
+        for node in nodes:
+            written.setdefault(node.leaf, []).append(node.serial)
+        made: dict[Node, Node] = {}
+        for leaf, source in [*self.twins.items()]:
+            now = shown.get(source, source)
+            if now.leaf is None or not any(now.serial < each < leaf.serial for each in written[now.leaf]):
+                continue
+            if source not in made:
+                copy = made[source] = Node(clone, (), (source,), source.aval, where=source.where)
+                ends = [each.last for each in updates if each.first < source.serial <= each.last]
+                copy.serial = max([now.serial, *ends]) + 0.5
+                own = self.name_of(now) or ""
+                module = self.story.modules.get(own, own.partition("_")[0])
+                self.rounds[copy] = f"saved_{own.removeprefix(module).lstrip('_') or own}"
+            self.twins[leaf] = made[source]
+        return [*nodes, *made.values()]
 
     def inputs(self, node: Node) -> Sequence[Any]:
         """The inputs of a node, as hooks replaced them; for a detached leaf, the node whose value it has; of a Function
@@ -133,6 +170,11 @@ class Text:
         if node.python is not None and node.operation is function_result and node.requires_grad:
             return (*node.inputs, *[each for each in gradient_edges(node) if each not in node.inputs])
         return (*node.inputs, *self.changed[node].values()) if node in self.changed else node.inputs
+
+    def narrowest(self, value: Any) -> np.ndarray[Any, Any]:
+        """The numbers of a value, as the program has them."""
+        numbers = np.asarray(value)
+        return numbers.astype(np.int32) if self.narrowed and numbers.dtype == np.int64 else numbers
 
     def define(self, wanted: str, text: str, lines: Any = None, key: str | None = None) -> str:
         """The name of the function with this text, in which NAME stands for it; defines the function if it is new."""
@@ -158,6 +200,9 @@ class Text:
         own = self.story.overwritten.get(node)
         if own is not None and node.operation is not put:
             return own  # `a = bn(x)` writes bn.running_mean
+        leaf = written_data(node) if node.in_place else None
+        if leaf is not None and leaf.tensor in self.story.tensors:
+            return self.story.tensors[leaf.tensor]
         own = self.story.names.get(node) or self.rounds.get(node)
         known = None if node.tensor is None else self.story.tensors.get(node.tensor)
         last = self.last.get(node.where, node).operation  # of what no backward pass read, as a running mean
@@ -190,6 +235,8 @@ class Text:
             index = int(node.inputs[1].value.real)
             if node.operation is split_one and node.static[1]:
                 index //= node.static[1]
+        if own is not None and heads_a_loop(node.where):
+            return own  # x of `for batch in loader: x, y = batch`
         kind = "view" if node.operation.write is not None else "write" if node.operation is put else ""
         name = assigned(node.where, index, kind) or assigned(node.where, kind=kind)
         written = node.tensor
@@ -216,6 +263,15 @@ class Text:
     def label_of(self, node: Node) -> str:
         """The label of a node in a table: what is written of it, else its operation."""
         return self.written_of(node) or ("a constant" if node.operation is None else operation_of(node))
+
+
+def written_data(node: Any) -> Any:
+    """The leaf w of which a write through `w.data`, which counts by itself, has made a node; None of others."""
+    count = node.versions
+    while node.in_place and node.inputs and node.inputs[0].versions is count:
+        node = node.inputs[0]
+    source = node.inputs[0] if node.inputs and node.operation is detach else None
+    return source if type(source) is Node and source.leaf is not None and source.versions is not count else None
 
 
 def _copied(story: Story, nodes: Sequence[Node]) -> dict[Node, Node]:
@@ -257,3 +313,17 @@ def wide(aval: Aval | tuple[Aval, ...]) -> bool:
     if isinstance(aval, tuple):
         return any(wide(each) for each in aval)
     return bool(aval.dtype.numpy.itemsize >= (16 if aval.dtype.is_complex else 8))
+
+
+def narrow(nodes: Sequence[Node]) -> bool:
+    """Whether the only 64-bit values among `nodes` are integers that fit into 32 bits, as labels and indices do."""
+    own = [node for node in nodes if wide(node.aval)]
+    avals = [each for node in own for each in (node.aval if type(node.aval) is tuple else [node.aval]) if wide(each)]
+    if any(each.dtype is not int64 for each in avals):
+        return False
+    values = [node for node in own if type(node.aval) is not tuple]
+    evaluate(values)
+    numbers = [each.value for node in own for each in node.inputs if type(each) is Number]
+    arrays = [*[np.asarray(node.value) for node in values], *[np.asarray(each) for each in numbers]]
+    bounds = np.iinfo(np.int32)
+    return all(each.dtype.kind != "i" or np.all((each >= bounds.min) & (each <= bounds.max)) for each in arrays)

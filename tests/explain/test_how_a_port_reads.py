@@ -144,6 +144,93 @@ def penalty(net):
         loss += (weights[name] * (each - begun[name]) ** 2).sum()
     return loss
 """ + LOOP.replace("LOSS", "F.cross_entropy(net(X[index]), Y[index]) + 10 * penalty(net)")
+ROWS = """
+for epoch in range(3):
+    for k in range(0, 40, 10):
+        optimizer.zero_grad()
+        out = net(X[k : k + 10])
+        loss = F.cross_entropy(out, Y[k : k + 10])
+        loss.backward()
+        optimizer.step()
+"""
+TARGET = (
+    NET.replace("net =", "q_target = nn.Linear(3, 4)\nnet =").replace(
+        "nn.Sequential(nn.Linear(3, 5), nn.ReLU(), nn.Linear(5, 4))", "nn.Linear(3, 4)"
+    )
+    + LOOP.replace("LOSS", "(net(X[index]) - q_target(X[index]).detach()).square().mean()")
+    + """    for p_target, p in zip(q_target.parameters(), net.parameters()):
+        p_target.data.copy_(p_target.data * 0.9 + p.data * 0.1)
+"""
+)
+BEST = (
+    NET.replace("0.1", "9.0")
+    + ROWS
+    + """    with torch.no_grad():
+        valid = F.cross_entropy(net(X), Y).item()
+    if epoch == 0 or valid < best:
+        best = valid
+        torch.save(net.state_dict(), FILE)
+net.load_state_dict(torch.load(FILE))
+last = F.cross_entropy(net(X), Y).detach()
+"""
+)
+ROWS_USED = NET + ROWS + "probabilities = out.detach().softmax(1)\n"
+CELL = """
+class Cell(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.hidden, self.out = nn.Linear(7, 4), nn.Linear(7, 4)
+
+    def forward(self, x, h):
+        both = torch.cat((x, h), 1)
+        return self.out(both), torch.tanh(self.hidden(both))
+
+
+net = Cell()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for k in range(5):
+    h, loss = torch.zeros(2, 4), 0
+    x, y = X[8 * k : 8 * k + 8].reshape(4, 2, 3), Y[8 * k : 8 * k + 8].reshape(4, 2)
+    for t in range(4):
+        out, h = net(x[t], h)
+        loss += F.cross_entropy(out, y[t])
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+MASKED = """
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.randn(3, 3))
+
+    def forward(self, x):
+        e = x @ self.w @ x.T
+        out = -9e15 * torch.ones_like(e)
+        return torch.softmax(torch.where(e > 0, e, out), 1) @ x
+
+
+net = nn.Sequential(Layer(), Layer(), nn.Linear(3, 4))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+""" + LOOP.replace("LOSS", "F.cross_entropy(net(X[index]), Y[index])")
+PARTIAL = (
+    NET
+    + """
+data = torch.utils.data.TensorDataset(X, Y)
+for epoch in range(3):
+    for x, y in torch.utils.data.DataLoader(data, batch_size=12):
+        optimizer.zero_grad()
+        loss = F.cross_entropy(net(x), y)
+        loss.backward()
+        optimizer.step()
+"""
+)
+FROZEN = NET.replace("SGD", "Adam").replace("optimizer =", "net[0].requires_grad_(False)\noptimizer =") + LOOP.replace(
+    "LOSS", "F.cross_entropy(net(X[index]), Y[index])"
+)
+DRAWN = NET + LOOP.replace(
+    "LOSS", "F.cross_entropy(net(X[index] + torch.distributions.Normal(0, 1).sample((8, 3))), Y[index])"
+)
 PROGRAMS = {
     "a batch and what is computed from it": (
         CUBED,
@@ -177,6 +264,31 @@ PROGRAMS = {
         ],
         ["out_2"],
     ),
+    "a target network": (
+        TARGET,
+        [r"jax.tree.map\(lambda q_target, net: ", "def step\\("],
+        ["step_end"],
+    ),
+    "the best weights from a file": (BEST, [r'"saved": net,', r'"net": state\["saved"\]'], []),
+    "rows in turn": (
+        ROWS_USED,
+        [r"jnp.stack\(\[X\[i : i \+ 10\] for i in \[\*range\(0, 40, 10\)\] \* 3\]"],
+        ["step_2"],
+    ),
+    "a cell whose last state is not read": (CELL, [r"for t in range\(4\):\n        out, h = Cell\("], ["given"]),
+    "what a layer makes of ones": (MASKED, [r"def Layer\(w, x\):", r"jnp.ones\("], ["given"]),
+    "batches of several sizes": (
+        PARTIAL,
+        [r"def step\(state, batch\)", r"for batch in batches:", r"X\[.*index"],
+        ["step_2"],
+    ),
+    "an optimizer's frozen parameters": (FROZEN, [r"optax\.adam\("], ["exp_avg"]),
+    "samples of a distribution": (DRAWN, [r"jax\.random\.normal\("], ["Random numbers of"]),
+    "weight decay by way of .data": (
+        SIGNS.replace("p.mul_(0.999).add_", "p.data.mul_(0.999)\n            p.add_"),
+        [r"jax\.tree\.map\(lambda net: net \* 0\.999"],
+        ["net_0_weight = p"],
+    ),
     "a recurrence runs once": (RECURRENT, [r"has_aux=True", r"jax\.lax\.scan"], []),
 }
 
@@ -184,6 +296,7 @@ PROGRAMS = {
 @pytest.mark.parametrize(("text", "wanted", "unwanted"), PROGRAMS.values(), ids=PROGRAMS)
 def test_the_port_reads_like_this_and_is_proved(tmp_path, capsys, text, wanted, unwanted):
     script, output = tmp_path / "script.py", tmp_path / "script_jax.py"
+    text = text.replace("FILE", repr(str(tmp_path / "best.pt")))
     script.write_text(HEAD.lstrip() + text, encoding="utf-8")
     status = main(["port", str(script), "-o", str(output), "--check"])
     assert status == 0, capsys.readouterr().err

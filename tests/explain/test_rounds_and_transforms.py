@@ -88,7 +88,7 @@ WRITTEN = {
     "running statistics of one pass": (
         "bn = torch.nn.BatchNorm1d(2)\nmoved = bn(x.clone().requires_grad_())\nloss = (moved * x).sum()\n"
         "loss.backward()",
-        ["(loss, (bn_running_mean, bn_running_var)), ", "bn_weight = jnp.array([1.0, 1.0], dtype=jnp.float32)"],
+        ["(loss, (bn_running_mean, bn_running_var)), ", "bn_weight = jnp.array([1.0, 1.0])  "],
     ),
     "a layer in 16 bits": (
         "h = (x * p).bfloat16()\ny = torch.nn.functional.layer_norm(h, (2,), p.bfloat16(), q.bfloat16())\n"
@@ -110,6 +110,24 @@ WRITTEN = {
         "        m = kept.setdefault(p, torch.zeros_like(p))\n        m.mul_(0.9).add_(p.grad)\n        p -= 0.1 * m\n"
         "    p.grad = None\ndel m",
         ["kept_p = "],
+    ),
+    "a batch with a name before it is taken apart": (
+        "data = [(row, k) for k, row in enumerate(torch.randn(6, 2))]\n"
+        "for batch in torch.utils.data.DataLoader(data, batch_size=2):\n    rows, _ = batch\n"
+        "    loss = (rows @ p).square().sum()" + UPDATE,
+        ["for i in range(3):\n    rows = all_rows[i]"],
+    ),
+    "what is printed after some rounds only": (
+        "for epoch in range(3):\n    for k in range(4):\n        loss = (p * w[k % 2]).sum() ** 2"
+        + UPDATE.replace("\n", "\n    ").rstrip()
+        + "\n    total = p.sum() + loss\n    print(total.item())",
+        ["    total = jnp.sum(p) + loss"],
+    ),
+    "the indices of several tensors, once": (
+        "data = torch.utils.data.TensorDataset(x, torch.tensor([1, 0]))\n"
+        "for rows, t in torch.utils.data.DataLoader(data, batch_size=2, shuffle=True):\n"
+        "    loss = ((rows @ p - t) ** 2).sum()" + UPDATE,
+        ["t = jnp.array([1, 0])"],
     ),
     "a wrapped function with one inside": (
         "def rnn(w, xs):\n    def step(h, x):\n        return jnp.tanh(x * w + h), None\n"
