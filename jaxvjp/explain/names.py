@@ -304,12 +304,15 @@ def _reached(variables: Mapping[str, Any], deep: int, known: Mapping[Tensor, Seq
         level = inner
 
 
-def module_names(variables: Mapping[str, Any]) -> dict[Tensor, str]:
-    """For each tensor of a module among these variables, or in their lists, dicts and attributes, the module's name."""
-    found: dict[Tensor, str] = {}
+def module_names(variables: Mapping[str, Any]) -> dict[Tensor, list[str]]:
+    """For each tensor of a module among these variables, or in their lists, dicts and attributes, the names of the
+    modules that have it, the outermost first."""
+    found: dict[Tensor, list[str]] = {}
     for name, value in _reached(variables, DEEP):
-        for each in [*value.parameters(), *value.buffers()] if isinstance(value, Module) else ():
-            found.setdefault(each, name)
+        for path, module in value.named_modules() if isinstance(value, Module) else ():
+            called = _joined(f"{name}_{path}") if path else name
+            for each in [*module.parameters(), *module.buffers()]:
+                found.setdefault(each, []).append(called)
     return found
 
 

@@ -218,7 +218,7 @@ class _Script:
                 batches.setdefault(entry.name, set()).update(kinds)
             value = entry.start or entry.end
             if entry.name == base and "_" in base and entry.role != "data" and value is not None:
-                module = steps.story.modules.get(base)
+                module = next(iter(steps.story.modules.get(base, ())), None)
                 trained = module is None and value.requires_grad
                 own.setdefault((module or base.partition("_")[0], entry.role, trained), []).append(entry)
         self.taken = taken
@@ -257,9 +257,10 @@ class _Script:
             self.taken.add(self.dicts[-1].name)
 
     def module_of(self, entries: Sequence[Entry]) -> str:
-        """The name of the user's module that has all of these; "" if there is none."""
-        owners = {self.steps.story.modules.get(each.name, "") for each in entries}
-        return owners.pop() if len(owners) == 1 else ""
+        """The name of the innermost of the user's modules that has all of these; "" if there is none."""
+        owners = [self.steps.story.modules.get(each.name, ()) for each in entries]
+        common = [each for each in owners[0] if all(each in own for own in owners)] if owners else []
+        return common[-1] if common else ""
 
     def find_trees(self) -> None:
         """The dicts of the state: one for the parameters of each group of an optimizer that has a rule."""

@@ -266,6 +266,8 @@ class Steps:
     def _divided(self) -> list[TrainingStep]:
         walks = [each for each in self.story.events if isinstance(each.what, Walked)]
         spans: list[tuple[float, float]] = []
+        data: dict[float, set[UserLine]] = {0.0: set()}  # the lines that make something of data for a backward pass
+        depends: dict[Node, bool] = {}  # on what is trained
         cuts: set[int] = set()
         shown: dict[Any, Node] = {}
         graphs = [reachable(event.what.roots, gradient_edges) for event in walks]
@@ -274,6 +276,12 @@ class Steps:
         for event, nodes in zip(walks, graphs, strict=True):
             made = [each.serial for each in nodes if not each.is_leaf and each not in lasting]
             spans.append((min(made, default=event.order), event.order))
+            sources = reachable(event.what.roots, lambda each: () if each in trained else self.inputs(each))
+            data[event.order] = {
+                each.where
+                for each in sources
+                if type(each) is Node and each.inputs and not self._trained(each, depends)
+            }
             for leaf in (each for each in nodes if each.is_leaf and each.requires_grad):
                 known = (leaf.leaf, self.story.owners.get(leaf), self.text.name_of(leaf), leaf)
                 key: Any = next(each for each in known if each is not None)
@@ -308,7 +316,8 @@ class Steps:
                 place += 1
             coming = min([begun for begun, ended in spans if ended > cut], default=cut)
             begun, ended = max([span for span in spans if span[1] <= cut], default=(0.0, 0.0))
-            forward = {node.where for node in self._recorded(begun - 1, ended)}  # it is the next step that begins there
+            # It is the next step that begins with these lines, also with what they make of data alone.
+            forward = {node.where for node in self._recorded(begun - 1, ended)} | data[ended]
             for node in self.nodes[place:]:  # then what such a line is followed by at the end, too: a mean of weights
                 fresh = node.operation is None and self.memory(node) is None
                 if node.serial >= coming or node.where not in trailing or node.where in forward or fresh:
@@ -328,6 +337,14 @@ class Steps:
         if len(steps) > 1:
             self._ended(steps)
         return [each for each in steps if each.lines]
+
+    def _trained(self, node: Node, known: dict[Node, bool]) -> bool:
+        """Whether a node depends on what is trained; `known` has what it is known of."""
+        for each in reachable([node], lambda each: () if each in known else self.inputs(each)):
+            if type(each) is Node and each not in known:
+                own = each.requires_grad or each in self.gradients
+                known[each] = own or any(known.get(one, False) for one in self.inputs(each))
+        return known[node]
 
     def _shown_since(self, leaf: Node) -> int:
         """When the value was made that a leaf shows: of `w.data.add_(g)` the leaf is recorded where w is read next."""
@@ -540,8 +557,8 @@ class Steps:
         place = self.steps.index(step)
         later = [self.origin(node) for each in self.steps[place + 1 :] for node in each.operands]
         wanted = [each for each in later if step.has(each) and not self.independent(each)]
-        self._hold(step, wanted)
         wanted += self._leaving(step, wanted)
+        self._hold(step, wanted)
         step.outputs = sorted(dict.fromkeys(wanted), key=lambda node: node.serial)
         for node in step.outputs:
             if node not in self.updated and self._updating(node, ruled=True):
@@ -572,10 +589,16 @@ class Steps:
             lasting = old or node in read or self._carried(step, node)
             if lasting and node not in read:
                 wanted.append(node)
-            if not old and any(_site(each) == _site(node) and not step.has(each) for each in self.held):
+            others = [each for each in self.held if _site(each) == _site(node) and not step.has(each)]
+            if not old and any(not self._lists(node).isdisjoint(self._lists(each)) for each in others):
                 step.losses.append(node)
             elif not lasting and not self._passing(step, node):
                 wanted.append(node)
+
+    def _lists(self, node: Node) -> set[str]:
+        """The names of the lists and dicts in which the user has a node: `outs` of `outs[3]`."""
+        names = self.story.every.get(self.held[node].__node__, ())
+        return {base for base, _, place in (name.rpartition("_") for name in names) if base and place}
 
     def _passing(self, step: TrainingStep, node: Node) -> bool:
         """Whether the last of the steps with these backward passes has computed a node that others compute as well."""
@@ -784,9 +807,11 @@ class Steps:
         """The random numbers that stay torch's, as something that is recorded was computed from them: what a step is
         given beside them, such as the numbers of the step before, and what was decided by values, such as an index."""
         found: list[Any] = [each for step in self.steps for node in step.nodes for each in self.causes(node)]
+        left = {each for step in self.steps for each in step.outputs}
         for entry in self.entries:
             for step, node in self.reads_of(entry)[: 1 if entry.role == "state" else None]:
-                found += self.inputs(node) if step.has(node) else [node]
+                if entry.role != "state" or self.origin(node) not in left:  # else a step before has computed it
+                    found += self.inputs(node) if step.has(node) else [node]
         starts = [each for each in found if type(each) is Node]
         own = {*reachable(starts, lambda node: (*self.inputs(node), *self.causes(node)))}
         for event in self.story.events:

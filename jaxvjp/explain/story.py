@@ -104,7 +104,7 @@ class Story(NamedTuple):
         grads: for each of the owners the node of its `grad` at the end: what runs afterwards may change it.
         file: the script that ran; None if it was no script.
         printed: what lines printed before their last time; `shown` has the last.
-        modules: by the name of a tensor that a module of the user's has, the module's.
+        modules: by the name of a tensor those of the user's modules that have it, the outermost first.
     """
 
     events: list[Event]
@@ -125,7 +125,7 @@ class Story(NamedTuple):
     overwritten: Mapping[Node, str] = {}
     file: str | None = None
     printed: Sequence[Node] = ()
-    modules: Mapping[str, str] = {}
+    modules: Mapping[str, Sequence[str]] = {}
 
     def stepped(self) -> dict[Any, Stepped]:
         """By Python backward step, such as that of a custom Function, the first time that it ran."""
@@ -282,7 +282,11 @@ class Recorder:
         calls = sorted(self.calls.ended, key=lambda each: each.first)
         every = {tensor.__node__: own for tensor, own in all_names_in(variables).items()}
         made = Story(self.events, names, tensors, *told, False, self.watch, calls, every, self.refused, grads)
-        modules = {tensors[each]: name for each, name in module_names(variables).items() if each in tensors}
+        modules = {
+            own: [name for name in each if own.startswith(f"{name}_")]
+            for tensor, each in module_names(variables).items()
+            if (own := tensors.get(tensor, ""))
+        }
         return made._replace(overwritten=overwritten, file=self.script, printed=earlier, modules=modules)
 
 

@@ -156,7 +156,7 @@ class Text:
                 ends = [each.last for each in updates if each.first < source.serial <= each.last]
                 copy.serial = max([now.serial, *ends]) + 0.5
                 own = self.name_of(now) or ""
-                module = self.story.modules.get(own, own.partition("_")[0])
+                module, *_ = self.story.modules.get(own, [own.partition("_")[0]])
                 self.rounds[copy] = f"saved_{own.removeprefix(module).lstrip('_') or own}"
             self.twins[leaf] = made[source]
         return [*nodes, *made.values()]

@@ -276,7 +276,7 @@ PROGRAMS = {
         ["step_2"],
     ),
     "a cell whose last state is not read": (CELL, [r"for t in range\(4\):\n        out, h = Cell\("], ["given"]),
-    "what a layer makes of ones": (MASKED, [r"def Layer\(w, x\):", r"jnp.ones\("], ["given"]),
+    "what a layer makes of ones": (MASKED, [r"def Layer\(w, x\):", r"jnp.ones\("], ["given_2"]),
     "batches of several sizes": (
         PARTIAL,
         [r"def step\(state, batch\)", r"for batch in batches:", r"X\[.*index"],

@@ -268,7 +268,7 @@ def test_random_numbers_stay_where_something_that_is_recorded_was_computed_from_
 
 def test_what_is_carried_of_data_and_has_no_common_form_is_told(tmp_path, capsys):
     script, output = tmp_path / "script.py", tmp_path / "script_jax.py"
-    text = OF_DATA.replace("UPDATE", "mean = 0.9 * mean + 0.1 * x[: step + 1].mean(0)")
+    text = OF_DATA.replace("UPDATE", "mean = torch.stack([mean, *x[: step + 1]]).mean(0)")
     script.write_text(HEAD.lstrip() + text, encoding="utf-8")
     assert main(["port", str(script), "-o", str(output), "--check"]) == 0
     assert "What line 11, 12 carries from step to step is as recorded." in capsys.readouterr().err

@@ -175,15 +175,15 @@ SCRIPTS = {
     "copies of several kinds": (COPIES, ['"alias":', '"second": ', '"turned_0": ']),
     "the best weights of a net with dropout": (
         BEST.replace("SAVED", SAVED).replace("best =", "net.insert(2, nn.Dropout(0.2))\nbest =", 1),
-        ['"saved_0_bias": state["net"]'],
+        ['"saved": state["net"]'],
     ),
     "parameters with the names of moments": (NAMED_AS_MOMENTS, ['"mu"', "optax.adam"]),
     "what a function has that trains": (IN_MAIN, ['"model_kept"', '"average_0_weight"']),
     "the best weights": (
         BEST.replace("SAVED", "{k: v.clone() for k, v in net.state_dict().items()}"),
-        ["saved_2_bias"],
+        ['"saved": '],
     ),
-    "a copy that no operation made": (BEST.replace("SAVED", "copy.deepcopy(net.state_dict())"), ["saved_2_bias"]),
+    "a copy that no operation made": (BEST.replace("SAVED", "copy.deepcopy(net.state_dict())"), ['"saved": ']),
     "what is computed after the last step": (AFTER, ['"guess"', "def step_end"]),
     "a gradient after the last step": (SLOPE, ['"slope"']),
     "values in a list": (TOLD, ["loss, errors_0]", "loss, errors_2, net["]),
