@@ -29,9 +29,10 @@ from jaxvjp.explain.rounds import regular
 from jaxvjp.explain.scope import NeedsWide
 from jaxvjp.explain.source import Writer
 from jaxvjp.explain.step_writer import StepWriter, Tree, shared_beginning
-from jaxvjp.explain.steps import Entry, NotPortable, StateRead, Steps, TrainingStep, places
+from jaxvjp.explain.steps import Entry, NotPortable, StateRead, Steps, places
 from jaxvjp.explain.story import Story
 from jaxvjp.explain.text import Text, wide
+from jaxvjp.explain.training_graph import TrainingStep
 from jaxvjp.ops.view import slice_
 
 FEW, WIDTH = 4, 116

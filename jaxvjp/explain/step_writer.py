@@ -16,9 +16,10 @@ from jaxvjp.explain.lifting import divided
 from jaxvjp.explain.literals import parsed
 from jaxvjp.explain.optimizers import Group, Update
 from jaxvjp.explain.source import Writer
-from jaxvjp.explain.steps import Entry, Steps, TrainingStep
+from jaxvjp.explain.steps import Entry, Steps
 from jaxvjp.explain.story import Story
 from jaxvjp.explain.text import Text
+from jaxvjp.explain.training_graph import TrainingStep
 
 
 class Tree:

@@ -1,9 +1,8 @@
 """A recorded training loop as steps of few kinds: what each step reads, and what it leaves to later ones (`steps_of`).
 
-A step begins where a backward pass first reads parameters that were written since the one before. Two steps are of one
-kind if the same operations were recorded in them, of operands that are in the same places. What a step reads from
-outside is a constant, if it is the same in all steps; state, if a step before computed it; and data otherwise, such as
-a batch, its indices, noise, or a learning rate.
+Two steps are of one kind if the same operations were recorded in them, of operands that are in the same places. What a
+step reads from outside is a constant, if it is the same in all steps; state, if a step before computed it; and data
+otherwise, such as a batch, its indices, noise, or a learning rate.
 """
 
 from __future__ import annotations
@@ -12,22 +11,19 @@ import bisect
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
 from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
-from jaxvjp.core.record.observers import Hooked, Read, Stepped, Walked
+from jaxvjp.core.record.observers import Read, Walked
 from jaxvjp.core.record.user_lines import UserLine
-from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain.draws import Draws
 from jaxvjp.explain.names import statement, told_line
 from jaxvjp.explain.optimizers import Update
 from jaxvjp.explain.refusal import Refusal
 from jaxvjp.explain.scope import POSITIONED, SHORT, uniform
 from jaxvjp.explain.story import Event, Story
-from jaxvjp.explain.text import Text, written_data
+from jaxvjp.explain.text import Text
+from jaxvjp.explain.training_graph import TrainingGraph, TrainingStep, divided, site_of
 from jaxvjp.ops.identity import detach, variable
 from jaxvjp.ops.indexing import index
 from jaxvjp.ops.pointwise import copy
@@ -51,46 +47,6 @@ class StateRead(NotPortable):
     """What a step of an optimizer computes for its own use is read elsewhere: it has no transform of optax then."""
 
 
-class TrainingStep:
-    """One step of a training loop.
-
-    Attributes:
-        first, last: the step has the nodes whose `serial` is above `first` and at most `last`.
-        events: its backward passes and hooks.
-        lines: those of its backward passes.
-        losses: the roots of its backward passes that are scalars, and what is told beside them. Those of
-            `autograd.grad` are none where others write into `grad`, as in the steps inside a step.
-        outputs: nodes that it leaves to later steps, or to the user.
-        operands: nodes that it reads, but does not compute.
-        numbers: Python numbers that it reads.
-        nodes: all that it reads and computes, in the order of `form`.
-        form: what it has in common with other steps of its kind.
-        outline: the same without shapes, as a batch may be smaller than others.
-        kind: the number of its kind.
-    """
-
-    def __init__(self, first: int, events: list[Event], adding: bool = False) -> None:
-        self.first, self.last, self.adding = first, 1 << 62, adding
-        self.outputs: list[Node] = []
-        self.operands: list[Node] = []
-        self.numbers: list[tuple[Number, Node]] = []
-        self.form: tuple[Any, ...] = ()
-        self.outline: tuple[Any, ...] = ()
-        self.nodes: list[Any] = []
-        self.kind = 0
-        self.hear(events)
-
-    def hear(self, events: list[Event]) -> None:
-        self.events = events
-        walks = [event for event in events if isinstance(event.what, Walked)]
-        self.lines = [event.where for event in walks]
-        roots = [root for event in walks for root in event.what.roots if event.what.after or not self.adding]
-        self.losses = [each for each in dict.fromkeys(roots) if not each.aval.shape]
-
-    def has(self, node: Any) -> bool:
-        return bool(self.first < node.serial <= self.last)
-
-
 class Entry:
     """What steps read under one name: `state`, `data` or a `constant`.
 
@@ -112,7 +68,7 @@ class Entry:
         self.drawn: str | None = None
 
 
-class Steps:
+class Steps(TrainingGraph):
     """The steps of a story, and what they read. NotPortable if they have no common form."""
 
     def __init__(
@@ -127,25 +83,11 @@ class Steps:
         inside: bool,
         carrying: bool,
     ) -> None:
+        super().__init__(story, text, nodes, updates, draws)
         self.asked = {*reads}  # the nodes whose values Python asked for
         self.inside = inside  # whether what is computed from one batch alone is computed in the step
-        self.story, self.text = story, text
-        self.windows = [(each.first, each.last) for each in updates]
-        self.updates, self.draws = updates, draws
-        self.updated = {
-            after: (before, gradient)
-            for update in updates
-            for group in update.groups
-            if group.rule is not None
-            for before, gradient, after in zip(group.before, group.gradients, group.after, strict=True)
-        }
-        self.optimizers = {
-            after: id(update.optimizer) for update in updates for group in update.groups for after in group.after
-        }
         self.live: set[Node] = set()
-        self.nodes = sorted(nodes, key=lambda node: node.serial)
-        self.gradients, self.ways = _sources(story)
-        self.steps = self._divided()
+        self.steps = divided(self)
         if len(self.steps) < 2:
             raise NotPortable("there are no two training steps: no parameter is written between two backward passes")
         self.values: dict[Any, list[tuple[float, Node]]] = {}  # what each line has read, and when; not what it checked
@@ -153,11 +95,8 @@ class Steps:
             if isinstance(event.what, Read) and (event.what.node.aval.shape or event.what.node.aval.dtype is not bool_):
                 self.values.setdefault(event.where, []).append((event.order, event.what.node))
         self._independent: dict[Node, bool] = {}
-        self._hash: dict[Any, int] = {}
         self._randoms: dict[Node, bool] = {}
-        self._drawn: dict[Node, str | None] = {}
         self._data: dict[Node, frozenset[Node]] = {}
-        self._hashed: dict[Node, int] = {}
         self.moving, self.carried = self._moving(), set[Any]()
         often = self._carrying()
         # What lines carry from step to step of data alone, such as a mean, is state; what moves in a buffer, or is
@@ -172,12 +111,12 @@ class Steps:
         self.begun = [*self.steps]
         self.sites: dict[Any, set[TrainingStep]] = {}
         for step in self.steps:
-            for node in self._recorded(step.first, step.last):
-                self.sites.setdefault(_site(node), set()).add(step)
+            for node in self.between(step.first, step.last):
+                self.sites.setdefault(site_of(node), set()).add(step)
         self.held: dict[Node, Any] = {}
         for tensor in [*self.text.first, *self.story.tensors]:
             node = self.origin(tensor.__node__)
-            if node in self.updated or (self.inputs(node) and not self._updating(node, ruled=True)):
+            if node in self.updated or (self.inputs(node) and not self.updating(node, ruled=True)):
                 self.held.setdefault(node, tensor)  # else an optimizer keeps it, which is compared by itself
         # Whether what steps before have left makes another form than what is given, as where a hidden state starts
         # again at an epoch or another network is trained; and whether one step may read two values of a weight.
@@ -235,10 +174,6 @@ class Steps:
         self.same: dict[Any, Entry] = {}
         self.entries = self._entries()
 
-    def inputs(self, node: Any) -> Sequence[Any]:
-        """What a node is computed from, also if it is a gradient that an event tells of."""
-        return self.updated.get(node) or self.gradients.get(node) or self.text.inputs(node)
-
     def still(self, step: TrainingStep, node: Node) -> bool:
         """Whether a node was computed before the steps from leaves, none of which is trained by a step."""
         if node.is_leaf or not node.requires_grad or node.serial > self.steps[0].first:
@@ -261,110 +196,6 @@ class Steps:
         self._few(self.steps_of(kind)[0])
         self.lifted = self._lifted()
 
-    # Where steps begin.
-
-    def _divided(self) -> list[TrainingStep]:
-        walks = [each for each in self.story.events if isinstance(each.what, Walked)]
-        spans: list[tuple[float, float]] = []
-        data: dict[float, set[UserLine]] = {0.0: set()}  # the lines that make something of data for a backward pass
-        depends: dict[Node, bool] = {}  # on what is trained
-        cuts: set[int] = set()
-        shown: dict[Any, Node] = {}
-        graphs = [reachable(event.what.roots, gradient_edges) for event in walks]
-        trained = {each for nodes in graphs for each in nodes if each.is_leaf and each.requires_grad}
-        lasting = {*graphs[0]} & {*graphs[-1]} if len(walks) > 2 else set()  # a graph that was made once for all steps
-        for event, nodes in zip(walks, graphs, strict=True):
-            made = [each.serial for each in nodes if not each.is_leaf and each not in lasting]
-            spans.append((min(made, default=event.order), event.order))
-            sources = reachable(event.what.roots, lambda each: () if each in trained else self.inputs(each))
-            data[event.order] = {
-                each.where
-                for each in sources
-                if type(each) is Node and each.inputs and not self._trained(each, depends)
-            }
-            for leaf in (each for each in nodes if each.is_leaf and each.requires_grad):
-                known = (leaf.leaf, self.story.owners.get(leaf), self.text.name_of(leaf), leaf)
-                key: Any = next(each for each in known if each is not None)
-                given = self.text.inputs(leaf)
-                moved = shown.setdefault(key, leaf) is not leaf and not (key is known[2] and given)
-                # `w = (w - g).detach().requires_grad_()`, but no input that is computed from other parameters.
-                way: Any = lambda each, leaf=leaf: () if each in trained and each is not leaf else self.inputs(each)  # noqa: E731
-                later = leaf.serial > walks[0].order and given
-                if moved or (later and not self.gradients.keys().isdisjoint(reachable([leaf], way))):
-                    shown[key] = leaf
-                    cuts.add(self._shown_since(leaf))
-        if not walks:
-            return []
-        # What nothing reads again may be written for the last time before others are trained.
-        cuts |= {
-            self._shown_since(each.__node__) for each, leaf in self.text.first.items() if each.__node__ is not leaf
-        }
-        ends = [ended for _, ended in spans]
-        free = [each for each in sorted(cuts) if min(ends) <= each < max(ends)]
-        inside = [each for each in free if any(begun <= each < ended for begun, ended in spans)]
-        # If a parameter is written between each loss and its backward pass, a step ends with the backward pass.
-        free = [each for each in free if each not in inside] or [int(each) for each in ends[:-1] if inside]
-        # Of several parameters that are written after another the last one ends the step, and what its line still does.
-        last = {bisect.bisect_right(ends, each): each for each in free}
-        begins = [int(min(begun for begun, ended in spans if not free or ended <= free[0])) - 1]
-        ending = {each.where for each in self.nodes if each.serial in {*last.values()}}
-        over = max([each.serial for each in self.nodes if each.where in ending], default=0)
-        trailing = {each.where for each in self.nodes if each.serial > over}
-        for cut in last.values():
-            place = bisect.bisect_right(self.nodes, cut, key=lambda node: node.serial)
-            while place < len(self.nodes) and self.nodes[place].where == self.nodes[place - 1].where:
-                place += 1
-            coming = min([begun for begun, ended in spans if ended > cut], default=cut)
-            begun, ended = max([span for span in spans if span[1] <= cut], default=(0.0, 0.0))
-            # It is the next step that begins with these lines, also with what they make of data alone.
-            forward = {node.where for node in self._recorded(begun - 1, ended)} | data[ended]
-            for node in self.nodes[place:]:  # then what such a line is followed by at the end, too: a mean of weights
-                fresh = node.operation is None and self.memory(node) is None
-                if node.serial >= coming or node.where not in trailing or node.where in forward or fresh:
-                    break
-                place += 1
-            begins.append(max(cut, self.nodes[place - 1].serial))
-        again = {each.where for each in self.nodes if each.serial > begins[min(1, len(begins) - 1)]}
-        before = [each.serial for each in self.nodes if each.serial <= begins[0] and each.where not in again]
-        begins[0] = max(before, default=begins[0])  # what only the lines before the loop do is in no step
-        adding = any(event.what.after for event in walks)
-        steps = [TrainingStep(each, [], adding) for each in begins]
-        for step, after in pairwise([*steps, None]):
-            assert step is not None
-            step.last = 1 << 62 if after is None else after.first
-            own = [each for each in self.story.events if step.first < each.order <= step.last]
-            step.hear(own)
-        if len(steps) > 1:
-            self._ended(steps)
-        return [each for each in steps if each.lines]
-
-    def _trained(self, node: Node, known: dict[Node, bool]) -> bool:
-        """Whether a node depends on what is trained; `known` has what it is known of."""
-        for each in reachable([node], lambda each: () if each in known else self.inputs(each)):
-            if type(each) is Node and each not in known:
-                own = each.requires_grad or each in self.gradients
-                known[each] = own or any(known.get(one, False) for one in self.inputs(each))
-        return known[node]
-
-    def _shown_since(self, leaf: Node) -> int:
-        """When the value was made that a leaf shows: of `w.data.add_(g)` the leaf is recorded where w is read next."""
-        made = self.origin(leaf)
-        return made.serial if made.in_place else leaf.serial
-
-    def _ended(self, steps: Sequence[TrainingStep]) -> None:
-        """The last step ends with the lines that those before end with; what follows is no training."""
-        passes = [[each.order for each in step.events if isinstance(each.what, Walked)] for step in steps]
-        after = [max(each, default=0) for each in passes]  # what is printed after the last step is read there
-        parts = [self._recorded(first, step.last) for step, first in zip(steps[:-1], after[:-1], strict=True)]
-        lines = {each.where for part in parts for each in part}
-        last = [each.serial for each in self._recorded(after[-1], steps[-1].last) if each.where in lines]
-        steps[-1].last = max(last, default=steps[-1].last)
-
-    def _recorded(self, first: float, last: float) -> Sequence[Node]:
-        """The nodes whose `serial` is above `first` and at most `last`."""
-        begin, end = (bisect.bisect_right(self.nodes, each, key=lambda node: node.serial) for each in (first, last))
-        return self.nodes[begin:end]
-
     # What does not depend on what is trained.
 
     def independent(self, node: Any) -> bool:
@@ -373,35 +204,10 @@ class Steps:
         if node not in known:
             missing = reachable([node], lambda each: [source for source in self.inputs(each) if source not in known])
             for each in sorted(missing, key=lambda each: each.serial):
-                own = not each.requires_grad and each not in self.gradients and not self._updating(each)
-                own = own and not (self.carried and _site(each) in self.carried)
+                own = not each.requires_grad and each not in self.gradients and not self.updating(each)
+                own = own and not (self.carried and site_of(each) in self.carried)
                 known[each] = own and all(known.get(source, True) for source in self.inputs(each))
         return known[node]
-
-    def _updating(self, node: Node, ruled: bool = False) -> bool:
-        """Whether a node was recorded in the step of an optimizer; of one that has a rule."""
-        place = bisect.bisect_right(self.windows, (node.serial, 1 << 62)) - 1
-        if place < 0 or not self.windows[place][0] < node.serial <= self.windows[place][1]:
-            return False
-        return not ruled or any(group.rule is not None for group in self.updates[place].groups)
-
-    def hashed(self, node: Any) -> int:
-        """A number that equal computations from equal data share."""
-        if type(node) is Number:
-            return self._hash.setdefault(("number", repr(node.value)), len(self._hash))
-        for each in sorted(
-            reachable([node], lambda each: () if each in self._hashed else self.inputs(each)), key=lambda n: n.serial
-        ):
-            if each in self._hashed:
-                continue
-            if self.inputs(each):
-                key: Any = (each.operation, each.static, *[self.hashed(source) for source in self.inputs(each)])
-            else:
-                evaluate([each])
-                value = np.asarray(each.value)
-                key = ("data", value.dtype.name, value.shape, value.tobytes())
-            self._hashed[each] = self._hash.setdefault(key, len(self._hash))
-        return self._hashed[node]
 
     def _rounds(self, nodes: Iterable[Node], whole: bool, told: Any) -> dict[Any, dict[int, list[Any]]]:
         """What is `told` of nodes, by line and operation (the `whole` site or only these) and by the step, -1 before
@@ -410,7 +216,7 @@ class Steps:
         begins = [each.first for each in self.steps]
         for node in nodes:
             step = bisect.bisect_left(begins, node.serial) - 1
-            site = _site(node) if whole else _site(node)[:2]
+            site = site_of(node) if whole else site_of(node)[:2]
             if whole or (step >= 0 and self.steps[step].has(node)):
                 found.setdefault(site, {}).setdefault(step, []).append(told(node))
         return found
@@ -440,13 +246,13 @@ class Steps:
         for step in self.steps:
             before: dict[Node, frozenset[Any]] = {}
             found: set[Any] = set()
-            for node in self._recorded(step.first, step.last):
+            for node in self.between(step.first, step.last):
                 if not self.independent(node):
                     continue
                 sources = self._operands(node)[node.operation is copy :]  # what a copy is written to does not count
-                sites = [before.get(each) or ({_site(each)} if not step.has(each) else ()) for each in sources]
+                sites = [before.get(each) or ({site_of(each)} if not step.has(each) else ()) for each in sources]
                 before[node] = frozenset[Any]().union(*sites)
-                found |= {_site(node)} & before[node]
+                found |= {site_of(node)} & before[node]
             often.update(found)
         return often
 
@@ -459,7 +265,7 @@ class Steps:
 
     def constant(self, node: Node) -> bool:
         """Whether a node that does not depend on what is trained is the same in each step."""
-        return node.serial <= self.steps[0].first or _site(node) in self.everywhere
+        return node.serial <= self.steps[0].first or site_of(node) in self.everywhere
 
     # What one step reads.
 
@@ -473,8 +279,13 @@ class Steps:
             return True
         if not any(type(operand) is Node for operand in self.inputs(node)):
             large = math.prod(node.aval.shape) > SHORT and not uniform(node)
-            return not self.constant(node) or large or self._updating(node)
-        if type(node.aval) is tuple or not self.independent(node) or self.constant(node) or _site(node) in self.turning:
+            return not self.constant(node) or large or self.updating(node)
+        if (
+            type(node.aval) is tuple
+            or not self.independent(node)
+            or self.constant(node)
+            or site_of(node) in self.turning
+        ):
             return False
         return node in self._read(step, node)
 
@@ -502,7 +313,7 @@ class Steps:
 
     def _begins(self, step: TrainingStep, node: Node) -> bool:
         """Whether what a node is computed from does not count."""
-        return not step.has(node) or not self._operands(node) or self.constant(node) or _site(node)[:2] in self.moving
+        return not step.has(node) or not self._operands(node) or self.constant(node) or site_of(node)[:2] in self.moving
 
     def _initial(self, node: Node) -> bool:
         """Whether a node is a parameter as it was made: it is written later, and was computed from nothing trained."""
@@ -522,36 +333,6 @@ class Steps:
             self._randoms[node] = any(step.has(each) and self.drawn(each) is not None for each in sources)
         return self._randoms[node]
 
-    def drawn(self, node: Node) -> str | None:
-        """The expression that draws what a node has; None if it was not drawn."""
-        if self.inputs(node):
-            return None
-        if node not in self._drawn:
-            evaluate([node])
-            self._drawn[node] = self.draws.of(node)
-        return self._drawn[node]
-
-    def origin(self, node: Node) -> Node:
-        """The node whose value a leaf shows that was written, or a detached tensor; not that of another memory, which
-        was copied there and may be written since."""
-        while node.operation in (variable, detach, None) and node not in self.updated and self.inputs(node):
-            source = self.inputs(node)[0]
-            if type(source) is not Node or self.memory(source) not in (None, self.memory(node)):
-                break
-            node = source
-        return node
-
-    def memory(self, node: Any) -> Any:
-        """What a node shows that is written in place: a memory, or a leaf; None of what stays, and of a view."""
-        while node.inputs and (node.in_place or node.operation in (variable, detach)):
-            leaf = written_data(node) if node.in_place else None
-            if leaf is None and node.versions is not None:
-                break
-            node = leaf or node.inputs[0]
-        if node.operation is not None and node.operation.write is not None:
-            return None
-        return node.versions if node.versions is not None and node.versions.count else node.leaf
-
     def _complete(self, step: TrainingStep) -> None:
         """Finds what a step leaves and reads; the steps after it are complete."""
         place = self.steps.index(step)
@@ -561,7 +342,7 @@ class Steps:
         self._hold(step, wanted)
         step.outputs = sorted(dict.fromkeys(wanted), key=lambda node: node.serial)
         for node in step.outputs:
-            if node not in self.updated and self._updating(node, ruled=True):
+            if node not in self.updated and self.updating(node, ruled=True):
                 raise StateRead("what an optimizer keeps is read", node.where)
         self._look(step)
 
@@ -571,11 +352,11 @@ class Steps:
         key = tuple(step.lines)
         if all(each.lines != step.lines for each in self.begun[self.begun.index(step) + 1 :]):
             passing = [each for each in wanted if self.memory(each) is None and each not in self.updated]
-            self.left[key] = Counter(map(_site, passing))
+            self.left[key] = Counter(map(site_of, passing))
             return ()
-        own = [node for node in self._recorded(step.first, step.last) if _site(node) in self.left[key]]
+        own = [node for node in self.between(step.first, step.last) if site_of(node) in self.left[key]]
         own = [node for node in own if node not in wanted and not self.independent(node)]
-        return own if Counter(map(_site, own)) == self.left[key] else ()
+        return own if Counter(map(site_of, own)) == self.left[key] else ()
 
     def _hold(self, step: TrainingStep, wanted: list[Node]) -> None:
         """Adds what a step leaves that the user can still read at the end, but what each step computes for itself
@@ -589,7 +370,7 @@ class Steps:
             lasting = old or node in read or self._carried(step, node)
             if lasting and node not in read:
                 wanted.append(node)
-            others = [each for each in self.held if _site(each) == _site(node) and not step.has(each)]
+            others = [each for each in self.held if site_of(each) == site_of(node) and not step.has(each)]
             if not old and any(not self._lists(node).isdisjoint(self._lists(each)) for each in others):
                 step.losses.append(node)
             elif not lasting and not self._passing(step, node):
@@ -604,12 +385,12 @@ class Steps:
         """Whether the last of the steps with these backward passes has computed a node that others compute as well."""
         later = [each for each in self.begun if each.first > step.first]
         last = bool(step.lines) and all(each.lines != step.lines for each in later)
-        return last and len(self.sites.get(_site(node), ())) > 1  # an alias is read anew at the end
+        return last and len(self.sites.get(site_of(node), ())) > 1  # an alias is read anew at the end
 
     def _carried(self, step: TrainingStep, node: Node) -> bool:
         """Whether its line computes from what it computed in the step before: `mean = 0.9 * mean + 0.1 * w`."""
         own = reachable([node], lambda each: [one for one in self.inputs(each) if type(one) is Node and step.has(each)])
-        return any(_site(each) == _site(node) and not step.has(each) for each in own)
+        return any(site_of(each) == site_of(node) and not step.has(each) for each in own)
 
     def _look(self, step: TrainingStep) -> None:
         order: dict[Any, int] = {}
@@ -689,7 +470,7 @@ class Steps:
         around = [each.optimizer for each in self.updates if each.first < step.events[0].order < each.last]
         if any(type(each) is LBFGS for each in around):
             return "LBFGS has decided by values what runs, as its line search does, or has more history"
-        moved = [node for node in step.nodes if type(node) is Node and _site(node)[:2] in self.moving]
+        moved = [node for node in step.nodes if type(node) is Node and site_of(node)[:2] in self.moving]
         taken = [node for node in moved if not self.independent(node)]
         own, last = {node.where for node in taken}, max([node.serial for node in taken], default=0)
         reads = [each for each in self.story.events if isinstance(each.what, Read) and step.has(each.what.node)]
@@ -777,7 +558,9 @@ class Steps:
             (step, node), once = reads[0], len(reads) == 1 and reads[0][0].has(nodes[0])
             # What one step of several kinds reads alone is a batch, too, if another reads such data of that line.
             others = [each for one in self.steps if one.kind != step.kind for each in one.operands] if once else ()
-            once = once and (self.drawn(node) is not None or _site(node)[:2] in [_site(each)[:2] for each in others])
+            once = once and (
+                self.drawn(node) is not None or site_of(node)[:2] in [site_of(each)[:2] for each in others]
+            )
             entry.role = "constant" if same and not once else "data"
             entry.start = nodes[0]
         named = [*nodes, *[each for each in (entry.end,) if each is not None]]
@@ -857,13 +640,13 @@ class Steps:
         varying = [step.numbers[place][1] for place in self.lifted[step.kind]]
         leaves = [each for each in step.operands if not self.inputs(each) and self.drawn(each) is None]
         after = [each for each in (*varying, *leaves) if step.has(each) and each.serial > event.order]
-        if not self.independent(node) and all(map(self._updating, after)):
+        if not self.independent(node) and all(map(self.updating, after)):
             return set()
         return {*reachable([node], lambda each: [*self.inputs(each), *self.causes(each)] if step.has(each) else ())}
 
     def causes(self, node: Any) -> list[Node]:
         """The nodes whose values the line had read that recorded a node: a mask, for positions of an index."""
-        if type(node) is Number or (self.inputs(node) and node.operation not in POSITIONED) or self._updating(node):
+        if type(node) is Number or (self.inputs(node) and node.operation not in POSITIONED) or self.updating(node):
             return []
         found = [each for each in self.values.get(node.where, ()) if each[0] < node.serial]
         begins = max([each.first for each in self.begun if each.first < node.serial], default=0) if found else 0
@@ -875,48 +658,5 @@ def _positioned(node: Any) -> bool:
     return type(node) is Node and node.operation in POSITIONED
 
 
-def _site(node: Node) -> Any:
-    """The line and the operation of a node, and what it has in common with others that these recorded."""
-    return node.where, node.operation, node.static, str(node.aval)
-
-
 def places(entry: Entry, kind: int, direction: str) -> list[int]:
     return [place for its, way, place in entry.slots if (its, way) == (kind, direction)]
-
-
-def _sources(story: Story) -> tuple[dict[Node, tuple[Any, ...]], dict[Node, tuple[Any, ...]]]:
-    """For each gradient what it was computed from, and what the user's code computed on the way."""
-    found: dict[Node, tuple[Any, ...]] = {}
-    ways: dict[Node, tuple[Any, ...]] = {}
-    ran: list[tuple[Sequence[Any], Sequence[Any]]] = []  # what the user's code got in a backward pass, and returned
-    for event in story.events:
-        walked = event.what
-        if isinstance(walked, Hooked):
-            ran.append(([walked.before], [walked.after]))
-        elif isinstance(walked, Stepped):
-            ran.append((walked.cotangents, walked.results))
-        if not isinstance(walked, Walked):
-            continue
-        own, way = _by_user(ran, max(root.serial for root in walked.roots))
-        ways.update(dict.fromkeys([each for each in walked.gradients.values() if each is not None], way))
-        ran = []
-        given = [cotangent for cotangent in walked.cotangents if cotangent is not None]
-        for target, gradient in walked.gradients.items():
-            if gradient is not None and gradient not in own:  # else it is data, which a backward returned as it is
-                found[gradient] = (target, *walked.roots, *given, *own)
-            after, before = walked.after.get(target), walked.before.get(target)
-            if after is not None and after is not gradient:
-                found[after] = tuple(each for each in (before, gradient) if each is not None)
-    return found, ways
-
-
-def _by_user(ran: Sequence[tuple[Sequence[Any], Sequence[Any]]], since: int) -> tuple[list[Node], tuple[Any, ...]]:
-    """What hooks and backwards of the user's that `ran` have read or made besides the cotangents that they got: nodes
-    from before the backward pass, which began at the time `since`, and data; and the operations that they recorded."""
-    results = [each for given, returned in ran for each in returned if each is not None and each not in given]
-    got = {each for given, _ in ran for each in given} - {*results}
-    inside: Any = lambda node: type(node) is Node and node.serial > since and node not in got  # noqa: E731
-    nodes = reachable(results, lambda node: node.inputs if inside(node) else ())
-    made = [each for each in nodes if inside(each) and each.inputs]
-    read = [each for each in nodes if type(each) is Node and each not in got and each not in made]
-    return read, tuple([(each.operation, each.static) for each in made])
