@@ -98,10 +98,17 @@ class Explained:
     def _written(self, exact: bool) -> Program:
         with jax.enable_x64(True), self.story.told() as story:
             found = write(story, self._style, exact)
-        if found.narrowed and self._others(found):
+        if found.narrowed and not self._as_recorded(found):
             with jax.enable_x64(True), self.story.told() as story:
                 found = write(story, self._style, exact, wide_types=True)
         return found
+
+    def _as_recorded(self, program: Program) -> bool:
+        """Whether a program gives what was recorded, with integers of 32 bits in the place of 64."""
+        try:
+            return not self._others(program)
+        except (OverflowError, TypeError):  # a number does not fit, or JAX asks for equal types
+            return False
 
     @property
     def source(self) -> str:
