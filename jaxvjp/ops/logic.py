@@ -62,7 +62,11 @@ def _bitwise(name: str, kernel: str, function: Any, meaning: str, symbol: str, r
         return function(*broadcast(supported(kernel, input, refused), other))
 
 
-def _left(input, other, shift=jnp.left_shift):
+def _left(input, other):
+    return _moved(jnp.left_shift, input, other)
+
+
+def _moved(shift, input, other):
     # A shift by as many bits as there are, or by a negative number, gives 0.
     inside = (other >= 0) & (other < input.dtype.itemsize * 8)
     return jnp.where(inside, shift(input, jnp.where(inside, other, 0)), 0)
@@ -70,7 +74,7 @@ def _left(input, other, shift=jnp.left_shift):
 
 def _right(input, other):
     if jnp.issubdtype(input.dtype, jnp.unsignedinteger):
-        return _left(input, other, jnp.right_shift)
+        return _moved(jnp.right_shift, input, other)
     last = input.dtype.itemsize * 8 - 1  # which leaves the sign
     return jnp.right_shift(input, jnp.where((other < 0) | (other > last), last, other).astype(input.dtype))
 

@@ -586,3 +586,16 @@ def test_two_leaves_that_begin_alike_are_two_arguments():
     """)["story"]
     story.check()
     assert "argnums=(0, 1, 2)" in story.source
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint8"])
+def test_shifts_and_integers_that_need_64_bits(dtype):
+    torch = jaxvjp
+    w = torch.ones(2, requires_grad=True)
+    whole = torch.tensor([1, 2], dtype=getattr(torch, dtype))
+    shifted = (w * ((whole << 3) >> 1).float()).sum().explain()
+    shifted.check()
+    assert "jax_enable_x64" not in shifted.source
+    large = (w * ((torch.tensor([3_000_000_000, 5]) * whole) % 97).float()).sum().explain()
+    large.check()
+    assert "jax_enable_x64" in large.source
