@@ -24,6 +24,12 @@ from jaxvjp.tools.scripts.small_things import foreach
 SHORT = re.compile(r"(\w+): ([\w. ]+)")
 
 
+NAMED = (
+    "It is of torch's compilers, builds or downloads; under jaxvjp only its name is there, so that code which mentions "
+    "it can be imported."
+)
+
+
 class Absent:
     """A name that is an error when it is used: called, or made an instance of."""
 
@@ -36,11 +42,13 @@ class Absent:
         return Absent(f"{self.__name__}.{name}")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(
-            f"{self.__name__} is not available.\n"
-            "It is of torch's compilers, builds or downloads; under jaxvjp only its name is there, so that code which "
-            "mentions it can be imported."
+        sparse = self.__name__.startswith("torch.sparse")
+        why = (
+            "It is a sparse tensor, of which there are none here: compute with a dense one, `torch.mm(a, x)`."
+            if sparse
+            else NAMED
         )
+        raise NotImplementedError(f"{self.__name__} is not available.\n{why}")
 
 
 def _identity(name: str) -> Any:
