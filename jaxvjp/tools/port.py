@@ -6,6 +6,7 @@ import argparse
 import ast
 import contextlib
 import io
+import random
 import re
 import sys
 import tempfile
@@ -71,7 +72,8 @@ def main(arguments: Sequence[str]) -> int:
     if not given.script.is_file():
         parser.error(f"there is no script {str(given.script)!r}")
     output = given.output or given.script.with_name(f"{given.script.stem}_jax.py")
-    seeds = get_rng_state()
+    # For a script that sets no seed.
+    seeds = [state() for state in (get_rng_state, np.random.get_state, random.getstate)]
     with Updates() as updates, Draws() as draws, decisions() as decided:
         explanation, status = recorded(given.script, given.arguments, "grad")
     if explanation is None:
@@ -100,7 +102,8 @@ def main(arguments: Sequence[str]) -> int:
             break
         proofs = [check(port, output)]
         if proofs[0].ran and not proofs[0].good:
-            set_rng_state(seeds)
+            for again, state in zip((set_rng_state, np.random.set_state, random.setstate), seeds, strict=True):
+                again(state)  # type: ignore[operator]
             proofs.append(check_in_double(port, output, given, exact))
         if proofs[-1].good or not port.simplified:
             break
