@@ -219,7 +219,9 @@ def _loop(scope: Scope, node: Node) -> Any:
         carry, xs = _listed(texts[each] for each in range(carried)), [texts[carried + each] for each in range(scanned)]
         names = {each: f"carry[{each}]" for each in range(carried)}
         names |= {carried + each: f"x[{each}]" for each in range(scanned)}
-        calls = [f"{body}({', '.join(names.get(each, texts[each]) for each in reads)})" for body, reads in bodies]
+        called = [body if body.isidentifier() else f"({body})" for body, _ in bodies]
+        given = [", ".join(names.get(each, texts[each]) for each in reads) for _, reads in bodies]
+        calls = [f"{body}({own})" for body, own in zip(called, given, strict=True)]
         if node.operation is scan_:
             step = f"lambda carry, x: (lambda r: (r[:{carried}], r[{carried}:]))({calls[0]})"
             backwards = ", reverse=True" if static["reverse"] else ""
@@ -464,7 +466,7 @@ def _without_wrapper(text: Text, called: str) -> str:
         return called
     del text.definitions[key], text.texts[key], text.lines[key]
     text.functions.discard(called)
-    result = returned.text.removeprefix("return ")
+    result = ast.unparse(parsed(returned.text.removeprefix("return ")))  # a tuple in parentheses
     return str(result.removesuffix(head)) if result.endswith(f"){head}") else f"lambda {head[1:-1]}: {result}"
 
 

@@ -241,7 +241,9 @@ def test_they_are_explained_as_jaxs_loops():
         assert each in explanation.source
     explanation.check()
     i, v = jaxvjp.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, v * 2), (jaxvjp.tensor(0), w))
-    assert "jax.lax.while_loop(" in (v.sum() + i).explain(style="vjp").source
+    source = (v.sum() + i).explain(style="vjp").source
+    assert "jax.lax.while_loop(" in source
+    assert "(lambda x0, x1: (x0 + 1, x1 * 2))(carry[0], carry[1])" in source
 
 
 @pytest.mark.parametrize("policy", POLICIES)

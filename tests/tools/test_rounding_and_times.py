@@ -21,7 +21,8 @@ from jaxvjp.tools.comparison.text import DIFFERENT, SAME, compare_line
         ("epoch 3: 12ms, loss 0.5", "epoch 3: 12ms, loss 0.6", DIFFERENT),
         ("epoch 3: 12ms", "epoch 4: 12ms", DIFFERENT),
         ("elapsed: 1e-3", "elapsed: 2", SAME),
-        ("Time = 0.5", "Time = 0.6", DIFFERENT),  # this form is no rule
+        ("Time = 0.5", "Time = 0.6", SAME),
+        ("Time step = 0.5", "Time step = 0.6", DIFFERENT),
         ("time=0.5 loss=1", "time=0.6 loss=1", SAME),
         ("time 3.5", "time 4.5", SAME),
         ("12:03:59 start", "9:04:00 start", SAME),

@@ -20,11 +20,11 @@ ALIGNED = 2000
 NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|\.\d+(?:e[-+]?\d+)?|inf\b|nan\b)", re.IGNORECASE)
 ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
 """Addresses, as in `<Tensor object at 0x7f...>`, differ from run to run."""
-UNIT = r" ?(?:s|secs?|seconds?|mins?|minutes?|ms|µs|us|ns|\w+/s|s/\w+)\b"
-CLOCK = r"\d\d?: ?\d\d(?:: ?\d\d)?(?:\.\d+)?"
+UNIT = r"(?= ?(?:s|secs?|seconds?|mins?|minutes?|ms|µs|us|ns|\w+/s|s/\w+)\b)"
+CLOCK = r"\d\d?: ?\d\d: ?\d\d(?:\.\d+)?"
 TIMES = re.compile(
-    rf"(?<![\w.:])(?:{CLOCK}|[\d.]+(?:e[-+]?\d+)?)(?={UNIT})"
-    rf"|\b\d\d?: ?\d\d: ?\d\d(?:\.\d+)?\b|\b(?:time|took|elapsed?) ?[:=]? ?(?:{CLOCK}|[\d.]+(?:e[-+]?\d+)?)",
+    rf"(?<![\w.])[\d.]+(?:e[-+]?\d+)?{UNIT}|\b\d\d:\d\d(?= mins?\b)|\b{CLOCK}\b"
+    rf"|\b(?:time|took|elapsed?) ?[:=]? ?(?:{CLOCK}|\d\d:\d\d|[\d.]+(?:e[-+]?\d+)?)",
     re.IGNORECASE,
 )
 """So do times: a number before `s`, `min`, `ms` or `it/s`, or after `time`, `took` or `elapsed`, and a time of day."""
