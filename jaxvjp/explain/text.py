@@ -62,6 +62,7 @@ class Text:
         self.last: dict[Any, Node] = {}
         self.parts: set[Node] = set()
         self.rounds: dict[Node, str] = {}
+        self.leaves: dict[Any, Any] = {}  # what `written_data` has found
         self.starts: dict[Node, tuple[str, float]] = {}
         self.begun: dict[Tensor, Node] = {}
         self.definitions: dict[str, str] = {}
@@ -176,6 +177,19 @@ class Text:
         numbers = np.asarray(value)
         return numbers.astype(np.int32) if self.narrowed and numbers.dtype == np.int64 else numbers
 
+    def written_data(self, node: Any) -> Any:
+        """The leaf w of which a write through `w.data`, which counts by itself, has made a node; None of others."""
+        known, chain, first = self.leaves, [node], node
+        while first not in known and first.in_place and first.inputs and first.inputs[0].versions is first.versions:
+            first = first.inputs[0]
+            chain.append(first)
+        if first not in known:
+            source = first.inputs[0] if first.inputs and first.operation is detach else None
+            leaf = type(source) is Node and source.leaf is not None and source.versions is not first.versions
+            known[first] = source if leaf else None
+        known.update(dict.fromkeys(chain, known[first]))
+        return known[first]
+
     def define(self, wanted: str, text: str, lines: Any = None, key: str | None = None) -> str:
         """The name of the function with this text, in which NAME stands for it; defines the function if it is new."""
         key = key or text
@@ -200,7 +214,7 @@ class Text:
         own = self.story.overwritten.get(node)
         if own is not None and node.operation is not put:
             return own  # `a = bn(x)` writes bn.running_mean
-        leaf = written_data(node) if node.in_place else None
+        leaf = self.written_data(node) if node.in_place else None
         if leaf is not None and leaf.tensor in self.story.tensors:
             return self.story.tensors[leaf.tensor]
         own = self.story.names.get(node) or self.rounds.get(node)
@@ -263,15 +277,6 @@ class Text:
     def label_of(self, node: Node) -> str:
         """The label of a node in a table: what is written of it, else its operation."""
         return self.written_of(node) or ("a constant" if node.operation is None else operation_of(node))
-
-
-def written_data(node: Any) -> Any:
-    """The leaf w of which a write through `w.data`, which counts by itself, has made a node; None of others."""
-    count = node.versions
-    while node.in_place and node.inputs and node.inputs[0].versions is count:
-        node = node.inputs[0]
-    source = node.inputs[0] if node.inputs and node.operation is detach else None
-    return source if type(source) is Node and source.leaf is not None and source.versions is not count else None
 
 
 def _copied(story: Story, nodes: Sequence[Node]) -> dict[Node, Node]:

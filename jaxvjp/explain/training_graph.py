@@ -16,7 +16,7 @@ from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain.draws import Draws
 from jaxvjp.explain.optimizers import Update
 from jaxvjp.explain.story import Event, Story
-from jaxvjp.explain.text import Text, written_data
+from jaxvjp.explain.text import Text
 from jaxvjp.ops.identity import detach, variable
 
 
@@ -110,7 +110,7 @@ class TrainingGraph:
     def memory(self, node: Any) -> Any:
         """What a node shows that is written in place: a memory, or a leaf; None of what stays, and of a view."""
         while node.inputs and (node.in_place or node.operation in (variable, detach)):
-            leaf = written_data(node) if node.in_place else None
+            leaf = self.text.written_data(node) if node.in_place else None
             if leaf is None and node.versions is not None:
                 break
             node = leaf or node.inputs[0]
