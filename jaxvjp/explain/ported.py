@@ -237,7 +237,8 @@ class _Script:
         trained = [*self.dicts]
         rest = [each for each in entries if not any(each in tree.entries for tree in trained)]
         kept: dict[tuple[str, str], list[tuple[str, Entry]]] = {}
-        module = self.module_of(rest)
+        modules = self.steps.story.modules
+        module = base if all(base in modules.get(each.name, ()) for each in rest) else ""
         cut = len(module) + 1 if module else shared_beginning([each.name for each in rest]).rfind("_") + 1
         for each in rest:
             of_state = re.fullmatch(rf"{base}_(\d+)_(\w+)", each.name)

@@ -104,12 +104,14 @@ def _in_calls(text: Text, nodes: Sequence[Node], inside: Collection[Node]) -> se
         return set()
     serials = sorted([node.serial for node in inside])
     walks = [event.order for event in text.story.events if isinstance(event.what, Walked)]
+    backwards = {event.where for event in text.story.events if isinstance(event.what, Walked)}  # they call hooks
 
     def between(numbers: Sequence[float], call: FunctionCall) -> bool:
         return bisect.bisect(numbers, call.first) < bisect.bisect_left(numbers, call.last)
 
     since, until = min(node.serial for node in nodes), max(node.serial for node in nodes)
     calls = [each for each in text.story.calls if each.first < until and each.last > since]
+    calls = [each for each in calls if each.where not in backwards]
     calls = [each for each in calls if between(serials, each) and not between(walks, each)]
     return {node for node in nodes if any(each.first < node.serial < each.last for each in calls)}
 

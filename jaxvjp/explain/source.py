@@ -549,7 +549,7 @@ class Writer:
         roots = [root for event in self.story.events if isinstance(event.what, Walked) for root in event.what.roots]
         self.differentiated = {*reachable(roots, self.text.inputs)}
         for node, value in self.state:
-            step = None if value in read else value.step
+            step = None if value in read or node in self.differentiated else value.step
             if step is not None and (self.of_data(node) or (step.write is itself and step.inputs[0] in final)):
                 step.order = math.inf  # without it all rounds are alike, as with another name of what stands at the end
         return [*[value for _, value in self.state], *[value for _, _, value in self.results]]
@@ -561,7 +561,7 @@ class Writer:
             return False
         behind = {*reachable([node], self.text.inputs)}
         trained = {each for event in walks for pair in event.what.gradients.items() for each in pair}
-        return behind.isdisjoint(trained) and node not in self.differentiated
+        return behind.isdisjoint(trained)
 
     def append(self, whole: Value, value: Value, node: Node) -> None:
         """`losses.append(loss)`."""

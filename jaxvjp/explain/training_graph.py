@@ -190,6 +190,7 @@ def divided(graph: TrainingGraph) -> list[TrainingStep]:
                 cuts.add(_shown_since(graph, leaf))
     if not walks:
         return []
+    moving = {each.where for each in graph.nodes if _trained(graph, each, depends)}  # also of zeros in the first step
     # What nothing reads again may be written for the last time before others are trained.
     cuts |= {_shown_since(graph, each.__node__) for each, leaf in graph.text.first.items() if each.__node__ is not leaf}
     ends = [ended for _, ended in spans]
@@ -210,7 +211,7 @@ def divided(graph: TrainingGraph) -> list[TrainingStep]:
         coming = min([begun for begun, ended in spans if ended > cut], default=cut)
         begun, ended = max([span for span in spans if span[1] <= cut], default=(0.0, 0.0))
         # It is the next step that begins with these lines, also with what they make of data alone.
-        forward = {node.where for node in graph.between(begun - 1, ended)} | data[ended]
+        forward = {node.where for node in graph.between(begun - 1, ended)} | (data[ended] - moving)
         for node in graph.nodes[place:]:  # then what such a line is followed by at the end, too: a mean of weights
             fresh = node.operation is None and graph.memory(node) is None
             if node.serial >= coming or node.where not in trailing or node.where in forward or fresh:
