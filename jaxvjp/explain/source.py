@@ -127,7 +127,6 @@ class Writer:
         self.inside: set[Node] = set()  # roots of backward passes that are written inside functions only
         self.calls: dict[str, tuple[list[str], int]] = {}
         self.state: list[tuple[Node, Value]] = []
-        self.differentiated: set[Any] = set()  # what backward passes began at, and what that was computed of
         self.appended: list[tuple[str, Node]] = []
         self.gradients: dict[Any, tuple[Node, Value]] = {}
         self.results: list[tuple[Node, Node | None, Value]] = []
@@ -546,22 +545,19 @@ class Writer:
             self.state.append((node, value))
         final = {value for _, value in self.state}
         read = {each for step in self.top.steps for each in step.inputs}
-        roots = [root for event in self.story.events if isinstance(event.what, Walked) for root in event.what.roots]
-        self.differentiated = {*reachable(roots, self.text.inputs)}
+        walks = [event for event in self.story.events if isinstance(event.what, Walked)]
+        differentiated = {*reachable([root for event in walks for root in event.what.roots], self.text.inputs)}
+        trained = {each for event in walks for pair in event.what.gradients.items() for each in pair}
+        begun = walks[0].order if walks else math.inf
+
+        def of_data(node: Node) -> bool:  # made since the first backward pass, of nothing that is trained
+            return node.serial > begun and trained.isdisjoint(reachable([node], self.text.inputs))
+
         for node, value in self.state:
-            step = None if value in read or node in self.differentiated else value.step
-            if step is not None and (self.of_data(node) or (step.write is itself and step.inputs[0] in final)):
+            step = None if value in read or node in differentiated else value.step
+            if step is not None and (of_data(node) or (step.write is itself and step.inputs[0] in final)):
                 step.order = math.inf  # without it all rounds are alike, as with another name of what stands at the end
         return [*[value for _, value in self.state], *[value for _, _, value in self.results]]
-
-    def of_data(self, node: Node) -> bool:
-        """Whether a value that was made since the first backward pass goes into no training, nor training into it."""
-        walks = [event for event in self.story.events if isinstance(event.what, Walked)]
-        if not walks or node.serial < walks[0].order:
-            return False
-        behind = {*reachable([node], self.text.inputs)}
-        trained = {each for event in walks for pair in event.what.gradients.items() for each in pair}
-        return behind.isdisjoint(trained)
 
     def append(self, whole: Value, value: Value, node: Node) -> None:
         """`losses.append(loss)`."""
