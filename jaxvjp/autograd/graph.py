@@ -208,8 +208,10 @@ def _differentiated(node: Recorded) -> list[int]:
         return [0]  # the start of a view is no operand in torch
 
     def counts(each: Any, role: str) -> bool:
+        if role == SCALAR:
+            return False
         if not isinstance(each, Recorded):
-            return role != SCALAR and operation.torch_name in NUMBERS_AS_TENSORS
+            return operation.torch_name in NUMBERS_AS_TENSORS
         apart = role == KEPT or operation.promotion == KEEP
         return not apart or type(each.aval) is not Aval or each.aval.dtype.differentiable
 

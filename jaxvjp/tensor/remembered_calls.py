@@ -18,6 +18,7 @@ from typing import Any
 from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.core.record.record import avals_of, leave_recorded_uncollected, record_with, signature_of
 from jaxvjp.core.record.user_lines import UserLine, user_line
+from jaxvjp.ops.arguments import SCALAR
 from jaxvjp.ops.op import CHECKED, SHORT, Aval, Op
 from jaxvjp.ops.strided import WHERE_STRIDES_ALLOW
 from jaxvjp.tensor.apply import UNTRACKED_LIMIT, check_writable, limit_untracked_graph, written
@@ -268,8 +269,10 @@ def call_of(read: Sequence[Any], node: Node | None) -> Call:
     if not node.inputs:  # it was computed at once, and has forgotten them
         raise Unlike(always=False)
     inputs: list[tuple[int, Number | None]] = []
-    for each in node.inputs:
+    for each, role in zip(node.inputs, node.operation.roles_of(node.static, len(node.inputs)), strict=True):
         if isinstance(each, Node):
+            if role == SCALAR:  # that it requires no gradient is looked at again
+                raise Unlike(always=True)
             places = [at for at, argument in enumerate(read) if argument is each]
         else:
             places = [at for at, argument in enumerate(read) if type(argument) in NUMBERS and argument == each.value]

@@ -16,12 +16,13 @@ from typing import Annotated, Any, Union, get_args, get_origin
 import jax
 import numpy as np
 
+from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.record import constant
 from jaxvjp.ops.arguments import EITHER, KEPT, SCALAR, SPREAD, TENSOR, TENSORS, Exact, dims, index, size
 from jaxvjp.ops.op import REQUIRED, Aval, Op, Parameter
 from jaxvjp.tensor.refusals import ARRAYS, advice_on
 from jaxvjp.tensor.tensor import NUMBERS, ORDINARY, Tensor, wrap
-from jaxvjp.types.dtypes import of_number, python_number, typename
+from jaxvjp.types.dtypes import float32, float64, of_number, python_number, typename
 from jaxvjp.types.settings import warn_once
 
 NUMERIC = (*NUMBERS, np.number, np.bool_)
@@ -94,6 +95,7 @@ class Signature:
         self.plans: dict[tuple[Any, ...], list[tuple[Parameter, int | str | None]]] = {}
         """Bindings of valid calls, by the number of positional arguments and the names of the others."""
         self.plain = not row.statics and all(parameter.role == "tensor" for parameter in self.parameters)
+        self.scalars = [place for place, role in enumerate(row.roles) if role == SCALAR]
 
     def bind(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> Bound:
         """The operands and static values of a call; TypeError, in torch's words, where they do not fit.
@@ -122,6 +124,9 @@ class Signature:
             (operands if parameter.role else static).append(value)
         if self.numbers_first and not any(isinstance(operand, Tensor) for operand in operands):
             raise TypeError(invalid([self], arguments, named))
+        for place in self.scalars:
+            if isinstance(operands[place], Tensor):
+                operands[place] = _scalar(operands[place], operands)
         return tuple(operands), tuple(static)
 
     def _plan(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> list[tuple[Parameter, int | str | None]]:
@@ -177,7 +182,7 @@ class Signature:
             if role != SCALAR:
                 return value
             if not value.ndim and not value.requires_grad:
-                return value.item()
+                return value
         elif role in (EITHER, SCALAR) and isinstance(value, NUMERIC):
             return python_number(value)
         raise TypeError(self._unfit(parameter, value, position))
@@ -262,6 +267,13 @@ class Signature:
             default = "" if parameter.default is REQUIRED else f" = {parameter.default}"
             shown.append(f"{word} {parameter.name}{default}")
         return f"({', '.join(shown)})"
+
+
+def _scalar(number: Tensor, operands: Sequence[Any]) -> Any:
+    """A tensor without gradient that is given for a number such as `alpha`: itself where all operands have its type, so
+    that it is not read, and the recorded program computes it; else its value, which is checked as other numbers are."""
+    alike = all(each.dtype is number.dtype for each in operands if isinstance(each, Tensor))
+    return number if alike and number.dtype in (float32, float64) and not transforming().duals else number.item()
 
 
 def fits_at(place: int, value: Any) -> bool:

@@ -134,6 +134,44 @@ def test_a_staged_step_has_its_numbers_in_float32_too(name):
         assert alike(run(jaxvjp, name, "x", 1)).tolist() == expected[0]
 
 
+SCALARS = """
+torch.add(x, y, alpha=t); torch.sub(x, y, alpha=t); torch.rsub(x, y, alpha=t); x.detach().clone().add_(y, alpha=t)
+torch.addcmul(x, y, y, value=t); torch.addmv(x, m, y, beta=t, alpha=t * 2); x.index_add(0, i, y, alpha=t)
+x.add(i, alpha=t); torch.add(x, y, alpha=t.double()); torch.add(x, y, alpha=t.long()); torch.add(x, y, alpha=t > 0)
+torch.add(x, y, alpha=w); torch.add(x, y, alpha=x); torch.add(i, i, alpha=t); torch.add(i, i, alpha=t.long())
+torch.add(x, y, alpha=t + 1j)
+torch.add(x.double(), y.double(), alpha=t.double()); torch.add(2, y, alpha=t)
+torch.autograd.forward_ad.unpack_dual(torch.add(dual, dual, alpha=dual.detach().sum())).tangent
+"""
+
+
+@pytest.mark.parametrize("line", [each.strip() for each in SCALARS.replace("\n", ";").split(";") if each.strip()])
+def test_a_tensor_for_a_number(line):
+    """It has no derivative, is no edge of the graph, and is checked at each call."""
+
+    def program(torch):
+        x, y = torch.tensor([1.5, 2.0], requires_grad=True), torch.tensor([0.25, -3.0])
+        own = {"x": x, "y": y, "m": torch.tensor([[1.0, 2.0], [-1.0, 0.5]]), "i": torch.tensor([0, 1]), "torch": torch}
+        w = torch.tensor(0.3, requires_grad=True)
+        with torch.autograd.forward_ad.dual_level():
+            own["dual"] = torch.autograd.forward_ad.make_dual(y, torch.ones(2))
+            for t in (w.detach(), torch.tensor(0.7)):
+                found = eval(line, {**own, "w": w, "t": t})
+        if found.requires_grad:
+            found.sum().backward()
+            return found, x.grad, len(found.grad_fn.next_functions)
+        return found
+
+    agree(program, 1e-6, 1e-6)
+
+
+def test_a_tensor_for_a_number_is_not_read():
+    x, t = jaxvjp.ones(3), jaxvjp.ones(()) * 0.5
+    computed = jaxvjp.add(x, x, alpha=t)
+    assert t.__node__.value is None
+    assert computed.tolist() == [1.5, 1.5, 1.5]
+
+
 def test_tensors_of_another_type_are_no_numbers():
     def program(torch):
         x = torch.ones(2, dtype=torch.float16)
