@@ -317,18 +317,38 @@ def spelled(expression: Expression) -> str:
 
 
 class _Signs(ast.NodeTransformer):
-    """Rewrites `w + -0.1 * g` as `w - 0.1 * g`, and `w + 1 * g` as `w + g`, which is the same number."""
+    """Rewrites `w + -0.1 * g` as `w - 0.1 * g`, and `w + 1 * g` as `w + g`, which is the same number.
+
+    `1 / n * 2.0`, by which torch computes `2.0 / n`, is that again.
+    """
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
         if isinstance(node.op, ast.Add) and isinstance(node.right, ast.BinOp) and isinstance(node.right.op, ast.Mult):
-            factor = node.right.left
-            if isinstance(factor, ast.Constant) and type(factor.value) is int and factor.value == 1:
+            if _is_one(node.right.left):
                 return ast.BinOp(node.left, ast.Add(), node.right.right)
-            if isinstance(factor, ast.UnaryOp) and isinstance(factor.op, ast.USub):
-                product = ast.BinOp(factor.operand, ast.Mult(), node.right.right)
+            product = _without_sign(node.right)
+            if product is not None:
                 return ast.BinOp(node.left, ast.Sub(), product)
+        inverse = node.left
+        divides = isinstance(inverse, ast.BinOp) and isinstance(inverse.op, ast.Div) and _is_one(inverse.left)
+        if divides and isinstance(node.op, ast.Mult) and isinstance(node.right, ast.Constant):
+            return ast.BinOp(node.right, ast.Div(), inverse.right)  # type: ignore[attr-defined]
         return node
+
+
+def _is_one(factor: ast.expr) -> bool:
+    return isinstance(factor, ast.Constant) and type(factor.value) is int and factor.value == 1
+
+
+def _without_sign(product: ast.expr) -> ast.expr | None:
+    """`0.1 * a * b` for `-0.1 * a * b`; None without the sign."""
+    if isinstance(product, ast.UnaryOp) and isinstance(product.op, ast.USub):
+        return product.operand
+    if isinstance(product, ast.BinOp) and isinstance(product.op, ast.Mult):
+        first = _without_sign(product.left)
+        return None if first is None else ast.BinOp(first, ast.Mult(), product.right)
+    return None
 
 
 def _lines_of(places: Sequence[UserLine]) -> tuple[tuple[str, int, str], ...]:

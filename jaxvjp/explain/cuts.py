@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 from jaxvjp.core.record.graph import Node, Number
+from jaxvjp.explain.block import Expression
+from jaxvjp.explain.literals import literal
 from jaxvjp.explain.short_forms import cut
 from jaxvjp.ops.pointwise import assigned
 from jaxvjp.ops.view import put, select, slice_, split_one, unbind_one
@@ -18,10 +21,19 @@ PART_OPS = frozenset([select, unbind_one, slice_, split_one])
 
 
 class Chain(NamedTuple):
-    """A chain of `PART_OPS` as one index into the first of `operands`; a second operand is written there."""
+    """A chain of `PART_OPS` as one index into the first of `operands`.
 
-    key: Any
+    Of one that ends in a `put` the second operand is what is written there. Nodes in the key are the last operands.
+    """
+
+    key: tuple[Any, ...]
     operands: list[Any]
+
+    def text(self, places: Sequence[Expression]) -> Expression:
+        """The index, of which the nodes are written as `places`."""
+        rest = iter(places)
+        key = [next(rest) if type(each) is Node else literal(each) for each in self.key]
+        return key[0] if len(key) == 1 else ast.Tuple(key, ast.Load())
 
 
 def chain_of(node: Node) -> Chain | None:
@@ -43,7 +55,9 @@ def chain_of(node: Node) -> Chain | None:
     if len(steps) == 1:
         return None
     key = composed(steps, len(operands[0].aval.shape))
-    return None if key is None else Chain(key[0] if len(key) == 1 else key, operands)
+    if key is None:
+        return None
+    return Chain(key, [*operands, *[each for each in key if type(each) is Node]])
 
 
 def _continues(new: Any, step: tuple[Any, Any, Any]) -> bool:
@@ -53,7 +67,12 @@ def _continues(new: Any, step: tuple[Any, Any, Any]) -> bool:
     part = new.inputs[0]
     if type(part) is not Node or (part.operation, part.static) != step[:2]:
         return False
-    return [operand.value for operand in part.inputs[1:] if type(operand) is Number] == [each.value for each in step[2]]
+    return _places(part.inputs[1:]) == _places(step[2])
+
+
+def _places(operands: Sequence[Any]) -> list[Any]:
+    """What the operands of a cut, or of a write, say of its place: numbers, and tensors of positions."""
+    return [operand.value if type(operand) is Number else operand for operand in operands]
 
 
 def writes_back(node: Node) -> bool:
@@ -72,7 +91,7 @@ def _is_part(part: Any, base: Node, step: tuple[Any, Any], numbers: Sequence[Any
     """Whether `part` is the view of `base` by `step`."""
     if type(part) is not Node or (part.operation, part.static) != step:
         return False
-    if [operand.value for operand in part.inputs[1:] if type(operand) is Number] != [each.value for each in numbers]:
+    if _places(part.inputs[1:]) != _places(numbers):
         return False
     source = part.inputs[0]
     if source is base:
@@ -87,14 +106,22 @@ def _is_part(part: Any, base: Node, step: tuple[Any, Any], numbers: Sequence[Any
 
 
 def composed(steps: Sequence[tuple[Any, Any, Any]], ndim: int) -> tuple[Any, ...] | None:
-    """The index for a chain of `select` and `slice` steps; None if there is another step in it."""
+    """The index for a chain of `select` and `slice` steps; None if there is another step in it. Where a tensor says
+    the position, the index has its node."""
     entries: list[Any] = [slice(None)] * ndim
     shown = list(range(ndim))
     for operation, static, operands in steps:
         if operation not in PART_OPS or not operands:
             return None
-        place, start = shown[static[0]], int(operands[0].value.real)
+        place = shown[static[0]]
         before = entries[place]
+        if type(operands[0]) is not Number:
+            if before != slice(None) or operation is not select:
+                return None
+            entries[place] = operands[0]
+            shown.remove(place)
+            continue
+        start = int(operands[0].value.real)
         first, stride = before.start or 0, before.step or 1
         if operation in (select, unbind_one):
             entries[place] = first + start * stride

@@ -29,7 +29,7 @@ from jaxvjp.explain.names import Statement, assigned, numbered, statement
 from jaxvjp.explain.notebook import coloured
 from jaxvjp.explain.picture import Picture, picture_of
 from jaxvjp.explain.refusal import Refusal, Unshowable
-from jaxvjp.explain.source import Program, all_nodes, executed, write
+from jaxvjp.explain.source import Program, all_nodes, computed, executed, write
 from jaxvjp.explain.story import Event, Story, hooks_before, of_transform, used_up
 from jaxvjp.explain.tape import UnknownError
 from jaxvjp.explain.terminal import wrapped
@@ -46,14 +46,11 @@ TOLERANCES = {
 }
 """How far numbers may be apart in `check`, relative to themselves and to the largest of their tensor, in a program with
 values of these dtypes."""
-ROUNDED = "# Rounding decides {} here, as it does where a gradient is zero but for rounding."
-PLAIN = "# This program gives another number there than your lines did."
-LONG = "# To give the same number, operations are written out as torch computes them, not in the short forms of JAX."
-"""What stands above a program if it decides whether ops have plain forms."""
+ROUNDED = """\
+# Rounding decides {} here, as it does where a gradient is zero but for rounding.
+# This program may give another number there than your lines did."""
 WIDER = {"jnp.float32": "jnp.float64", "jnp.complex64": "jnp.complex128"}
 NARROW = re.compile(r"(?<!'\), )\b(jnp\.float32|jnp\.complex64)\b")  # not those of `frombuffer(b64decode('...'), `
-MANY = 12
-"""With more backward passes than this a program is tried with its functions compiled: each is then traced once."""
 LONGEST = 400
 """A program of more lines than this is printed shortened."""
 
@@ -80,18 +77,18 @@ class Explained:
     def program(self) -> Program:
         """The program in the style of this explanation. Ops have plain forms in it, `jnp.abs`, if it gives then what
         was recorded; at an edge, such as `abs` at 0, it does not, and the forms are those with torch's derivatives.
-        Where only rounding decides that, the program says so, and is in the plain forms if the others give it no
-        better."""
+        Where only rounding decides that, the program says so."""
         if self._instead is not None:
             return self._instead.program
         if self._style not in self._programs:
             found = self._written(self._exact)
-            if found.simplified and (others := self._others(found)):
-                plain, found = found, self._written(True)
-                if _rounded(plain, found, others, staged if len(self.walks) > MANY else str):
-                    found, why = (plain, PLAIN) if self._others(found) else (found, LONG)
-                    said = f"{ROUNDED.format(others[0])}\n{why}\n\n"
-                    found = found._replace(source=said + found.source, lines=[*[()] * 3, *found.lines])
+            others = self._others(found) if found.simplified else []
+            if others and not _rounded(found, exact := self._written(True), others):
+                found = exact
+            # NumPy computes here what NumPy may have recorded: that rounding decides, double precision shows.
+            elif others or (found.simplified and (others := self._others_in_double(found))):
+                said = f"{ROUNDED.format(others[0])}\n\n"
+                found = found._replace(source=said + found.source, lines=[*[()] * 3, *found.lines])
             self._programs[self._style] = found
         return self._programs[self._style]
 
@@ -160,13 +157,20 @@ class Explained:
 
     def _others(self, program: Program) -> list[str]:
         """The expressions of which a program does not give what was recorded."""
-        space, others = executed(program, staged if len(self.walks) > MANY else str), []
-        for text, value in self._expected(program):
+        expected, others = self._expected(program), []
+        for (text, value), found in zip(expected, computed(program, [text for text, _ in expected]), strict=True):
             try:
-                self._compare(program, [(text, value)], [{text: np.asarray(eval(text, space))}], None, None)
+                self._compare(program, [(text, value)], [{text: found}], None, None)
             except AssertionError:
                 others.append(text)
         return others
+
+    def _others_in_double(self, program: Program) -> list[str]:
+        """The same in double precision; none, if the program does not run in it."""
+        try:
+            return self._others(_doubled(program))
+        except (TypeError, NameError):
+            return []
 
     def _compare(
         self, program: Program, expected: Any, runs: Sequence[Any], rtol: float | None, atol: float | None
@@ -183,7 +187,7 @@ class Explained:
     @property
     def walks(self) -> list[Walked]:
         """The backward passes, in order; for one result the one that `backward` would do."""
-        return [event.what for event in self.story.events if isinstance(event.what, Walked)]
+        return [event.what for event in self.story.passes]
 
     @property
     def transforms(self) -> bool:
@@ -421,17 +425,18 @@ def _run_here(program: Program, wanted: list[str]) -> list[dict[str, Any]]:
     return [{each: None if x is None else np.asarray(x) for each, x in found.items()} for found in values]
 
 
-def _rounded(plain: Program, exact: Program, texts: Sequence[str], form: Callable[[str], str]) -> bool:
-    """Whether two programs, run in a `form` of their text, give the same of `texts` in double precision."""
+def _doubled(program: Program) -> Program:
+    """A program in double precision."""
+    source = NARROW.sub(lambda dtype: WIDER[dtype[0]], program.source)
+    return program._replace(source=f"{WIDE_TYPES}\n{source}")
 
-    def doubled(program: Program) -> dict[str, Any]:
-        source = NARROW.sub(lambda dtype: WIDER[dtype[0]], program.source)
-        return executed(program._replace(source=f"{WIDE_TYPES}\n{source}"), form)
 
+def _rounded(plain: Program, exact: Program, texts: Sequence[str]) -> bool:
+    """Whether two programs give the same of `texts` in double precision."""
     try:
-        one, other = doubled(plain), doubled(exact)
-        for text in texts:
-            _compare(text, eval(text, one), np.asarray(eval(text, other)), TOLERANCES["float32"], None)
+        found = [computed(_doubled(each), texts) for each in (plain, exact)]
+        for text, one, other in zip(texts, *found, strict=True):
+            _compare(text, one, np.asarray(other), TOLERANCES["float32"], None)
     except (AssertionError, TypeError, NameError):  # an edge, or nothing that can be told
         return False
     return True

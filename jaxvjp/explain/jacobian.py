@@ -20,7 +20,7 @@ from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain import terminal
 from jaxvjp.explain.notebook import side_by_side, table
 from jaxvjp.explain.refusal import Unshowable
-from jaxvjp.explain.source import executed, write
+from jaxvjp.explain.source import computed, write
 from jaxvjp.explain.story import Story
 from jaxvjp.ops.complex import view_as_real
 from jaxvjp.types.user_code import own_name
@@ -216,7 +216,9 @@ def recorded_jacobian(story: Story, walked: Walked, names: dict[Node, str]) -> J
         ]
         if own:
             told = story._replace(events=events, shown=[], owners={}, hypothetical=True)
-            found |= executed(write(told, "jacrev", wide_types=True))
+            program = write(told, "jacrev", wide_types=True)
+            variables = [each for node in own if (each := f"{names[node]}_jacobian") in program.source]
+            found |= zip(variables, computed(program, variables), strict=True)
     matrices = []
     for node in walked.gradients:
         if node is root:  # `x.backward(v)` of a leaf

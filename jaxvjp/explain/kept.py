@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.observers import Walked
 from jaxvjp.explain.block import Expression, Step, Value, computed_once, form_of, in_order, live
 from jaxvjp.explain.calls import FunctionCall
 from jaxvjp.explain.cuts import PART_OPS
@@ -206,6 +205,7 @@ def kept(
     by_code: dict[Any, dict[Any, list[Kept]]] = {}
     named = {**scope.text.rounds, **story.names}
     last = {value: named[node] for node, value in scope.values.items() if node in named and isinstance(value, Value)}
+    outermost = scope.outer is None and not scope.in_step
     for call, steps in groups.values():
         each = Kept(call, steps, places, readers)
         returned = {value: place for value, place in _returned(call, serials).items() if value in each.made}
@@ -213,12 +213,13 @@ def kept(
         each.places = [returned.get(value) for value in each.results]
         each.targets = [assigned(call.where, place) for place in returned.values()]
         each.targets += [value.wanted for value in each.results[len(returned) :]]
-        if scope.outer is None:  # functions may read them from there by these names
+        if outermost:  # functions may read them from there by these names
             each.targets = [(value in returned and last.get(value)) or value.wanted for value in each.results]
-        # What returns nothing writes to what it is given; else it may be a part only.
-        apart = scope.outer is None and len(each.results) + each.long > 1 and None in each.targets
-        apart = apart or (scope.outer is None and not each.inputs) or _begun_outside(call, each.inputs, begun)
-        if each.results and (returned or not call.returned) and not apart and each.in_time():
+        # What returns nothing writes to what it is given; else it may be a part only. In a step that is an update.
+        apart = outermost and len(each.results) + each.long > 1 and None in each.targets
+        apart = apart or (outermost and not each.inputs) or _begun_outside(call, each.inputs, begun)
+        whole_call = returned or not (call.returned or scope.in_step)
+        if each.results and whole_call and not apart and each.in_time():
             by_code.setdefault(each.call.code, {}).setdefault(each.form(), []).append(each)
     steps, called = found, set[str]()
     after: dict[Value, Value] = {}
@@ -250,7 +251,7 @@ def _joined(forms: Iterable[Sequence[Kept]], whole: list[Kept]) -> list[Kept]:
 def _chains(story: Story, steps: Sequence[Step], pulled: CodeType | None) -> dict[Step, list[FunctionCall]]:
     """For each step the calls that it was recorded in, from the outermost to the one of its own function: those in
     which no backward pass took place; in the backward `pulled` those that it called."""
-    walks = [event for event in story.events if isinstance(event.what, Walked)]
+    walks = story.passes
     backwards = {each.where for each in walks}
     chains: dict[Step, list[FunctionCall]] = {}
     running: list[FunctionCall] = []

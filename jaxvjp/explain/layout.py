@@ -13,7 +13,7 @@ import jax
 from jaxvjp.explain.block import Line
 from jaxvjp.explain.collecting import collected
 from jaxvjp.explain.names import told_line
-from jaxvjp.explain.rolling import Repeat, rolled
+from jaxvjp.explain.rolling import Repeat, rolled, words
 from jaxvjp.explain.story import Story
 from jaxvjp.explain.text import Text
 
@@ -51,7 +51,8 @@ def laid_out(text: Text, lines: Sequence[Line], first: float) -> list[tuple[str,
         [(f"# {each}: a function of yours; run() hands it over", ()) for each in text.handed_over],
         formatted(inputs, 0, file),
     ]
-    pages.append(formatted(rolled(statements), 0, file))
+    known = words(line.text.partition(" = ")[0] for line in inputs)
+    pages.append(formatted(rolled(statements, known), 0, file))
     return joined([*pages[:-1], *defined(text, pages), pages[-1]])
 
 

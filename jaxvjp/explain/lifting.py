@@ -43,8 +43,10 @@ class Lifted:
         self.results: list[Value] = [self.inner.value(output) for output in outputs]
         named = zip(self.results, outputs, strict=True)
         unnamed = "result" if "y" in top.text.variables else "y"  # another tensor may be called y
+        text = top.text
         self.wanted = [
-            top.text.story.names.get(node) or each.wanted or top.text.name_of(node) or unnamed for each, node in named
+            text.story.names.get(node) or each.wanted or text.name_of(node) or text.result_name(node) or unnamed
+            for each, node in named
         ]
         self.returned: dict[Value, Value] = {}
         self.calls: list[Step] = []

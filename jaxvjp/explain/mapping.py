@@ -78,6 +78,17 @@ class _Members(ast.NodeTransformer):
         self.read.append(group)
         return ast.Subscript(ast.Name(group.name, ast.Load()), ast.Constant(key), ast.Load())
 
+    def visit_Dict(self, node: ast.Dict) -> ast.AST:
+        """The name of a dict that another has all of: `p` for `{"weight": p["weight"], "bias": p["bias"]}`."""
+        self.generic_visit(node)
+        members = {
+            getattr(key, "value", None): ast.unparse(value) for key, value in zip(node.keys, node.values, strict=True)
+        }
+        for each in self.read:
+            if members == {key: f"{each.name}[{key!r}]" for key in each.keys}:
+                return ast.Name(each.name, ast.Load())
+        return node
+
 
 def over_keys(lines: Sequence[Line], known: Mapping[str, frozenset[str]]) -> list[Line]:
     """The lines, with one for all of them that differ in a key of the dicts `known`, by name. The last ones assign what
@@ -144,7 +155,7 @@ def _groups(
         for (*_, keys, end), own in new.items():
             members = {target for target, _ in own.values()}
             bases = {re.sub(r"_\d+(?=_|$)", "", target) for target in members}
-            wholes = {target.removesuffix(f"_{key}") for key, (target, _) in own.items()}  # `net` of `net_weight`
+            wholes = {target.replace(f"_{key}", "") for key, (target, _) in own.items()}  # `net` of `net_weight`
             base = end or next((each.pop() for each in (bases, wholes) if len(each) == 1), "mapped")
             name = base if base in members and often[base] == 1 else numbered(base, taken)
             taken.add(name)

@@ -84,6 +84,26 @@ def heads_a_loop(where: UserLine) -> bool:
     return found is not None and isinstance(found.tree, ast.For)
 
 
+def target_names(where: UserLine) -> frozenset[str]:
+    """The variables of the `for` statement whose head a line is."""
+    found = statement(where)
+    return _names_of(found.tree.target) if found is not None and isinstance(found.tree, ast.For) else frozenset()
+
+
+def _names_of(target: ast.AST) -> frozenset[str]:
+    return frozenset(each.id for each in ast.walk(target) if isinstance(each, ast.Name))
+
+
+def calls_with(where: UserLine, functions: Collection[str]) -> bool:
+    """Whether a line gives functions to what it calls, such as `jacobian(f, x)`: a lambda, or one of these names."""
+    found = statement(where)
+    expression: Any = None if found is None else found.expression
+    if not isinstance(expression, ast.Call):
+        return False
+    given = [*expression.args, *[each.value for each in expression.keywords]]
+    return any(isinstance(each, ast.Lambda) or getattr(each, "id", None) in functions for each in given)
+
+
 def copied_by_user(where: UserLine) -> bool:
     """Whether the user wrote `x.detach()`, `x.data` or `x.clone()` there, and it was no function of torch's."""
     found = statement(where)
@@ -336,7 +356,7 @@ def loop_names(filename: str) -> frozenset[str]:
     """The variables of a file's `for` statements."""
     tree = _parsed(filename, tuple(linecache.getlines(filename))) or {}
     loops = [each.expression.target for each in tree.values() if isinstance(each.expression, ast.For)]
-    return frozenset(name.id for target in loops for name in ast.walk(target) if isinstance(name, ast.Name))
+    return frozenset(name for target in loops for name in _names_of(target))
 
 
 class UnlistableError(Exception):
@@ -411,9 +431,9 @@ def _piece(filename: str, tree: Any) -> str:
 
 
 def _plain(target: ast.expr) -> str | None:
-    """The name of what is assigned: `x`, `w` of `self.w`, and `p_w_0` of `p["w"][0]`."""
+    """The name of what is assigned: `x`, also of `x.data`, `w` of `self.w`, and `p_w_0` of `p["w"][0]`."""
     if isinstance(target, ast.Attribute):
-        return target.attr
+        return _root(target) if target.attr in ("data", "grad") else target.attr
     keys, whole = list[str](), target
     while isinstance(whole, ast.Subscript) and isinstance(whole.slice, ast.Constant):
         keys, whole = [str(whole.slice.value), *keys], whole.value

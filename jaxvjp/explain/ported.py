@@ -154,14 +154,14 @@ def _ported(
             except NeedsWide:
                 doubles = True
             except OtherText as other:
-                steps.part(other.kind)
+                steps.part(other.kinds)
 
 
 class OtherText(Exception):  # noqa: N818 - no error: the script is written again
-    """Raised where a step of a kind has another text than those that differ from it in shapes only."""
+    """Raised where steps of some kinds have another text than those that differ from them in shapes only."""
 
-    def __init__(self, kind: int) -> None:
-        self.kind = kind
+    def __init__(self, kinds: list[int]) -> None:
+        self.kinds = kinds
 
 
 class _Script:
@@ -467,7 +467,7 @@ class _Script:
 
     def written(self, head: str, data_file: str) -> Ported:
         steps = self.steps
-        functions, firsts = [], dict[int, list[str]]()
+        functions, firsts, others = [], dict[int, list[str]](), list[int]()
         for kind in range(steps.kinds):
             written = self.function(kind)
             first = steps.alike(kind)[0]
@@ -475,7 +475,11 @@ class _Script:
                 functions.append(written)
                 firsts[kind] = [text for text, _ in written]
             elif self.drawn(kind) or [text for text, _ in written] != firsts[first]:
-                raise OtherText(kind)
+                others.append(kind)
+            if len(steps.groups) + len(others) > steps.most:
+                break
+        if others:
+            raise OtherText(others)
         text = self.text
         assert text is not None
         settings = [WIDE_TYPES] if self.wide else []

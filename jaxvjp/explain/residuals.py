@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 
 from jaxvjp.core.record.graph import Node, gradient_edges, reachable
-from jaxvjp.core.record.observers import Walked
 from jaxvjp.explain.block import Block, Step, Value
 from jaxvjp.explain.literals import Unwritable, call, parsed
 from jaxvjp.explain.names import numbered, safe
@@ -19,7 +18,7 @@ def changed(scope: Scope, node: Node) -> Value | list[Value]:
     """The value of an operation, written as a call of a `jax.custom_vjp`."""
     operation, given_back = node.operation, scope.text.changed[node]
     assert operation is not None
-    walks = [event.what for event in scope.text.story.events if isinstance(event.what, Walked)]
+    walks = [event.what for event in scope.text.story.passes]
     if any(walk.create_graph and node in reachable(walk.roots, gradient_edges) for walk in walks):
         raise Unwritable(
             f"a saved-tensor hook changed what {node.gradient_name} is differentiated at, and so the gradient's own "

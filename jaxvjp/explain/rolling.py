@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect, bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import groupby, pairwise
@@ -64,10 +64,13 @@ Rows = list[list[int | None]]
 """For each line of a loop its places in the rounds, None where a round does not have it."""
 
 
-def rolled(lines: Sequence[Line], taken: frozenset[str] | None = None) -> list[Line | Repeat]:
-    """The lines, with repeated ones replaced by a `Repeat`."""
-    if taken is None:
-        taken = frozenset(word for line in lines for word in re.findall(r"[^\W\d]\w*", line.text))
+def words(texts: Iterable[str]) -> frozenset[str]:
+    return frozenset(word for text in texts for word in re.findall(r"[^\W\d]\w*", text))
+
+
+def rolled(lines: Sequence[Line], taken: frozenset[str] = frozenset()) -> list[Line | Repeat]:
+    """The lines, with repeated ones replaced by a `Repeat`, whose variables are none of the names `taken`."""
+    taken |= words(line.text for line in lines)
     own = _Lines(lines, taken)
     result: list[Line | Repeat] = []
     place = 0

@@ -17,7 +17,6 @@ import numpy as np
 
 from jaxvjp.autograd.function_step import FunctionStep
 from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
-from jaxvjp.core.record.observers import Walked
 from jaxvjp.core.run.program import Program
 from jaxvjp.core.run.values import array_of
 from jaxvjp.explain.block import Block, Expression, Line, Step, Value, spelled
@@ -86,10 +85,11 @@ def dependent(text: Text, outputs: Sequence[Node], given: Iterable[Any], top: Sc
             inside.add(node)
     rows = [node.inputs[0] for node in order if node.operation is unbind_one]
     inside.update([each for each in order if each.operation is unbind_one and rows.count(each.inputs[0]) > 1])
-    beside = _in_calls(text, [node for node in order if node not in inside], inside)
+    beside, apart = _in_calls(text, [node for node in order if node not in inside], inside)
     for node in reversed(order):  # a part of an expression stands where all who read it do
         computed = any(type(operand) is Node for operand in text.inputs(node))
-        own = (computed and text.name_of(node) is None) or (node in beside and (computed or uniform(node)))
+        alone = computed and text.name_of(node) is None and node not in apart
+        own = alone or (node in beside and (computed or uniform(node)))
         if node not in inside and own and node not in outside:
             inside.add(node)
         elif node not in inside:
@@ -97,14 +97,14 @@ def dependent(text: Text, outputs: Sequence[Node], given: Iterable[Any], top: Sc
     return inside
 
 
-def _in_calls(text: Text, nodes: Sequence[Node], inside: Collection[Node]) -> set[Node]:
-    """Those of `nodes` that were recorded in a call of a user's function which recorded nodes `inside`, too: such a
-    function is written as a whole."""
+def _in_calls(text: Text, nodes: Sequence[Node], inside: Collection[Node]) -> tuple[set[Node], set[Node]]:
+    """Those of `nodes` that were recorded in a call of a user's function which recorded nodes `inside`, too, and those
+    of calls that recorded none and returned one of `nodes`: such a function is written as a whole."""
     if not nodes or not inside:
-        return set()
+        return set(), set()
     serials = sorted([node.serial for node in inside])
-    walks = [event.order for event in text.story.events if isinstance(event.what, Walked)]
-    backwards = {event.where for event in text.story.events if isinstance(event.what, Walked)}  # they call hooks
+    walks = [event.order for event in text.story.passes]
+    backwards = {event.where for event in text.story.passes}  # they call hooks
 
     def between(numbers: Sequence[float], call: FunctionCall) -> bool:
         return bisect.bisect(numbers, call.first) < bisect.bisect_left(numbers, call.last)
@@ -112,8 +112,16 @@ def _in_calls(text: Text, nodes: Sequence[Node], inside: Collection[Node]) -> se
     since, until = min(node.serial for node in nodes), max(node.serial for node in nodes)
     calls = [each for each in text.story.calls if each.first < until and each.last > since]
     calls = [each for each in calls if each.where not in backwards]
-    calls = [each for each in calls if between(serials, each) and not between(walks, each)]
-    return {node for node in nodes if any(each.first < node.serial < each.last for each in calls)}
+    calls = [each for each in calls if not between(walks, each)]
+    known = {node.serial for node in nodes}
+    beside, apart = set[Node](), set[Node]()
+    for node in nodes:
+        own = [each for each in calls if each.first < node.serial < each.last]
+        if any(between(serials, each) for each in own):
+            beside.add(node)
+        elif not all(known.isdisjoint(each.returned) for each in own):
+            apart.add(node)
+    return beside, apart
 
 
 def uniform(node: Node) -> bool:
@@ -150,6 +158,7 @@ class Scope:
         called: the names of the functions that are called here.
         pulled: the user's code of the backward of a custom Function that this is, or is inside of; None outside.
         within: how many calls of the user's functions all that is written here was recorded in.
+        in_step: whether it is that of a step of a port, from which no function reads names.
     """
 
     def __init__(
@@ -172,6 +181,7 @@ class Scope:
         self.called: set[str] = set()
         self.pulled: CodeType | None = None if outer is None else outer.pulled
         self.within = 0
+        self.in_step = False
 
     def value(self, wanted: Any) -> Any:
         """The value of a node, which is written here if it is not yet."""
@@ -446,12 +456,11 @@ class Scope:
         chain = chain_of(node)
         if chain is None:
             return None
-        text = literal(chain.key)
 
         def write(e: Sequence[Expression]) -> Expression:
-            if len(e) == 1:
-                return ast.Subscript(e[0], text, ast.Load())
-            place = ast.Subscript(ast.Attribute(e[0], "at", ast.Load()), text, ast.Load())
+            if node.operation is not put:
+                return ast.Subscript(e[0], chain.text(e[1:]), ast.Load())
+            place = ast.Subscript(ast.Attribute(e[0], "at", ast.Load()), chain.text(e[2:]), ast.Load())
             return call(ast.Attribute(place, "set", ast.Load()), e[1])
 
         inputs = [self.value(operand) for operand in chain.operands]
@@ -539,11 +548,27 @@ def in_dicts(columns: Sequence[Sequence[Value]], names: Sequence[str], before: S
 
 def together(names: Sequence[str], arguments: Sequence[Expression]) -> list[Expression]:
     """The arguments for parameters of these names: a dict for those in it."""
-    found: dict[Any, Any] = {}
+    found: dict[Any, list[tuple[ast.expr, Any]]] = {}
     for place, (each, argument) in enumerate(zip(names, arguments, strict=True)):
-        inside = not each.isidentifier()
-        found.setdefault(each.partition("[")[0] if inside else place, argument.value if inside else argument)  # type: ignore[attr-defined]
-    return list(found.values())
+        wanted: Any = parsed(each)
+        found.setdefault(place if each.isidentifier() else wanted.value.id, []).append((wanted, argument))
+    return [own[0][1] if type(root) is int else _dict_of(own) for root, own in found.items()]
+
+
+def _dict_of(members: Sequence[tuple[Any, Any]]) -> Expression:
+    """The dict of which these are the members, or one that has them under these keys: `{**net, "bias": moved}`."""
+    own = {
+        ast.unparse(argument.value): argument.value for _, argument in members if isinstance(argument, ast.Subscript)
+    }
+    text, whole = next(iter(own.items()), ("", None))
+    others = [
+        (wanted.slice, each) for wanted, each in members if ast.unparse(each) != f"{text}[{ast.unparse(wanted.slice)}]"
+    ]
+    if whole is None or len(others) == len(members):
+        return ast.Dict([key for key, _ in others], [each for _, each in others])
+    if not others:
+        return whole
+    return ast.Dict([None, *[key for key, _ in others]], [whole, *[each for _, each in others]])
 
 
 def _ends_with(block: Block, result: Value) -> bool:

@@ -19,7 +19,7 @@ from jaxvjp.ops.contractions import ELLIPSIS, einsum, spelt_out, subscripts
 from jaxvjp.ops.indexing import index
 from jaxvjp.ops.joining import stack
 from jaxvjp.ops.neural.loss import mse_loss
-from jaxvjp.ops.op import Op
+from jaxvjp.ops.op import REGISTRY, Op
 from jaxvjp.ops.pointwise import assigned, copy, fill, power
 from jaxvjp.ops.reduction import sum_
 from jaxvjp.ops.scattering import index_put
@@ -70,6 +70,8 @@ def _mse_loss(input: Any, target: Any, reduction: str = "mean", weight: Any = No
 
 WORDED[maximum] = lambda x, other: jnp.maximum(x, other)  # differs in the gradient at NaN only
 WORDED[minimum] = lambda x, other: jnp.minimum(x, other)
+WORDED[REGISTRY["argmax"]] = lambda x, dim=None, keepdim=False: jnp.argmax(x, axis=dim, keepdims=keepdim or None)
+WORDED[REGISTRY["argmin"]] = lambda x, dim=None, keepdim=False: jnp.argmin(x, axis=dim, keepdims=keepdim or None)
 WORDED[fill] = lambda x, value: jnp.full_like(x, value)
 
 

@@ -22,6 +22,8 @@ import jaxvjp.explain.wrapped  # noqa: F401 - each registers a writer for its no
 from jaxvjp.autograd.function_step import FunctionStep
 from jaxvjp.core.record.graph import Node, gradient_edges, reachable
 from jaxvjp.core.record.observers import GradSet, StepHooked, Walked
+from jaxvjp.core.run.interpreter import interpreter_of
+from jaxvjp.explain.apart import staged
 from jaxvjp.explain.block import Block, Expression, Step, Value
 from jaxvjp.explain.custom_functions import backward_code
 from jaxvjp.explain.kept import kept
@@ -36,6 +38,8 @@ from jaxvjp.explain.text import Text, narrow, wide
 from jaxvjp.tensor.tensor import Tensor
 
 STYLES = ("vjp", "grad", "jacrev")
+LONG = 10.0
+"""A program that NumPy needs so many seconds for is left to XLA."""
 
 
 class Result(NamedTuple):
@@ -92,6 +96,26 @@ def executed(program: Program, form: Callable[[str], str] = str) -> dict[str, An
     return namespace
 
 
+def computed(program: Program, wanted: Sequence[str]) -> list[Any]:
+    """The values that expressions have after a program has run, which is traced as a whole and computed by NumPy: XLA
+    would compile each of its operations. One that reads values, or takes NumPy long, runs as it is."""
+
+    def run() -> list[Any]:
+        namespace = executed(program, staged)
+        return [eval(each, namespace) for each in wanted]
+
+    with configured(program):
+        try:
+            closed, shapes = jax.make_jaxpr(run, return_shape=True)()
+            interpreter = interpreter_of(closed)
+            if interpreter.seconds < LONG:
+                values: list[Any] = jax.tree.unflatten(jax.tree.structure(shapes), interpreter())
+                return values
+        except (jax.errors.JAXTypeError, jax.errors.JAXIndexError, TypeError):
+            pass  # a value decides something, or is no array
+        return run()
+
+
 @contextmanager
 def configured(program: Program) -> Iterator[None]:
     """Applies a program's settings of JAX to this thread for a block. The text itself, if run by hand, sets them
@@ -105,7 +129,9 @@ def configured(program: Program) -> Iterator[None]:
 
 
 class Writer:
-    def __init__(self, story: Story, style: str, wide_types: bool = False, exact: bool = True) -> None:
+    def __init__(
+        self, story: Story, style: str, wide_types: bool = False, exact: bool = True, known: Text | None = None
+    ) -> None:
         self.nodes = all_nodes(story)
         self.histories = histories_of(story, self.nodes)
         only = {node for node, (base, place) in self.histories.items() if story.names[node] == f"{base}_{place}"}
@@ -119,7 +145,7 @@ class Writer:
         integers = any(wide(each.aval) for each in self.nodes)
         narrowed = integers and not wide_types and narrow(self.nodes)
         self.text = Text(story, wide_types or (integers and not narrowed), exact, narrowed)
-        self.text.look_over(self.nodes)
+        self.text.look_over(self.nodes, known)
         self.top = Scope(self.text)
         self.sizes: Mapping[str, int] = {}  # of the dicts that inputs are in
         self.pullbacks: dict[Any, tuple[list[Value], Value]] = {}
@@ -256,7 +282,7 @@ class Writer:
     def alone(self, walked: Walked) -> bool:
         """Whether nothing else walks back from the roots of a backward pass, which would need its pullback again, and
         no two gradients of it are added."""
-        walks = [event.what for event in self.story.events if isinstance(event.what, Walked)]
+        walks = [event.what for event in self.story.passes]
         return not walked.older and not any(walk is not walked and {*walk.roots} & {*walked.roots} for walk in walks)
 
     def taken(self, params: list[Node], outputs: list[Node], order: float, event: Event) -> Any:
@@ -325,6 +351,7 @@ class Writer:
                 step.grouped = made.grouped(True) + [(count, len(step.outputs))] * (len(roots) > 1)
                 return transformed("jax.value_and_grad", expressions, **has_aux(made))
 
+            loss = loss or self.text.result_name(root)
             step = self.top.add(Step([], both, [loss, *roots.values()], order, event.where, stays=True))
             step.shorter = lambda expressions: transformed("jax.grad", expressions)
             made.calls.append(step)
@@ -410,7 +437,7 @@ class Writer:
             if given is not None:
                 return given
         base = self.top.values[node].wanted or "x"
-        walks = [each.what for each in self.story.events if isinstance(each.what, Walked)]
+        walks = [each.what for each in self.story.passes]
         if not walked.after and any(node in each.after for each in walks):
             return f"{base}_gradient"  # printed at once; `x_grad` is that which `x.grad` gets
         return f"d{base}" if self.adds(walked, node, event) else f"{base}_grad"
@@ -545,7 +572,7 @@ class Writer:
             self.state.append((node, value))
         final = {value for _, value in self.state}
         read = {each for step in self.top.steps for each in step.inputs}
-        walks = [event for event in self.story.events if isinstance(event.what, Walked)]
+        walks = self.story.passes
         differentiated = {*reachable([root for event in walks for root in event.what.roots], self.text.inputs)}
         trained = {each for event in walks for pair in event.what.gradients.items() for each in pair}
         begun = walks[0].order if walks else math.inf

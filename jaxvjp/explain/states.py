@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxvjp.core.record.graph import Node, Number
-from jaxvjp.core.record.observers import Walked
 from jaxvjp.explain.names import assigned, numbered
 from jaxvjp.explain.story import Story
 from jaxvjp.ops.op import Aval
@@ -47,7 +46,7 @@ class States(NamedTuple):
 def states_of(story: Story, nodes: Sequence[Node], unnamed: Any) -> States:
     """The states among `nodes`; `unnamed` tells whether no line of the user's names a node."""
     nodes = sorted(nodes, key=lambda node: node.serial)
-    walks = [event.order for event in story.events if isinstance(event.what, Walked)]
+    walks = [event.order for event in story.passes]
     memories: dict[int, Chain] = {}
     keys: dict[Node, Any] = {}
     lines: dict[Any, list[int]] = {}

@@ -12,14 +12,16 @@ from jaxvjp.core.record.graph import Number
 from jaxvjp.core.record.observers import GradSet, Walked
 from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.explain.block import Block, Expression, Step, Value
+from jaxvjp.explain.kept import kept
 from jaxvjp.explain.lifting import divided
 from jaxvjp.explain.literals import parsed
 from jaxvjp.explain.optimizers import Group, Update
 from jaxvjp.explain.source import Writer
 from jaxvjp.explain.steps import Entry, Steps
-from jaxvjp.explain.story import Story
+from jaxvjp.explain.story import Event, Story
 from jaxvjp.explain.text import Text
 from jaxvjp.explain.training_graph import TrainingStep
+from jaxvjp.tensor.tensor import Tensor
 
 
 class Tree:
@@ -84,13 +86,8 @@ class StepWriter(Writer):
     ) -> None:
         events = [event for event in step.events if not isinstance(event.what, GradSet)]
         known = steps.text
-        super().__init__(story._replace(events=events, shown=[]), "grad", wide_types, known.exact)
-        self.text.explicit_dtypes = wide_types
-        self.text.rounds.clear()
-        self.text.first, self.text.begun, self.text.inner = known.first, known.begun, known.inner
-        self.text.last = known.last
-        self.text.variables = known.variables
-        self.text.twins = known.twins  # a step alone does not show what another one has copied
+        super().__init__(story._replace(events=events, shown=[]), "grad", wide_types, known.exact, known)
+        self.text.explicit_dtypes, self.top.in_step = wide_types, True
         if text is not None:  # the functions of all kinds are in one script
             self.text.definitions, self.text.texts, self.text.lines = text.definitions, text.texts, text.lines
             self.text.imports, self.text.simplified, self.text.functions = text.imports, text.simplified, text.functions
@@ -110,6 +107,27 @@ class StepWriter(Writer):
             if type(node) is Number:
                 self.text.lifted.add(node)
         self.step, self.trees, self.sizes = step, trees, sizes
+        self.members: dict[Tensor, tuple[str, str]] = {}  # where trained tensors were in a backward pass of the step
+
+    def walk(self, place: int, event: Event, walked: Walked) -> None:
+        """A backward pass. Parameters of which some were moved since one before are a dict, as they were there."""
+        found: dict[str, list[tuple[Value, str]]] = {}
+        for node in walked.gradients:
+            owner, value = self.story.owners.get(node), self.top.value(node)
+            if owner is not None and value.member is not None:
+                self.members.setdefault(owner, value.member[1:])
+            if owner in self.members:
+                name, key = self.members[owner]
+                found.setdefault(name, []).append((value, key))
+        before = {value: value.member for own in found.values() for value, _ in own}
+        for name, own in found.items():
+            if len(own) == self.sizes[name] and None in [before[value] for value, _ in own]:
+                whole = object()
+                for value, key in own:
+                    value.member = whole, name, key
+        super().walk(place, event, walked)
+        for value, member in before.items():
+            value.member = member
 
     def update(self, tree: Tree, update: Update, group: Group) -> None:
         """A step of an optimizer: `updates, net_adam_state = net_adam.update(net_grad, state["net_adam_state"],
@@ -191,8 +209,10 @@ class StepWriter(Writer):
         self.top.steps = [step for step in self.top.steps if step in needed]
         self.text.taken |= {each.wanted for step in self.top.steps for each in step.outputs if each.wanted}
         own = {each.id for text in self.expressions.values() for each in ast.walk(text) if isinstance(each, ast.Name)}
-        reserved = {"jax", "jnp", "optax", "state", "batch", "key", "data", *own, *called}
-        block = Block(self.top.steps, final, self.expressions, reserved, text=self.text)
+        fixed = {value: text for value, text in self.expressions.items() if value not in self.varying}
+        steps, final, functions, _ = kept(self.top, final, (), fixed)
+        reserved = {"jax", "jnp", "optax", "state", "batch", "key", "data", *own, *called, *functions}
+        block = Block(steps, final, self.expressions, reserved, text=self.text)
         texts = [ast.unparse(result) for result in block.results]
         first, last = len(self.step.losses), len(texts) - len(self.states)
         return block, texts[:first], texts[first:last], dict(zip(self.states, texts[last:], strict=True))

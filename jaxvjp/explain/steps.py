@@ -17,7 +17,7 @@ from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
 from jaxvjp.core.record.observers import Read, Walked
 from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.explain.draws import Draws
-from jaxvjp.explain.names import statement, told_line
+from jaxvjp.explain.names import heads_a_loop, statement, told_line
 from jaxvjp.explain.optimizers import Update
 from jaxvjp.explain.refusal import Refusal
 from jaxvjp.explain.scope import POSITIONED, SHORT, uniform
@@ -27,6 +27,7 @@ from jaxvjp.explain.training_graph import TrainingGraph, TrainingStep, divided, 
 from jaxvjp.ops.identity import detach, variable
 from jaxvjp.ops.indexing import index
 from jaxvjp.ops.pointwise import copy
+from jaxvjp.ops.view import select
 from jaxvjp.optim.lbfgs import LBFGS
 from jaxvjp.types.dtypes import bool_
 
@@ -189,11 +190,12 @@ class Steps(TrainingGraph):
         """The kinds whose steps are those of one kind but for shapes."""
         return next(each for each in self.groups.values() if kind in each)
 
-    def part(self, kind: int) -> None:
-        """Has a kind be none of those that only differ from it in shapes."""
-        self.alike(kind).remove(kind)
-        self.groups[kind, "apart"] = [kind]
-        self._few(self.steps_of(kind)[0])
+    def part(self, kinds: Sequence[int]) -> None:
+        """Has each of some kinds be none of those that only differ from it in shapes."""
+        for kind in kinds:
+            self.alike(kind).remove(kind)
+            self.groups[kind, "apart"] = [kind]
+            self._few(self.steps_of(kind)[0])
         self.lifted = self._lifted()
 
     # What does not depend on what is trained.
@@ -446,6 +448,7 @@ class Steps(TrainingGraph):
 
     def _classified(self) -> int:
         known: dict[Any, int] = {}
+        self.most = max(FEW, min(MANY, len(self.steps) // 2))
         self.groups: dict[Any, list[int]] = {}
         for step in self.steps:
             step.kind = known.setdefault(step.form, len(known))
@@ -456,11 +459,10 @@ class Steps(TrainingGraph):
 
     def _few(self, step: TrainingStep) -> None:
         """NotPortable if there are too many forms with that of this step."""
-        most = max(FEW, min(MANY, len(self.steps) // 2))
-        if len(self.groups) > most and step is not self.end:
-            more = f", and a longer run may have up to {MANY}" * (most < MANY)
+        if len(self.groups) > self.most and step is not self.end:
+            more = f", and a longer run may have up to {MANY}" * (self.most < MANY)
             raise NotPortable(
-                f"the {len(self.steps)} steps have more than {most} forms{more}: this line did another thing in "
+                f"the {len(self.steps)} steps have more than {self.most} forms{more}: this line did another thing in "
                 f"step {self.steps.index(step) + 1} than before, so {self._why(step)}",
                 self._different(step, self.steps[0].form),
             )
@@ -479,7 +481,7 @@ class Steps(TrainingGraph):
         if found is None:
             return "Python, as by a counter, or shapes or values have decided what runs"
         place = told_line(found.filename, found.line, self.story.file)
-        return f"what {place} reads has decided which part is taken; `x[j[None]]`, of a tensor j, reads none"
+        return f"what {place} reads has decided which part is taken; `x[j]`, of a tensor j, reads none"
 
     def _different(self, step: TrainingStep, form: tuple[Any, ...]) -> UserLine:
         """The line of the first operation of a step that another form does not have."""
@@ -568,8 +570,9 @@ class Steps(TrainingGraph):
         names += [self.story.tensors.get(self.held[each]) for each in named if each in self.held]
         entry.name = next(filter(None, names), "")
         if entry.role == "data" and not nodes[0].aval.dtype.differentiable and not self.inputs(nodes[0]):
-            reader = next((each for each in self.live if nodes[0] in self.inputs(each)), None)
-            entry.name = "index" if reader is not None and reader.operation is index else entry.name
+            picks = any(each.operation is index and nodes[0] in self.inputs(each)[1:] for each in self.live)
+            if picks and (not entry.name or heads_a_loop(nodes[0].where)):  # a loader's
+                entry.name = "index"
         if entry.role == "data" and len({*nodes}) == len(nodes) and all(step.has(node) for step, node in reads):
             drawn = {self.drawn(each) for each in nodes}
             entry.drawn = drawn.pop() if len(drawn) == 1 else None
@@ -648,6 +651,8 @@ class Steps(TrainingGraph):
         """The nodes whose values the line had read that recorded a node: a mask, for positions of an index."""
         if type(node) is Number or (self.inputs(node) and node.operation not in POSITIONED) or self.updating(node):
             return []
+        if node.operation is select and type(self.inputs(node)[1]) is Node:
+            return []  # the position is an operand
         found = [each for each in self.values.get(node.where, ()) if each[0] < node.serial]
         begins = max([each.first for each in self.begun if each.first < node.serial], default=0) if found else 0
         return [read for order, read in found if order > begins]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from jaxvjp.autograd.function_step import FunctionStep
@@ -22,6 +23,7 @@ from jaxvjp.core.record.modes import listening, transforming
 from jaxvjp.core.record.observers import (
     GradSet,
     Hooked,
+    Placed,
     Read,
     Released,
     Stepped,
@@ -127,6 +129,11 @@ class Story(NamedTuple):
     printed: Sequence[Node] = ()
     modules: Mapping[str, Sequence[str]] = {}
 
+    @property
+    def passes(self) -> list[Event]:
+        """The backward passes, in order."""
+        return [event for event in self.events if isinstance(event.what, Walked)]
+
     def stepped(self) -> dict[Any, Stepped]:
         """By Python backward step, such as that of a custom Function, the first time that it ran."""
         found: dict[Any, Stepped] = {}
@@ -165,6 +172,7 @@ class Recorder:
         self.gradients: dict[Tensor, Tensor] = {}
         self.transformed: dict[Node, Transformed] = {}
         self.unpacked: dict[Node, Mapping[Node, Node]] = {}
+        self.placed: dict[Any, Node] = {}
         self.first = next_serial()
         self.refused: Refused | None = None
         self.story: Story | None = None
@@ -185,6 +193,9 @@ class Recorder:
         if isinstance(what, Transformed):
             for result in what.results:
                 self.transformed[result.inputs[0]] = what
+            return
+        if isinstance(what, Placed):
+            self.placed[what.number] = what.node
             return
         if isinstance(what, Unpacked):
             self.unpacked.setdefault(what.node, what.nodes)
@@ -277,7 +288,7 @@ class Recorder:
         grads = {each: each._grad.__node__ for each in self.owners.values() if each._grad is not None}
         starts += grads.values()
         starts += [each for replaced in self.unpacked.values() for each in replaced.values()]
-        kept = _kept(starts)
+        kept = _kept([*starts, *self.placed.values()], self.placed)
         told = (shown, self.owners, self.gradients, self.transformed, self.unpacked, kept)
         calls = sorted(self.calls.ended, key=lambda each: each.first)
         every = {tensor.__node__: own for tensor, own in all_names_in(variables).items()}
@@ -333,9 +344,14 @@ def _written(node: Any) -> Node | None:
     return node if type(node) is Node and node.in_place else None
 
 
-def _kept(starts: Sequence[Node]) -> list[Kept]:
+def _kept(starts: Sequence[Node], placed: Mapping[Any, Node] = MappingProxyType({})) -> list[Kept]:
+    """The inputs of all nodes; a position that a tensor gave is the node in `placed`."""
     nodes = reachable(starts, lambda node: (*node.inputs, *(node.edges or ())))
-    return [Kept(node, node.inputs, node.edges) for node in nodes if node.inputs]
+    kept = [Kept(node, node.inputs, node.edges) for node in nodes if node.inputs]
+    for place, each in enumerate(kept if placed else ()):
+        if not placed.keys().isdisjoint(each.inputs):
+            kept[place] = each._replace(inputs=tuple([placed.get(operand, operand) for operand in each.inputs]))
+    return kept
 
 
 def _named(variables: Mapping[str, Any]) -> tuple[dict[Tensor, str], dict[Node, str]]:

@@ -24,6 +24,7 @@ from jaxvjp.explain.literals import shortest
 from jaxvjp.explain.names import operation_of
 from jaxvjp.ops.identity import tuple_item
 from jaxvjp.ops.pointwise import assigned
+from jaxvjp.ops.view import put, select
 
 Array = np.ndarray[Any, Any]
 LONGEST = 4000
@@ -51,6 +52,8 @@ REDUCED = {
 }
 
 
+PLACED = {select: 1, put: 2}
+"""From which operand on the positions of a view come, which stay as they were read: `x[x.argmax()]`."""
 EXTREMES = {"max.dim": "max", "min.dim": "min"}
 
 
@@ -135,8 +138,9 @@ class Tape(list[list[Any]]):
                 raise UnknownError(f"where `{operation_of(source)}` finds its number depends on x")  # type: ignore[arg-type]
             return self.operand(source, known, inputs)[places_of(node)].reshape(node.aval.shape)
         operands = []
-        for each in node.inputs:
-            if node.operation is assigned and each not in known:  # of an overwritten array the shape
+        for place, each in enumerate(node.inputs):
+            stays = node.operation is assigned and each not in known  # of an overwritten array the shape
+            if stays or (node.operation in PLACED and place >= PLACED[node.operation]):
                 operands.append(np.asarray(each.value, each.aval.dtype.numpy))
             else:
                 operands.append(self.operand(each, known, inputs))

@@ -14,18 +14,19 @@ import numpy as np
 
 from jaxvjp.core.derive.pullback import pullback
 from jaxvjp.core.record.graph import Node, Number, gradient_edges
-from jaxvjp.core.record.observers import Walked
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.program import Program
 from jaxvjp.explain.block import Value
 from jaxvjp.explain.names import (
     assigned,
+    calls_with,
     copied_by_user,
     heads_a_loop,
     numbered,
     operation_of,
     safe,
     statement,
+    target_names,
     within_builtin,
 )
 from jaxvjp.explain.states import states_of, tabulated
@@ -61,6 +62,11 @@ class Text:
         self.inner: set[Node] = set()
         self.last: dict[Any, Node] = {}
         self.parts: set[Node] = set()
+        self.columns = {  # by what a `for` statement cuts, and how, the name of what it has cut last
+            (node.operation, node.inputs[0]): name
+            for node, name in story.names.items()
+            if node.inputs and heads_a_loop(node.where)
+        }
         self.rounds: dict[Node, str] = {}
         self.leaves: dict[Any, Any] = {}  # what `written_data` has found
         self.starts: dict[Node, tuple[str, float]] = {}
@@ -77,19 +83,27 @@ class Text:
         self.taken: set[str] = {*story.names.values()}
         self.variables: set[str | None] = set()  # the user's names of all values, which no function without one gets
 
-    def look_over(self, nodes: Sequence[Node]) -> None:
+    def look_over(self, nodes: Sequence[Node], whole: Text | None = None) -> None:
         """Finds leaves that are the detached form of another node (they have the identical array), and intermediate
-        nodes of builtin functions such as `sum`."""
+        nodes of builtin functions such as `sum`. For a step of a story the text of the `whole` knows most: the step
+        alone does not show what another one has copied."""
+        self.transforms = [node for node in nodes if node.static and type(node.static[0]) is Program]
+        for node in nodes:
+            if node.operation is not put:  # in `y[0] = x` the written value is y[0]
+                self.parts.update([each for each in node.inputs if type(each) is Node and each.where == node.where])
+        if whole is not None:
+            self.first, self.begun, self.last, self.twins = whole.first, whole.begun, whole.last, whole.twins
+            self.inner, self.variables = whole.inner, whole.variables
+            return
         first: dict[int, Node] = {}
         last = self.last
-        self.transforms = [node for node in nodes if node.static and type(node.static[0]) is Program]
         for node in nodes:
             if node.tensor is not None:
                 self.begun.setdefault(node.tensor, node)
             if node.where not in last or node.serial > last[node.where].serial:
                 last[node.where] = node
         rounds: dict[Any, list[Node]] = {}
-        passes = Counter(event.where for event in self.story.events if isinstance(event.what, Walked)).values()
+        passes = Counter(event.where for event in self.story.passes).values()
         for node in sorted(nodes, key=lambda node: node.serial):
             if node.operation is not None and node.where is not None:
                 # Of `zip(xs, ys)` each has its name.
@@ -100,19 +114,16 @@ class Text:
             # A value that has its name after the last round has it in each, as optimizers' do; of what a backward pass
             # goes through only if there is one for each, as a layer may be called twice in a round.
             names = [self.story.names[node] for node in own if node in self.story.names]
-            whole = bool(names) and own[-1] in self.story.names and not len(own) % len(names)
-            if whole and (passive or len(own) // len(names) in passes):
+            all_rounds = bool(names) and own[-1] in self.story.names and not len(own) % len(names)
+            if all_rounds and (passive or len(own) // len(names) in passes):
                 self.rounds.update(zip(own, names * (len(own) // len(names)), strict=True))
         for node, name in self.story.overwritten.items():
             self.rounds.setdefault(node, name)
         for node in nodes:
             if node.operation is not last[node.where].operation and node.where not in (None, NOWHERE):
                 self.inner.add(node)  # `x.masked_select(m)` records two nodes and returns the last
-            parts = [operand for operand in node.inputs if type(operand) is Node and operand.where == node.where]
-            if node.operation is not put:  # in `y[0] = x` the written value is y[0]
-                self.parts.update(parts)
-            if parts and within_builtin(node.where):
-                self.inner.update(parts)
+            if within_builtin(node.where):
+                self.inner.update([each for each in node.inputs if type(each) is Node and each.where == node.where])
             if type(node.aval) is tuple or node.value is None:
                 continue
             other = first.setdefault(id(node.value), node)
@@ -218,12 +229,15 @@ class Text:
         if leaf is not None and leaf.tensor in self.story.tensors:
             return self.story.tensors[leaf.tensor]
         own = self.story.names.get(node) or self.rounds.get(node)
+        column = self.columns.get((node.operation, node.inputs[0])) if own is None and node.inputs else None
+        if column in target_names(node.where):  # x of another `for x, y in loader`
+            own = column
         known = None if node.tensor is None else self.story.tensors.get(node.tensor)
         last = self.last.get(node.where, node).operation  # of what no backward pass read, as a running mean
         inner = node in self.inner or (node.operation is not last and node.where not in (None, NOWHERE))
         if own is None and inner:  # a leaf whose memory has another tensor too may be recorded there
             return known if node.operation is variable else None
-        if node.operation is None or node.operation is variable:
+        if node.operation in (None, variable, detach):
             own = own or known
             cut = node.inputs[0] if own is None and node.operation is variable and node.inputs else None
             if (
@@ -258,6 +272,16 @@ class Text:
             return self._lasting(written, node) or name  # not `m`, where it is of `for m in momenta`
         return name or own
 
+    def result_name(self, node: Node) -> str | None:
+        """The name that the user's line gave to what a function of the user's returned: `loss = criterion(y, t)`."""
+        modules = {name for names in self.story.modules.values() for name in names}
+        for each in self.story.calls:
+            if node.serial in each.returned and not calls_with(each.where, {each.code.co_name, *modules}):
+                own = assigned(each.where, each.returned[node.serial])
+                if own is not None:
+                    return own
+        return None
+
     def _lasting(self, tensor: Tensor, node: Node) -> str | None:
         """The name of a tensor that is written: a variable's, `x_grad` for a gradient, or that of its first node."""
         leaf = self.story.gradients.get(tensor)
@@ -282,7 +306,7 @@ class Text:
 def _copied(story: Story, nodes: Sequence[Node]) -> dict[Node, Node]:
     """The leaves that are made after the first backward pass with the numbers of what was computed before them: copies
     that no operation made, as those of `deepcopy` and of files are."""
-    begun = next((event.order for event in story.events if isinstance(event.what, Walked)), float("inf"))
+    begun = next((event.order for event in story.passes), float("inf"))
     found: dict[Node, Node] = {}
     copies: dict[Any, list[Node]] = {}
     for node in nodes:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import bisect
+import math
+from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -161,7 +163,7 @@ class TrainingGraph:
 def divided(graph: TrainingGraph) -> list[TrainingStep]:
     """The steps of a training, by what they train. A step begins where a backward pass first reads parameters that were
     written since the one before."""
-    walks = [each for each in graph.story.events if isinstance(each.what, Walked)]
+    walks = graph.story.passes
     spans: list[tuple[float, float]] = []
     data: dict[float, set[UserLine]] = {0.0: set()}  # the lines that make something of data for a backward pass
     depends: dict[Node, bool] = {}  # on what is trained
@@ -198,6 +200,7 @@ def divided(graph: TrainingGraph) -> list[TrainingStep]:
     inside = [each for each in free if any(begun <= each < ended for begun, ended in spans)]
     # If a parameter is written between each loss and its backward pass, a step ends with the backward pass.
     free = [each for each in free if each not in inside] or [int(each) for each in ends[:-1] if inside]
+    free = _without_trials(free, graph.updates)
     # Of several parameters that are written after another the last one ends the step, and what its line still does.
     last = {bisect.bisect_right(ends, each): each for each in free}
     begins = [int(min(begun for begun, ended in spans if not free or ended <= free[0])) - 1]
@@ -231,6 +234,16 @@ def divided(graph: TrainingGraph) -> list[TrainingStep]:
     if len(steps) > 1:
         _ended(graph, steps)
     return [each for each in steps if each.lines]
+
+
+def _without_trials(cuts: list[int], updates: Sequence[Update]) -> list[int]:
+    """The cuts without those by hand that come as often before each step of an optimizer, also before the first: there
+    parameters are moved for another backward pass, and put back, as in sharpness-aware training."""
+    spans = sorted((each.first, each.last) for each in updates)
+    own = [each for each in cuts if any(first <= each <= last for first, last in spans)]
+    before = Counter(bisect.bisect_right(spans, (each, math.inf)) for each in cuts if each not in own)
+    often = {before[place] for place in range(len(spans))}
+    return own if own and len(spans) > 1 and len(often) == 1 and 0 not in often else cuts
 
 
 def _trained(graph: TrainingGraph, node: Node, known: dict[Node, bool]) -> bool:

@@ -19,6 +19,8 @@ import jax
 import numpy as np
 
 from jaxvjp.core.record.graph import Node
+from jaxvjp.core.record.modes import listening
+from jaxvjp.core.record.observers import Placed, tell
 from jaxvjp.core.record.record import node_of_value, record
 from jaxvjp.core.run.transfer import on_device
 from jaxvjp.core.run.values import readonly_array_of
@@ -48,6 +50,16 @@ SCALAR = (
     "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
     "tensor to a number"
 )
+
+
+class Position(int):
+    """The value of a tensor without dimensions, which is an index.
+
+    Attributes:
+        node: the tensor's node.
+    """
+
+    node: Node
 
 
 class Key(NamedTuple):
@@ -243,7 +255,10 @@ def _parse(shape: tuple[int, ...], key: Any) -> Key:
                 raise IndexError(
                     f"index {part} is out of bounds for dimension {len(shape) - len(rest) - 1} with size {size}"
                 )
-            steps.append(Step(select, (dim,), (counted(part % size, size),)))
+            place = counted(part % size, size)
+            steps.append(Step(select, (dim,), (place,)))
+            if type(part) is Position:
+                tell(Placed(place, part.node))
     for dim, tensor in picks.items():
         _check_pick(tensor, dim, sizes)
     if not steps and not picks:
@@ -299,7 +314,7 @@ def _as_index(part: Any) -> Any:
     if isinstance(part, Tensor):
         if part.ndim == 0 and part.dtype.category == int64.category and not _is_mask(part):
             unknown = differs(part.__node__) or is_traced(part.__node__)
-            return part.long() if unknown else part.item()
+            return part.long() if unknown else _position(part)
         if _is_mask(part) or part.dtype in (int64, int32):
             return part
         raise IndexError(
@@ -324,6 +339,13 @@ def _as_index(part: Any) -> Any:
         "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
         f"{type(part).__name__})"
     )
+
+
+def _position(tensor: Tensor) -> int:
+    """The index that a tensor has: a `Position`, if somebody listens."""
+    place = Position(tensor.item())
+    place.node = tensor.__shown__
+    return place if listening() else int(place)
 
 
 def _spread(parts: list[Any], shape: tuple[int, ...]) -> list[Any]:

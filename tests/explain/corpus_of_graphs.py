@@ -409,4 +409,21 @@ def a_name_for_other_values_in_a_function(torch):
     return locals()
 
 
+def tensors_say_where(torch):
+    x = torch.arange(24.0).reshape(2, 3, 4).cos().requires_grad_()
+    i, j, labels = torch.tensor(-1), torch.tensor(2), torch.tensor([1, 1, 3])
+    y, counts = x * 2, torch.zeros(4)
+    y[0, :, j] = 1.0
+    y[i] += 0.5
+    y[:, i][:, j] *= 3
+    for label in labels:
+        counts[label] += 1
+    z = x[1, :, j].sum() + x[..., i].prod() + x[j - 1, 1:, j].sum() + (x[0, 0] * counts)[x[0, 0].argmax()]
+    row = y[i]
+    row.mul_(2)
+    loss = (y**2).sum() + z + sum(x[1, 1, labels[t]] * x[0, labels[t - 1], t] for t in range(1, 3) if labels[t - 1] < 3)
+    loss.backward()
+    return locals()
+
+
 PROGRAMS = [each for each in list(globals().values()) if callable(each)]

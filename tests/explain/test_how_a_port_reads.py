@@ -231,6 +231,81 @@ FROZEN = NET.replace("SGD", "Adam").replace("optimizer =", "net[0].requires_grad
 DRAWN = NET + LOOP.replace(
     "LOSS", "F.cross_entropy(net(X[index] + torch.distributions.Normal(0, 1).sample((8, 3))), Y[index])"
 )
+TAUGHT = """
+class Net(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.first, self.last = nn.Linear(3, width), nn.Linear(width, 4)
+
+    def forward(self, x):
+        h = self.first(x).tanh()
+        return self.last(h)
+
+
+def distance(outputs, labels, wanted):
+    return F.cross_entropy(outputs, labels) + (outputs - wanted).square().mean()
+
+
+teacher, student = Net(6), Net(3)
+optimizer = torch.optim.SGD(student.parameters(), lr=0.1)
+for epoch in range(2):
+    for x, y in torch.utils.data.DataLoader(torch.utils.data.TensorDataset(X, Y), batch_size=10):
+        with torch.no_grad():
+            teacher_outputs = teacher(x)
+        loss = distance(student(x), y, teacher_outputs)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    for x, y in torch.utils.data.DataLoader(torch.utils.data.TensorDataset(X, Y), batch_size=20):
+        student(x).argmax(1)
+"""
+FOLLOWED = (
+    NET
+    + """
+import copy
+target = copy.deepcopy(net)
+for p in target.parameters():
+    p.requires_grad = False
+for step in range(5):
+    index = torch.randperm(40)[:8]
+    loss = (net(X[index]) - target(X[index]) - 1).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    for a, b in zip(net.parameters(), target.parameters()):
+        b.data = b.data * 0.9 + a.data * 0.1
+"""
+)
+SHARP = NET.replace("lr=0.1", "lr=0.1, momentum=0.9") + LOOP.replace(
+    "LOSS", "F.cross_entropy(net(X[index]), Y[index])"
+).replace(
+    "    optimizer.step()\n",
+    """    with torch.no_grad():
+        norm, old = torch.stack([p.grad.norm() for p in net.parameters()]).norm(), {}
+        for p in net.parameters():
+            old[p] = p.data.clone()
+            p.add_(p.grad * (0.05 / (norm + 1e-12)))
+    optimizer.zero_grad()
+    F.cross_entropy(net(X[index]), Y[index]).backward()
+    with torch.no_grad():
+        for p in net.parameters():
+            p.data = old[p]
+    optimizer.step()
+""",
+)
+ATTACKED = """
+net = nn.Sequential(nn.Embedding(9, 4), nn.Flatten(), nn.Linear(12, 4))
+words = torch.randint(9, (40, 3))
+optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+""" + LOOP.replace("LOSS", "F.cross_entropy(net(words[index]), Y[index])").replace(
+    "    optimizer.step()\n",
+    """    kept = net[0].weight.data.clone()
+    net[0].weight.data.add_(0.5 * net[0].weight.grad / torch.norm(net[0].weight.grad))
+    F.cross_entropy(net(words[index]), Y[index]).backward()
+    net[0].weight.data = kept
+    optimizer.step()
+""",
+)
 PROGRAMS = {
     "a batch and what is computed from it": (
         CUBED,
@@ -288,6 +363,30 @@ PROGRAMS = {
         SIGNS.replace("p.mul_(0.999).add_", "p.data.mul_(0.999)\n            p.add_"),
         [r"jax\.tree\.map\(lambda net: net \* 0\.999"],
         ["net_0_weight = p"],
+    ),
+    "a teacher": (
+        TAUGHT,
+        [r"    teacher_outputs = Net\(teacher, x\)", r'    x = X\[batch\["index"\]\]', r"    loss, student_grad = "],
+        ["stop_gradient"],
+    ),
+    "a target that is assigned": (
+        FOLLOWED,
+        [r"b = jax\.tree\.map\(lambda target, net: target \* 0\.9 \+ net \* 0\.1, state\[\"target\"\], net\)"],
+        [],
+    ),
+    "parameters that are moved for a second pass": (
+        SHARP,
+        [r"def step\(state, ", r"\(0\.05 / \(norm \+ 1e-12\)\)", r"net_grad = jax\.value_and_grad\(f\)\(net_2, "],
+        ["def f_2", '"net_2": '],
+    ),
+    "one parameter that is moved for a second pass": (
+        ATTACKED,
+        [
+            r"def step\(state, ",
+            r"jax\.value_and_grad\(f\)\(\{\*\*state\[\"net\"\], \"0_weight\": ",
+            r"net_adam\.update\(",
+        ],
+        ["def f_2"],
     ),
     "a recurrence runs once": (RECURRENT, [r"has_aux=True", r"jax\.lax\.scan"], []),
 }

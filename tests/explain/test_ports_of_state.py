@@ -167,6 +167,27 @@ for step in range(6):
         w -= 0.1 * w.grad
     w.grad = None
 """
+RATIO = """
+net = nn.Linear(3, 1)
+for step in range(6):
+    loss = (net(X) - Y).square().mean()
+    net.zero_grad()
+    loss.backward()
+    for p in net.parameters():
+        p.data.add_(p.grad, alpha=-0.1 * p.data.norm() / p.grad.norm())
+"""
+LABELS = """
+net, labels = nn.Linear(3, 4), torch.randint(4, (24,))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(5):
+    scores, own = net(X[4 * step : 4 * step + 4]), labels[4 * step : 4 * step + 4]
+    loss = scores.logsumexp(1).sum()
+    for t in range(4):
+        loss = loss - scores[t, own[t]]
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
 SCRIPTS = {
     "a mean of data, in place": (OF_DATA.replace("UPDATE", "mean.mul_(0.9).add_(0.1 * x.mean(0))"), ["mean", "seen"]),
     "a mean of data, by weight": (OF_DATA.replace("UPDATE", "mean.lerp_(x.mean(0), 0.1)"), ["mean", "seen"]),
@@ -187,6 +208,8 @@ SCRIPTS = {
     "a last batch that has fewer rows": (FEWER, ["w"]),
     "an update of .data, in place": (BY_DATA, ["h"]),
     "an update of .data of layers": (LAYERS, ["net"]),
+    "a rate that is computed": (RATIO, []),
+    "labels that say where": (LABELS, []),
 }
 
 
@@ -200,6 +223,9 @@ def test_the_port_is_proved(tmp_path, capsys, text, state):
     for each in state:
         assert f'"{each}": ' in source
         assert f'"{each}_2": ' not in source  # a parameter's last value is where the others were
+    if text in (RATIO, LABELS):  # nothing is a number that was recorded
+        assert source.count("def step") == 1
+        assert "0.1 * jnp.linalg.norm(" in source or "scores[t, own[t]]" in source
 
 
 LAST = {

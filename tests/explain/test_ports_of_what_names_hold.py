@@ -293,7 +293,8 @@ READS = "What Python computes of the values that line 22 reads is as recorded."
     ("loss", "wanted"),
     [
         ("r[r > r.median()].square().sum()", [TAKES]),
-        ("r[r.argmax()].square()", [TAKES]),
+        ("r[r.argmax()].square()", []),
+        ("r[int(r.argmax())].square()", []),  # said is that Python reads this line
         ("r[torch.multinomial(r.softmax(0), 2)].square().sum()", [SAMPLES]),
         ("torch.multinomial(r.softmax(0), 1)\n    loss = r.sum() * (state := state + loss.item())", [READS]),
         ("(r * (r > 0)).sum() + X[X > 0].sum() * r[2]", []),
@@ -304,13 +305,13 @@ def test_what_values_of_the_training_decided_is_noted(tmp_path, loss, wanted):
     assert [each for each in (TAKES, SAMPLES, READS) if each in text] == wanted
 
 
-@pytest.mark.parametrize(("place", "status"), [("int(J)", 1), ("J", 1), ("J[None]", 0)])
+@pytest.mark.parametrize(("place", "status"), [("int(J)", 1), ("J.tolist()", 1), ("J", 0), ("J[None]", 0)])
 def test_an_index_that_makes_too_many_forms_is_named_where_it_is_read(tmp_path, capsys, place, status):
     text = "turn = 9 * torch.eye(5)[[0, 1, 2, 3, 4, 0]] + 1\n" + DECIDED.replace("range(4)", "range(6)")
     part = f"r[{place}].sum()".replace("J", "(r * turn[step]).argmax()")
     text = text.replace("(net", "(9 - net").replace("LOSS", part)
     assert port(tmp_path, text)[0] == status
-    told = "so what line 22 reads has decided which part is taken; `x[j[None]]`, of a tensor j, reads none"
+    told = "so what line 22 reads has decided which part is taken; `x[j]`, of a tensor j, reads none"
     assert (told in capsys.readouterr().err) == bool(status)
 
 

@@ -230,7 +230,7 @@ def ported(tmp_path, text, *options):
     [
         (REGRESSION, ["def step(state):", "jax.value_and_grad(f)", "for number in range(10):"]),
         (MODULES, ["optax.chain(optax.add_decayed_weights(0.01), optax.adam(0.02, 0.9", '"net_norm_running_mean"']),
-        (BATCHES, ["def step(state, batch, key):", "X[index]", "jax.random.bernoulli(keys[0], 0.8", CLIPPED]),
+        (BATCHES, ["def step(state, batch, key):", 'X[batch["index"]]', "jax.random.bernoulli(keys[0], 0.8", CLIPPED]),
         (
             RECORDED,
             ["def step_1(state", "optax.trace(0.5)", "line 9: while y.norm() < 10: true 24 times, false 6 times"],

@@ -98,6 +98,13 @@ class Read(NamedTuple):
     node: Any
 
 
+class Placed(NamedTuple):
+    """The position `number`, an operand of a view, is the value of `node`: `x[j]`, of a tensor j."""
+
+    number: Any
+    node: Any
+
+
 class Unclear(NamedTuple):
     """A backward pass from the tensor `root` was refused, for its v: `gradient`, or None; `text` is the error's."""
 
