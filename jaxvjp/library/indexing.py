@@ -343,9 +343,11 @@ def _as_index(part: Any) -> Any:
 
 def _position(tensor: Tensor) -> int:
     """The index that a tensor has: a `Position`, if somebody listens."""
+    if not listening():
+        return tensor.item()
     place = Position(tensor.item())
-    place.node = tensor.__shown__
-    return place if listening() else int(place)
+    place.node = tensor.__node__
+    return place
 
 
 def _spread(parts: list[Any], shape: tuple[int, ...]) -> list[Any]:
