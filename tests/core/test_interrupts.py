@@ -13,6 +13,7 @@ from interrupts import interrupted, modes, places
 
 import jaxvjp as torch
 from jaxvjp import func
+from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.run.tiers import Compiling
 from jaxvjp.staging.interrupts import PutOff
 from jaxvjp.staging.warm import cold
@@ -254,6 +255,7 @@ def test_transforms(name: str, most: int) -> None:
     x, function = torch.tensor([1.0, 2.0, 3.0]), TRANSFORMS[name]
     expected = function(x).tolist()
     for _ in interrupted(lambda: lambda: function(x), most):
+        assert not transforming().duals
         assert function(x).tolist() == expected
 
 

@@ -137,6 +137,7 @@ class ThreadModes:
             *(grad.enabled, grad.inference, grad.mutation, grad.saving, grad.refusing, grad.autocast),
             *(under_way.depth, under_way.forward, under_way.pure, under_way.level),
             *(list(under_way.batches), list(under_way.guards), list(under_way.variables), list(under_way.cuts)),
+            list(under_way.duals),
         )
 
     def put_back(self, noted: tuple[Any, ...]) -> None:
@@ -144,7 +145,7 @@ class ThreadModes:
         grad, under_way = self.grad_mode, self.transforming
         grad.enabled, grad.inference, grad.mutation, grad.saving, grad.refusing, grad.autocast = noted[:6]
         under_way.depth, under_way.forward, under_way.pure, under_way.level = noted[6:10]
-        under_way.batches, under_way.guards, under_way.variables, under_way.cuts = noted[10:]
+        under_way.batches, under_way.guards, under_way.variables, under_way.cuts, under_way.duals = noted[10:]
         count_change()
 
 
