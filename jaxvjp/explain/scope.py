@@ -103,8 +103,8 @@ def _in_calls(text: Text, nodes: Sequence[Node], inside: Collection[Node]) -> tu
     if not nodes or not inside:
         return set(), set()
     serials = sorted([node.serial for node in inside])
-    walks = [event.order for event in text.story.passes]
-    backwards = {event.where for event in text.story.passes}  # they call hooks
+    passes = text.story.passes
+    walks, backwards = [event.order for event in passes], {event.where for event in passes}  # they call hooks
 
     def between(numbers: Sequence[float], call: FunctionCall) -> bool:
         return bisect.bisect(numbers, call.first) < bisect.bisect_left(numbers, call.last)

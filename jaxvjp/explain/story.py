@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from jaxvjp.autograd.function_step import FunctionStep
@@ -344,14 +343,14 @@ def _written(node: Any) -> Node | None:
     return node if type(node) is Node and node.in_place else None
 
 
-def _kept(starts: Sequence[Node], placed: Mapping[Any, Node] = MappingProxyType({})) -> list[Kept]:
+def _kept(starts: Sequence[Node], placed: Mapping[Any, Node]) -> list[Kept]:
     """The inputs of all nodes; a position that a tensor gave is the node in `placed`."""
     nodes = reachable(starts, lambda node: (*node.inputs, *(node.edges or ())))
-    kept = [Kept(node, node.inputs, node.edges) for node in nodes if node.inputs]
-    for place, each in enumerate(kept if placed else ()):
-        if not placed.keys().isdisjoint(each.inputs):
-            kept[place] = each._replace(inputs=tuple([placed.get(operand, operand) for operand in each.inputs]))
-    return kept
+
+    def inputs(node: Node) -> Any:
+        return tuple([placed.get(each, each) for each in node.inputs]) if placed else node.inputs
+
+    return [Kept(node, inputs(node), node.edges) for node in nodes if node.inputs]
 
 
 def _named(variables: Mapping[str, Any]) -> tuple[dict[Tensor, str], dict[Node, str]]:
@@ -410,7 +409,7 @@ def story_of(result: Tensor, gradient: Tensor | None, frame: Any, recorded: Stor
         if each.packed is not None and each.python is None
     }
     reads = [] if recorded is None else [each for each in recorded.events if isinstance(each.what, Read)]
-    kept = [] if recorded is None else _kept([node])
+    kept = [] if recorded is None else _kept([node], {})
     return Story([Event(next_serial(), None, walked), *reads], names, tensors, [], {}, {}, {}, unpacked, kept, True)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from jaxvjp.core.record.graph import Node, Number, gradient_edges
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.program import Program
 from jaxvjp.explain.block import Value
+from jaxvjp.explain.calls import FunctionCall
 from jaxvjp.explain.names import (
     assigned,
     calls_with,
@@ -122,8 +124,9 @@ class Text:
         for node in nodes:
             if node.operation is not last[node.where].operation and node.where not in (None, NOWHERE):
                 self.inner.add(node)  # `x.masked_select(m)` records two nodes and returns the last
-            if within_builtin(node.where):
-                self.inner.update([each for each in node.inputs if type(each) is Node and each.where == node.where])
+            parts = [operand for operand in node.inputs if type(operand) is Node and operand.where == node.where]
+            if parts and within_builtin(node.where):
+                self.inner.update(parts)
             if type(node.aval) is tuple or node.value is None:
                 continue
             other = first.setdefault(id(node.value), node)
@@ -230,7 +233,7 @@ class Text:
             return self.story.tensors[leaf.tensor]
         own = self.story.names.get(node) or self.rounds.get(node)
         column = self.columns.get((node.operation, node.inputs[0])) if own is None and node.inputs else None
-        if column in target_names(node.where):  # x of another `for x, y in loader`
+        if column is not None and column in target_names(node.where):  # x of another `for x, y in loader`
             own = column
         known = None if node.tensor is None else self.story.tensors.get(node.tensor)
         last = self.last.get(node.where, node).operation  # of what no backward pass read, as a running mean
@@ -272,15 +275,21 @@ class Text:
             return self._lasting(written, node) or name  # not `m`, where it is of `for m in momenta`
         return name or own
 
+    @cached_property
+    def returned(self) -> dict[int, list[FunctionCall]]:
+        """By the `serial` of a node the calls of the user's functions that returned it."""
+        found: dict[int, list[FunctionCall]] = {}
+        for call in self.story.calls:
+            for serial in call.returned:
+                found.setdefault(serial, []).append(call)
+        return found
+
     def result_name(self, node: Node) -> str | None:
         """The name that the user's line gave to what a function of the user's returned: `loss = criterion(y, t)`."""
-        modules = {name for names in self.story.modules.values() for name in names}
-        for each in self.story.calls:
-            if node.serial in each.returned and not calls_with(each.where, {each.code.co_name, *modules}):
-                own = assigned(each.where, each.returned[node.serial])
-                if own is not None:
-                    return own
-        return None
+        calls = self.returned.get(node.serial, ())
+        modules = {name for names in self.story.modules.values() for name in names} if calls else set[str]()
+        calls = [each for each in calls if not calls_with(each.where, {each.code.co_name, *modules})]
+        return next(filter(None, [assigned(each.where, each.returned[node.serial]) for each in calls]), None)
 
     def _lasting(self, tensor: Tensor, node: Node) -> str | None:
         """The name of a tensor that is written: a variable's, `x_grad` for a gradient, or that of its first node."""
