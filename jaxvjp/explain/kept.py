@@ -28,6 +28,7 @@ from jaxvjp.explain.scope import KEPT, Scope, function, in_dicts, together
 from jaxvjp.explain.story import Story
 
 LONG = 60
+MANY = 9  # steps of a call that is a function although it is the only one of its form
 """A call of more characters than this has a line of its own."""
 
 
@@ -225,9 +226,17 @@ def kept(
     after: dict[Value, Value] = {}
     for forms in by_code.values():
         alike = max(map(partial(_joined, forms.values()), forms.values()), key=len)
-        if len(forms) > 1 and len(alike) < 2:
+        if len(forms) > 2 and len(alike) < 2:
             continue
-        for each, name, step in _written(scope, alike, params, given, serials):
+        first = {each.call.first for each in alike}
+        others = [[each for each in form if each.call.first not in first] for form in forms.values()]
+        own_forms = [
+            alike,
+            *[each for each in others if len(each) > 1 or (len(forms) == 2 and each and len(each[0].steps) > MANY)],
+        ]
+        for each, name, step in (
+            found for form in own_forms for found in _written(scope, form, params, given, serials)
+        ):
             called.add(name)
             inside = {*each.steps}
             steps = [*[other for other in steps if other not in inside], step]

@@ -23,7 +23,18 @@ from jaxvjp.ops.op import REGISTRY, Op
 from jaxvjp.ops.pointwise import assigned, copy, fill, power
 from jaxvjp.ops.reduction import sum_
 from jaxvjp.ops.scattering import index_put
-from jaxvjp.ops.view import put, reshape_alias, reshaped_copy, select, slice_, split_one, unbind_one, view
+from jaxvjp.ops.view import (
+    permute,
+    put,
+    reshape_alias,
+    reshaped_copy,
+    select,
+    slice_,
+    split_one,
+    transpose,
+    unbind_one,
+    view,
+)
 
 Whole = slice(None)
 
@@ -137,6 +148,18 @@ def _put(base: Any, new: Any, *operands: Any, operation: Op, static: Any) -> Any
         return base.at[_at(named["dim"], cut(operands[0], named["length"], named["step"]))].set(new)
     write: Any = operation.write
     return write(base, new, *operands, **named)
+
+
+@worded(permute)
+def _permute(input: Any, dims: Any) -> Any:
+    order = [wrap(dim, input.ndim) for dim in dims]
+    return input.T if order == [1, 0] else jnp.transpose(input, order)
+
+
+@worded(transpose)
+def _transpose(input: Any, dim0: int, dim1: int) -> Any:
+    whole = input.ndim == 2 and (dim0 - dim1) % 2
+    return input.T if whole or not input.ndim else input.swapaxes(dim0, dim1)
 
 
 @worded(view, reshape_alias, reshaped_copy)

@@ -27,7 +27,7 @@ from jaxvjp.explain.training_graph import TrainingGraph, TrainingStep, divided, 
 from jaxvjp.ops.identity import detach, variable
 from jaxvjp.ops.indexing import index
 from jaxvjp.ops.pointwise import copy
-from jaxvjp.ops.view import select
+from jaxvjp.ops.view import put, select
 from jaxvjp.optim.lbfgs import LBFGS
 from jaxvjp.types.dtypes import bool_
 
@@ -289,7 +289,13 @@ class Steps(TrainingGraph):
             or site_of(node) in self.turning
         ):
             return False
-        return node in self._read(step, node)
+        read = self._read(step, node)
+        return node in read if read else self._in_parts(step, node)
+
+    def _in_parts(self, step: TrainingStep, node: Node) -> bool:
+        """Whether an array that no data is read for was written in many parts, `t[k] = alphabet.index(text[k])`."""
+        own = reachable([node], lambda each: self._operands(each) if step.has(each) else ())
+        return sum(each.operation is put for each in own) > FEW
 
     def _read(self, step: TrainingStep, wanted: Node) -> frozenset[Node]:
         """The data that a step has to be given for a node that is computed from data alone: the node itself, if its
@@ -566,7 +572,8 @@ class Steps(TrainingGraph):
             entry.role = "constant" if same and not once else "data"
             entry.start = nodes[0]
         named = [*nodes, *[each for each in (entry.end,) if each is not None]]
-        names = [self.text.name_of(each) or self.text.name_of(self.origin(each)) for each in named]
+        names = [] if entry.role == "state" else [self.text.result_name(each) for each in named]
+        names += [self.text.name_of(each) or self.text.name_of(self.origin(each)) for each in named]
         names += [self.story.tensors.get(self.held[each]) for each in named if each in self.held]
         entry.name = next(filter(None, names), "")
         if entry.role == "data" and not nodes[0].aval.dtype.differentiable and not self.inputs(nodes[0]):

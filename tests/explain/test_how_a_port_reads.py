@@ -306,7 +306,50 @@ optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
     optimizer.step()
 """,
 )
+SPELLED = """
+alphabet = "abcdefg"
+def char_tensor(text):
+    found = torch.zeros(len(text)).long()
+    for k in range(len(text)):
+        found[k] = alphabet.index(text[k])
+    return found
+
+net = nn.Sequential(nn.Embedding(7, 4), nn.Linear(4, 7))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(6):
+    given, target = char_tensor("gabcde"[step:] + "fabcde"[:step]), char_tensor("abcdef"[step:] + "abcdeg"[:step])
+    optimizer.zero_grad()
+    loss = F.cross_entropy(net(given), target)
+    loss.backward()
+    optimizer.step()
+"""
+TURNED = """
+def orthogonalize(g):
+    x = g / (g.norm() + 1e-7)
+    if g.size(0) > g.size(1):
+        x = x.T
+    for _ in range(5):
+        a = x @ x.T
+        x = 1.5 * x - 0.5 * a @ x
+    return x.T if g.size(0) > g.size(1) else x
+
+net = nn.Sequential(nn.Linear(3, 6), nn.Tanh(), nn.Linear(6, 4), nn.Tanh(), nn.Linear(4, 4))
+matrices = [p for p in net.parameters() if p.dim() == 2]
+for step in range(5):
+    loss = F.cross_entropy(net(X), Y)
+    net.zero_grad()
+    loss.backward()
+    with torch.no_grad():
+        for p in matrices:
+            p -= 0.05 * orthogonalize(p.grad)
+"""
 PROGRAMS = {
+    "arrays that are written letter by letter": (SPELLED, [r"def f\(net, given, target\)"], ['batch["rate', ".at["]),
+    "a function in two forms": (
+        TURNED,
+        [r"def orthogonalize\(g\)", r"def orthogonalize_2\(g\)", r"    return x\.T"],
+        [" if "],
+    ),
     "a batch and what is computed from it": (
         CUBED,
         [r"X\[[^]]*\] \*\* 3", r"jax\.nn\.relu\("],
