@@ -9,10 +9,11 @@ from __future__ import annotations
 import gzip
 import tempfile
 from collections.abc import Callable, Iterable
+from contextlib import ContextDecorator
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import jax
 
@@ -292,11 +293,20 @@ def tensorboard_trace_handler(
     return handler
 
 
-class record_function(jax.profiler.TraceAnnotation):  # noqa: N801 - torch's name
-    """Names a block in the trace. Counterpart of `torch.profiler.record_function`."""
+class record_function(ContextDecorator):  # noqa: N801 - torch's name
+    """Names a block, or each call of a function, in the trace. Counterpart of `torch.profiler.record_function`."""
 
     def __init__(self, name: str, args: str | None = None) -> None:
-        super().__init__(name)
+        self.name = name
+        self._open: list[Any] = []
+
+    def __enter__(self) -> Self:
+        self._open.append(jax.profiler.TraceAnnotation(self.name))
+        self._open[-1].__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._open.pop().__exit__(*error)
 
 
 complete_all(globals(), __all__, "profiler", "`jax.profiler`")

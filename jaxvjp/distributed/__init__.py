@@ -36,9 +36,13 @@ ROOMS = ("checkpoint", "fsdp", "tensor")
 
 
 class ReduceOp:
-    """What `all_reduce` does: `SUM`, `AVG`, `PRODUCT`, `MIN`, `MAX`. Counterpart of `torch.distributed.ReduceOp`."""
+    """What `all_reduce` does: `SUM`, `AVG`, `PRODUCT`, `MIN`, `MAX`, and bit by bit `BAND`, `BOR`, `BXOR`.
+
+    Counterpart of `torch.distributed.ReduceOp`.
+    """
 
     SUM, AVG, PRODUCT, MIN, MAX = "sum", "mean", "prod", "min", "max"
+    BAND, BOR, BXOR = "bitwise_and", "bitwise_or", "bitwise_xor"
     RedOpType = str
 
 
@@ -208,6 +212,7 @@ def all_reduce(tensor: Tensor, op: str = ReduceOp.SUM, group: Any = None, async_
     this shape and dtype, and for one on a mesh. Counterpart of `torch.distributed.all_reduce`.
     """
     how: Callable[..., Any] = getattr(np, op)
+    how = how.reduce if isinstance(how, np.ufunc) else how
     _take(tensor, how(_gathered(tensor, f"all_reduce {op}"), axis=0))
 
 

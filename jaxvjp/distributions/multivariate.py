@@ -143,6 +143,12 @@ class _Gaussian(Distribution):
         return found.expand(self._batch_shape)
 
 
+def _precision_to_scale_tril(P: Tensor) -> Tensor:  # noqa: N803 - torch's name
+    """The lower triangle L with L L^T the inverse of `P`."""
+    inverse = torch.linalg.cholesky(P.flip(-2, -1)).flip(-2, -1).mT
+    return torch.linalg.solve_triangular(inverse, torch.eye(P.shape[-1], dtype=P.dtype), upper=False)
+
+
 class MultivariateNormal(_Gaussian):
     """Normal vectors, of one of three matrices. Counterpart of `torch.distributions.MultivariateNormal`."""
 
@@ -173,9 +179,7 @@ class MultivariateNormal(_Gaussian):
         if name == "covariance_matrix":
             triangle = torch.linalg.cholesky(matrix)
         elif name == "precision_matrix":
-            inverse = torch.linalg.cholesky(matrix.flip(-2, -1)).flip(-2, -1).mT
-            eye = torch.eye(matrix.shape[-1], dtype=matrix.dtype)
-            triangle = torch.linalg.solve_triangular(inverse, eye, upper=False)
+            triangle = _precision_to_scale_tril(matrix)
         self._unbroadcasted_scale_tril = triangle
 
     @lazy_property

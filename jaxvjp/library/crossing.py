@@ -26,7 +26,7 @@ from jaxvjp.tensor.conversion import converted_to
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.refusals import advice_on, advice_on_array, is_key
 from jaxvjp.tensor.shared_memory import address, owner_of, share, storage_of
-from jaxvjp.tensor.storage import UNLESS_SET, Storage, new_storage, of_class
+from jaxvjp.tensor.storage import FIELDS, Storage, new_storage, of_class
 from jaxvjp.tensor.tensor import Tensor, wrap, wrap_unlinked
 from jaxvjp.tensor.view_steps import strided_step
 from jaxvjp.types.devices import place_of
@@ -268,14 +268,14 @@ def _reduced(self: Tensor, _protocol: Any) -> tuple[Any, ...]:
     return _rebuilt, (np.asarray(self.__value__), self.dtype, self.requires_grad, *rest)
 
 
-OWN = frozenset(["__shown__", *UNLESS_SET])
+OWN = frozenset(["__shown__", *FIELDS])
 """The attributes that a tensor keeps for itself; others are the user's."""
 
 
 def _attributes(tensor: Tensor) -> tuple[dict[str, Any], dict[str, Any]]:
     """The user's attributes of a tensor, and those in `__slots__`."""
-    slots = {name: getattr(tensor, name) for name in _slotnames(type(tensor)) if hasattr(tensor, name)}
-    return {name: each for name, each in vars(tensor).items() if name not in OWN}, slots
+    slots = [name for name in _slotnames(type(tensor)) if name not in OWN and hasattr(tensor, name)]
+    return dict(vars(tensor)), {name: getattr(tensor, name) for name in slots}
 
 
 def state_of(tensor: Tensor) -> Any:

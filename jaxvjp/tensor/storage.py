@@ -140,6 +140,23 @@ def new_storage(contents: Node) -> Storage:
     return made
 
 
+FIELDS = [
+    "__storage__",
+    "__base_tensor__",
+    "__own_path__",
+    "__own_versions__",
+    "__leaf__",
+    "_grad",
+    "__after_accumulation__",
+    "__seen__",
+    "__counted__",
+    "__unrecorded__",
+    "__retained__",
+    "__steps__",
+]
+"""What a tensor keeps beside the node that it shows. It is in slots: `tensor.__dict__` is the user's."""
+
+
 class Stored(Holder):
     """The base class of `Tensor`: the node that a tensor shows, the memory that it shares, and what a write does.
 
@@ -162,7 +179,8 @@ class Stored(Holder):
             so.
     """
 
-    # A tensor without aliases, such as each operation makes, sets none of these: see UNLESS_SET.
+    __slots__ = FIELDS
+
     __storage__: Storage | None
     __seen__: int
     __base_tensor__: Any  # another tensor
@@ -601,27 +619,18 @@ class Stored(Holder):
         self.__seen__ = storage.version
 
 
-UNLESS_SET = {
-    **dict.fromkeys(
-        (
-            "__storage__",
-            "__base_tensor__",
-            "__own_path__",
-            "__own_versions__",
-            "__leaf__",
-            "_grad",
-            "__after_accumulation__",
-        )
-    ),
-    **dict.fromkeys(("__seen__", "__counted__"), 0),
-    "__unrecorded__": None,
-    "__retained__": False,
-    "__steps__": (),
-}
-"""Attributes that few tensors set, with the value that all others have (see `graph.UNLESS_SET`)."""
 if not CYTHONIZED:
-    for _name, _value in UNLESS_SET.items():
-        setattr(Stored, _name, _value)
+
+    def _new(kind: type[Stored], *data: Any, **named: Any) -> Stored:
+        made: Stored = object.__new__(kind)
+        made.__storage__ = made.__base_tensor__ = made.__own_path__ = made.__own_versions__ = made.__leaf__ = None
+        made._grad = made.__after_accumulation__ = made.__unrecorded__ = None
+        made.__seen__ = made.__counted__ = 0
+        made.__retained__ = False
+        made.__steps__ = ()
+        return made
+
+    Stored.__new__ = _new  # type: ignore[method-assign, assignment]
 
 
 def holding(node: Node, kind: type[Stored]) -> Any:
@@ -647,7 +656,7 @@ def of_class(tensor: Stored, kind: type[Stored]) -> Any:
         tensor.__class__ = kind
     except TypeError:  # the class has `__slots__`, so it is another object
         made = holding(tensor.__shown__, kind)
-        for name in UNLESS_SET:
+        for name in FIELDS:
             setattr(made, name, getattr(tensor, name))
         return made
     return tensor

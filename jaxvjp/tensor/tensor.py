@@ -256,10 +256,14 @@ class Tensor(Methods):
     def requires_grad(self) -> None:
         raise RuntimeError("requires_grad must be a bool")
 
-    def __delattr__(self, name: str) -> None:
-        if name == "_backward_hooks":
-            raise RuntimeError("Deletion of _backwards_hooks not allowed!")
-        super().__delattr__(name)
+    @property
+    def _backward_hooks(self) -> Any:
+        """The hooks of its gradient by their numbers; None without any."""
+        return self.__gradient_node__.hooks
+
+    @_backward_hooks.deleter
+    def _backward_hooks(self) -> None:
+        raise RuntimeError("Deletion of _backwards_hooks not allowed!")
 
     def __update_views__(self) -> None:
         """Updates `requires_grad` of views taken under `no_grad`, which is that of this tensor."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
+import sys
+import textwrap
 
 import pytest
 from test_answers import raised, same
@@ -134,5 +137,161 @@ def test_the_memory_of_a_tensor_for_safetensors():
             storage.storage_size(row.double()),
             storage.storage_size(torch.ones(0)),
         )
+
+    same(program)
+
+
+LIBRARY = {
+    "used.py": """
+        import torch
+        from torch.distributed.nn import all_gather
+        from torch.utils._of_a_later_torch import anything
+        import torch.utils._no_such_module as no_such_module
+
+        LATER = torch.distributed.AllreduceOptions.LATER
+        def is_own(value):
+            return isinstance(value, torch.nn.CrossMapLRN2d)
+    """,
+    "asks.py": """
+        import importlib.util
+        import torch
+        try:
+            from torch.distributed.nn import all_gather
+        except ImportError:
+            all_gather = "gathered here"
+        try:
+            from lib_of_names import part
+        except (RuntimeError, ImportError):
+            part = "no part"
+        FOUND = hasattr(torch, "hash_tensor"), getattr(torch, "hash_tensor", 3)
+        FOUND += (importlib.util.find_spec("torch.utils._no_such_name"),)
+    """,
+    "part.py": """
+        from torch.distributed.nn import all_gather
+    """,
+    "fails.py": """
+        import torch
+        def use():
+            return torch.hash_tensor(torch.ones(2))
+    """,
+    "misspelt.py": """
+        from torch import Tensr
+    """,
+    "__init__.py": "",
+}
+
+
+@pytest.fixture
+def library(tmp_path, monkeypatch):
+    """What imports one module of a library that somebody else wrote."""
+    (tmp_path / "lib_of_names").mkdir()
+    for name, text in LIBRARY.items():
+        (tmp_path / "lib_of_names" / name).write_text(textwrap.dedent(text), encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield lambda name: importlib.import_module(f"lib_of_names.{name}")
+    for name in [each for each in sys.modules if each.startswith("lib_of_names")]:
+        del sys.modules[name]
+
+
+def test_a_name_that_a_library_only_mentions_fails_when_it_is_used(library):
+    with jaxvjp.as_torch():
+        used = library("used")
+        for value in (used.all_gather, used.anything, used.LATER, used.no_such_module.function):
+            with pytest.raises(NotImplementedError, match=r"torch\.\S+ is not available\.\n.*jaxvjp does not"):
+                value(1)
+            with pytest.raises(NotImplementedError):
+                bool(value)
+        assert not used.is_own(jaxvjp.nn.ReLU())
+
+        class Own(used.anything, jaxvjp.nn.Module):
+            pass
+
+        with pytest.raises(NotImplementedError, match=r"torch\.utils\._of_a_later_torch\.anything is not available"):
+            Own()
+
+
+def test_a_library_that_asks_for_a_name_is_told_the_truth(library):
+    with jaxvjp.as_torch():
+        asks = library("asks")
+        assert (asks.all_gather, asks.part) == ("gathered here", "no part")
+        assert asks.FOUND == (False, 3, None)
+        with pytest.raises(AttributeError, match="hash_tensor"):
+            library("fails").use()
+        with pytest.raises(ImportError, match="Tensr"):
+            library("misspelt")
+
+
+def test_attributes_of_ones_own_are_copied_as_a_dict():
+    def program(torch):
+        class Described:
+            def __init__(self):
+                self.meta = {"origin": 1}
+
+        class Image(Described, torch.Tensor):
+            pass
+
+        x = torch.ones(2, requires_grad=True)
+        y = (x * 2).as_subclass(Image)
+        y.meta = {"origin": 2}
+        z = torch.zeros(3).as_subclass(Image)
+        z.__dict__ = copy.deepcopy(y.__dict__)
+        y.meta["origin"] = 3
+        y.sum().backward()
+        return vars(z), vars(y), vars(x), z * 1, x.grad, x._backward_hooks
+
+    same(program)
+
+
+def test_losses_are_instances_of_torchs_base_class():
+    def program(torch):
+        losses = importlib.import_module("torch.nn.modules.loss")
+
+        class Own(losses._WeightedLoss):
+            def forward(self, x):
+                return (x * self.weight).sum()
+
+        own = Own(torch.tensor([1.0, 2.0]), reduction="sum")
+        kinds = [torch.nn.MSELoss(), torch.nn.CrossEntropyLoss(), own, torch.nn.ReLU()]
+        told = [(isinstance(each, losses._Loss), isinstance(each, losses._WeightedLoss)) for each in kinds]
+        return told, own.reduction, losses._Loss(reduce=False).reduction, own(torch.ones(2)), own.state_dict()
+
+    same(program)
+
+
+def test_a_loader_of_ones_own_is_read_by_torchs_iterators():
+    def program(torch):
+        loaders = importlib.import_module("torch.utils.data.dataloader")
+
+        class Own:
+            dataset, drop_last, _auto_collation, num_workers, timeout = [1, 2, 3], False, False, 0, 0
+            generator = prefetch_factor = _IterableDataset_len_called = worker_init_fn = multiprocessing_context = None
+            pin_memory, pin_memory_device, persistent_workers, in_order = False, "", False, True
+            _dataset_kind, _index_sampler = loaders._DatasetKind.Iterable, range(3)
+
+            def collate_fn(self, sample):
+                return sample * 2
+
+            def _get_shared_seed(self):
+                return 0
+
+        loader = torch.utils.data.DataLoader([1, 2])
+        told = loader._dataset_kind, loader._auto_collation
+        return list(loaders._SingleProcessDataLoaderIter(Own())), told
+
+    same(program)
+
+
+def test_what_runs_on_other_machines_and_devices_is_named():
+    def program(torch):
+        foreach = importlib.import_module("torch.utils._foreach_utils")
+        x, y, z = torch.ones(2), torch.zeros(3, dtype=torch.float64), torch.full((1,), 2.0)
+        groups = foreach._group_tensors_by_device_and_dtype([[x, y, z], [z, y, x]], True)
+        backend, kinds = torch.distributed.Backend, torch.distributed.ReduceOp
+
+        @torch.profiler.record_function("twice")
+        def twice(value):
+            return value * 2
+
+        return sorted(groups.values(), key=str), backend.GLOO, kinds.BAND != kinds.BOR, twice(twice(x))
 
     same(program)

@@ -339,6 +339,8 @@ class Holder:
     writes) and `__check_current__()` (torch's error for a view that is out of date).
     """
 
+    __slots__ = ("__shown__", "__weakref__")
+
     __shown__: Node
 
 

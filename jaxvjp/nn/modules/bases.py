@@ -53,6 +53,7 @@ class _DropoutNd(Layer):
 
 
 class _Loss(Layer):
+    __settings__ = "size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean'"
     reduction: Any
 
     def __finish_init__(self, *given: Any, **named: Any) -> None:
@@ -62,6 +63,7 @@ class _Loss(Layer):
 
 
 class _WeightedLoss(_Loss):
+    __settings__ = f"weight: Tensor | None = None, {_Loss.__settings__}"
     weight: Tensor | None
 
 

@@ -30,25 +30,39 @@ NAMED = (
 )
 
 
-class Absent:
-    """A name that is an error when it is used: called, or made an instance of."""
+class Absence(type):
+    """The class of names that are errors when they are used. Each is a class without instances, so that `isinstance`,
+    annotations and subclasses can mention it."""
 
-    def __init__(self, name: str) -> None:
-        self.__name__ = self.__qualname__ = name
-
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(cls, name: str) -> Any:
         if name.startswith("__"):
-            raise AttributeError(f"{self.__name__} has no attribute {name!r}")
-        return Absent(f"{self.__name__}.{name}")
+            raise AttributeError(f"{cls.__qualname__} has no attribute {name!r}")
+        return absent(f"{cls.__qualname__}.{name}", cls.__doc__)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        sparse = self.__name__.startswith("torch.sparse")
-        why = (
-            "It is a sparse tensor, of which there are none here: compute with a dense one, `torch.mm(a, x)`."
-            if sparse
-            else NAMED
-        )
-        raise NotImplementedError(f"{self.__name__} is not available.\n{why}")
+    def __getitem__(cls, kinds: Any) -> Any:
+        return cls
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(f"{_first_absent(cls).__qualname__} is not available.\n{cls.__doc__}")
+
+    __bool__ = __call__
+
+
+def _first_absent(cls: type) -> type:
+    return next(each for each in cls.__mro__ if isinstance(each, Absence) and "absent" in vars(each))
+
+
+def absent(name: str, why: str | None = NAMED) -> Any:
+    """A name that is an error when it is used: called, asked whether it is true, or made an instance of.
+
+    Args:
+        name: as in "torch.fx.Tracer".
+        why: the sentence that the error ends in.
+    """
+    if name.startswith("torch.sparse"):
+        why = "It is a sparse tensor, of which there are none here: compute with a dense one, `torch.mm(a, x)`."
+    place, _, last = name.rpartition(".")
+    return Absence(last, (), {"__module__": place, "__qualname__": name, "__doc__": why, "absent": True})
 
 
 def _identity(name: str) -> Any:
@@ -65,11 +79,9 @@ KINDS: dict[str, Callable[[str], Any]] = {
     "decorator": lambda name: lambda *args, **kwargs: lambda function=None: function,
     "False": lambda name: lambda *args, **kwargs: False,
     "None": lambda name: lambda *args, **kwargs: None,
-    "class": lambda name: type(
-        name.rpartition(".")[2], (), {"__module__": name.rpartition(".")[0], "__init__": Absent(name)}
-    ),
+    "class": absent,
     "exception": lambda name: type(name.rpartition(".")[2], (RuntimeError,), {}),
-    "error": Absent,
+    "error": absent,
 }
 """By kind, what makes the answer for a name: a function that gives back what it is given, a decorator that does with
 any arguments, a function that gives False or None, a class without instances, to ask `isinstance` of, an exception that

@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import urlparse
 
 import jaxvjp as torch
+from jaxvjp.tools.scripts.mentions import ends_program
 
 HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
 """Where the name of a file has the beginning of its hash."""
@@ -22,16 +23,6 @@ _chosen: list[str] = []
 def _assert(condition: Any, message: Any) -> None:
     """AssertionError unless the condition holds."""
     assert condition, message
-
-
-class _Loss(torch.nn.Module):
-    """The base class of losses of one's own."""
-
-    def __init__(self, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> None:
-        super().__init__()
-        if size_average is not None or reduce is not None:
-            reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
-        self.reduction = reduction
 
 
 def _check(cond: Any, message: Callable[[], Any] | None = None) -> None:
@@ -78,9 +69,22 @@ DispatchKey = Flag("DispatchKey", "AutocastCPU AutocastCUDA AutocastXPU Autograd
 DispatchKeySet = DispatchKey
 
 
+def _group_tensors_by_device_and_dtype(lists: Any, with_indices: bool = False) -> Any:
+    """Lists of tensors side by side, those of one device and dtype together, with the places that they came from."""
+    groups: dict[Any, Any] = {}
+    for place, row in enumerate(zip(*lists, strict=True)):
+        first = next(each for each in row if each is not None)
+        columns, places = groups.setdefault((first.device, first.dtype), ([[] for _ in row], []))
+        places.append(place)
+        for column, each in zip(columns, row, strict=True):
+            column.append(each)
+    return groups if with_indices else {key: (columns, []) for key, (columns, _) in groups.items()}
+
+
 def load_library(path: Any) -> None:
-    """OSError: a library of torch's operators was compiled for torch."""
-    raise OSError(f"Could not load this library: {path}\nIt was compiled for torch.")
+    """OSError where it is caught: a library of torch's operators was compiled for torch. Its operators are errors."""
+    if not ends_program("OSError"):
+        raise OSError(f"Could not load this library: {path}\nIt was compiled for torch.")
 
 
 EACH: dict[str, Callable[..., Any]] = {

@@ -15,7 +15,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from jaxvjp.tools.scripts.answers import answers, kinds, places
+from jaxvjp.tools.scripts.answers import absent, answers, kinds, places
+from jaxvjp.tools.scripts.mentions import asks_whether, is_mentioned
 from jaxvjp.tools.scripts.names import (
     ANOTHER_THING,
     advice,
@@ -41,6 +42,9 @@ IMPORTED = {"torch.nn.functional.grad": "torch.nn.grad"}
 """Modules that are attributes of another one, too."""
 
 
+UNKNOWN = "jaxvjp does not have it; `python -m jaxvjp run --check` prints what it has."
+
+
 class StandIn(ModuleType):
     """A stand-in for a module of torch's, such as `torch.autograd`, with the names that jaxvjp covers."""
 
@@ -53,7 +57,14 @@ class StandIn(ModuleType):
             self.__version__ = f"{torch_names().version}+jaxvjp"
 
     def __getattr__(self, name: str) -> Any:
-        value, holder = _answer(self.__name__, name)
+        try:
+            value, holder = _answer(self.__name__, name)
+        except AttributeError:
+            place = self.__name__
+            told = advice(place, name)
+            if name.startswith("__") or not is_mentioned(place, name, bool(told), not is_module(place)):
+                raise
+            return absent(f"{place}.{name}", told.strip() or UNKNOWN)
         return value if holder is None else getattr(holder, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -114,6 +125,16 @@ class _Ours(Loader):
         sys.modules[module.__name__] = importlib.import_module(OF_OTHERS[module.__name__])
 
 
+class _Mentioned(Loader):
+    """Gives a module of torch's, which a library imports and jaxvjp lacks, with names that fail when they are used."""
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return stand_in(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing: its names are looked up."""
+
+
 class _Metadata(Distribution):
     """What the metadata of installed packages say of torch."""
 
@@ -137,6 +158,10 @@ class _Finder(DistributionFinder):
         if name.partition(".")[0] == "torch":
             parent, _, last = name.rpartition(".")
             told = advice(parent, last)
+            if asks_whether():
+                return None
+            if is_mentioned(parent, last, bool(told)):
+                return ModuleSpec(name, _Mentioned(), is_package=True)
             if told and not is_module(name):
                 raise ImportError(f"cannot import name '{last}' from '{parent}'{told}")
             # If `name` were set, `from torch import fft` would replace this error by one without the advice.

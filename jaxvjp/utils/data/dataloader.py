@@ -71,6 +71,12 @@ def _fetched(dataset: Any, batched: bool, collate: Callable[[Any], Any], numbers
     return collate(at_once(numbers) if at_once else [dataset[number] for number in numbers])
 
 
+class _DatasetKind:
+    """How a dataset is read, as libraries' own loaders say it: by numbers, or from its start to its end."""
+
+    Map, Iterable = 0, 1
+
+
 class DataLoader(Generic[T_co]):
     """Batches of a dataset: `for x, y in DataLoader(data, 32, shuffle=True):`. As `torch.utils.data.DataLoader`.
 
@@ -125,6 +131,7 @@ class DataLoader(Generic[T_co]):
         in_order: bool = True,
     ) -> None:
         iterable = isinstance(dataset, IterableDataset)
+        self._dataset_kind = _DatasetKind.Iterable if iterable else _DatasetKind.Map
         both = "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
         given = "DataLoader with IterableDataset: expected unspecified {0} option, but got {0}={1}"
         prefetching = (
@@ -191,6 +198,11 @@ class DataLoader(Generic[T_co]):
         super().__setattr__(name, value)
 
     @property
+    def _auto_collation(self) -> bool:
+        """Whether it makes batches of samples."""
+        return self.batch_sampler is not None
+
+    @property
     def _index_sampler(self) -> Any:
         """What gives numbers of samples, or lists of them."""
         return self.sampler if self.batch_sampler is None else self.batch_sampler
@@ -220,12 +232,13 @@ class _Batches:
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         self._loader = loader
+        self._iterable = loader._dataset_kind == _DatasetKind.Iterable
         if loader.timeout and not loader.num_workers:
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
         self._start = partial(
             _fetch_of,
-            iterable=isinstance(loader.dataset, IterableDataset),
-            batched=loader.batch_sampler is not None,
+            iterable=self._iterable,
+            batched=loader._auto_collation,
             collate=loader.collate_fn,
             drop_last=loader.drop_last,
         )
@@ -260,7 +273,7 @@ class _Batches:
             raise
         self._given += 1
         told = self._loader._IterableDataset_len_called
-        if isinstance(self._loader.dataset, IterableDataset) and told is not None and self._given > told:
+        if self._iterable and told is not None and self._given > told:
             warn_user(
                 f"Length of IterableDataset {self._loader.dataset} was reported to be {told}"
                 f"(when accessing len(dataloader)), but {self._given} samples have been fetched. ",
