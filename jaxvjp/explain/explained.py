@@ -50,7 +50,8 @@ ROUNDED = """\
 # Rounding decides {} here, as it does where a gradient is zero but for rounding.
 # This program may give another number there than your lines did."""
 WIDER = {"jnp.float32": "jnp.float64", "jnp.complex64": "jnp.complex128"}
-NARROW = re.compile(r"(?<!'\), )\b(jnp\.float32|jnp\.complex64)\b")  # not those of `frombuffer(b64decode('...'), `
+NARROW = re.compile(r"('\), )?\b(jnp\.float32|jnp\.complex64)\b(\))?")
+"""A type in single precision, and what is around it in `frombuffer(b64decode('...'), jnp.float32)`: that stays."""
 LONGEST = 400
 """A program of more lines than this is printed shortened."""
 
@@ -169,7 +170,7 @@ class Explained:
         """The same in double precision; none, if the program does not run in it."""
         try:
             return self._others(_doubled(program))
-        except (TypeError, NameError):
+        except (TypeError, ValueError, NameError):
             return []
 
     def _compare(
@@ -427,8 +428,13 @@ def _run_here(program: Program, wanted: list[str]) -> list[dict[str, Any]]:
 
 def _doubled(program: Program) -> Program:
     """A program in double precision."""
-    source = NARROW.sub(lambda dtype: WIDER[dtype[0]], program.source)
+    source = NARROW.sub(_wider, program.source)
     return program._replace(source=f"{WIDE_TYPES}\n{source}")
+
+
+def _wider(found: re.Match[str]) -> str:
+    wider = WIDER[found[2]]
+    return f"{found[0]}.astype({wider})" if found[1] else f"{wider}{found[3] or ''}"
 
 
 def _rounded(plain: Program, exact: Program, texts: Sequence[str]) -> bool:
@@ -437,7 +443,7 @@ def _rounded(plain: Program, exact: Program, texts: Sequence[str]) -> bool:
         found = [computed(_doubled(each), texts) for each in (plain, exact)]
         for text, one, other in zip(texts, *found, strict=True):
             _compare(text, one, np.asarray(other), TOLERANCES["float32"], None)
-    except (AssertionError, TypeError, NameError):  # an edge, or nothing that can be told
+    except (AssertionError, TypeError, ValueError, NameError):  # an edge, or nothing that can be told
         return False
     return True
 

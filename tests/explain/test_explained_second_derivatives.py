@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
+import jax
 import pytest
 
 import jaxvjp as torch
@@ -104,3 +105,33 @@ def test_the_state_of_a_custom_optimizer_may_have_any_keys(keys, inside):
         exec(compile(textwrap.dedent(text), "<mine>", "exec"), space)
         story.finish(space)
     story.check()
+
+
+LONG = """
+import torch
+
+torch.manual_seed(0)
+layer = torch.nn.Linear(2, 1)
+x = torch.rand(144, 2).requires_grad_(True)
+y = torch.sin(30 * layer(x))
+(g,) = torch.autograd.grad(y, x, torch.ones_like(y), create_graph=True)
+torch.autograd.grad(g[..., 0], x, torch.ones_like(g[..., 0]))
+y.square().mean().backward()
+with torch.no_grad():
+    layer.weight -= 0.1 * layer.weight.grad
+"""
+
+
+def test_long_arrays_are_in_double_precision_as_all_else_is():
+    from jaxvjp.explain.explained import _doubled
+
+    space = {}
+    with torch.explain.recording() as story:
+        exec(LONG.replace("import torch\n", ""), {"torch": torch})
+    doubled = _doubled(story.program)
+    assert "jnp.float32).astype(jnp.float64)" in doubled.source
+    with jax.enable_x64(True):
+        exec(doubled.source, space)
+    arrays = {name: value.dtype for name, value in space.items() if isinstance(value, jax.Array)}
+    assert arrays
+    assert "float32" not in map(str, arrays.values())

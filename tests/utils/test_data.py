@@ -46,6 +46,22 @@ def counting_of(torch, count=7):
     return Counting()
 
 
+def one_that_starts_anew_when_it_is_asked_for_an_iterator(torch):
+    class Own(torch.utils.data.IterableDataset):
+        def __iter__(self):
+            self.left = 7
+            return self
+
+        def __next__(self):
+            self.left -= 1
+            if self.left < 0:
+                raise StopIteration
+            return self.left
+
+    data = Own()
+    return [list(torch.utils.data.DataLoader(data, size)) for size in (3, None, 7)]
+
+
 def order_for_a_seed(torch):
     torch.manual_seed(5)
     found = [list(torch.utils.data.DataLoader(rows_of(torch), 4, shuffle=True)) for _ in range(2)]

@@ -45,7 +45,7 @@ def _fetch_of(dataset: Any, iterable: bool, batched: bool, collate: Callable[[An
     """What makes a batch of numbers, or a sample of one."""
     if not iterable:
         return partial(_fetched, dataset, batched, collate)
-    samples = iter(dataset)
+    samples = iter(partial(next, iter(dataset)), object())  # without a second `__iter__`, which may start it anew
 
     def following(numbers: Any) -> Any:
         if not batched:
