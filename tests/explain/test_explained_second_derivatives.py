@@ -9,6 +9,8 @@ import pytest
 
 import jaxvjp as torch
 from jaxvjp.__main__ import main
+from jaxvjp.explain.explained import _doubled
+from jaxvjp.explain.source import executed
 
 HEAD = """
 import torch
@@ -123,15 +125,10 @@ with torch.no_grad():
 
 
 def test_long_arrays_are_in_double_precision_as_all_else_is():
-    from jaxvjp.explain.explained import _doubled
-
-    space = {}
     with torch.explain.recording() as story:
         exec(LONG.replace("import torch\n", ""), {"torch": torch})
     doubled = _doubled(story.program)
     assert "jnp.float32).astype(jnp.float64)" in doubled.source
-    with jax.enable_x64(True):
-        exec(doubled.source, space)
-    arrays = {name: value.dtype for name, value in space.items() if isinstance(value, jax.Array)}
+    arrays = {name: value.dtype for name, value in executed(doubled).items() if isinstance(value, jax.Array)}
     assert arrays
     assert "float32" not in map(str, arrays.values())
