@@ -305,7 +305,7 @@ def in_place_forms() -> dict[str, list[Op]]:
     return found
 
 
-def _made(place: str, name: str) -> Callable[..., Any] | None:
+def made(place: str, name: str) -> Callable[..., Any] | None:
     """The function that follows from the rows that torch has at a place under a name; None if there are none."""
     rows = overloads().get((place, name))
     if rows is not None:
@@ -374,7 +374,7 @@ def published(place: str, module: dict[str, Any]) -> tuple[Callable[[str], Any],
     def getattr_(name: str) -> Any:
         if name == "__all__":
             return [each for each in dir_() if not each.startswith("_")]
-        function = _made(place, name)
+        function = made(place, name)
         if function is not None:
             module[name] = _importable(function, name, module)
             return function

@@ -295,3 +295,37 @@ def test_what_runs_on_other_machines_and_devices_is_named():
         return sorted(groups.values(), key=str), backend.GLOO, kinds.BAND != kinds.BOR, twice(twice(x))
 
     same(program)
+
+
+def test_a_function_that_is_replaced_is_what_modules_call():
+    def program(torch):
+        functional, called = importlib.import_module("torch.nn.functional"), []
+        names = ("conv2d", "relu", "max_pool2d", "linear", "layer_norm", "cross_entropy")
+        kept = {name: getattr(functional, name) for name in names}
+
+        def counting(name):
+            def count(*given, **named):
+                called.append(name)
+                return kept[name](*given, **named)
+
+            return count
+
+        model = torch.nn.Sequential(
+            torch.nn.Conv2d(1, 2, 2),
+            torch.nn.ReLU(),
+            torch.nn.MaxPool2d(2),
+            torch.nn.Flatten(),
+            torch.nn.Linear(2, 3),
+            torch.nn.LayerNorm(3),
+        )
+        try:
+            for name in names:
+                setattr(functional, name, counting(name))
+            torch.nn.CrossEntropyLoss()(model(torch.ones(1, 1, 3, 3)), torch.tensor([1]))
+        finally:
+            for name, function in kept.items():
+                setattr(functional, name, function)
+        model(torch.ones(1, 1, 3, 3))
+        return called
+
+    same(program)

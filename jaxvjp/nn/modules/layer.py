@@ -14,6 +14,8 @@ from jaxvjp.nn import functional
 from jaxvjp.nn.modules.module import Module
 from jaxvjp.nn.modules.rows import ROWS, SAME, Row, expanded
 from jaxvjp.nn.parameter import Parameter
+from jaxvjp.tensor.bindings import made
+from jaxvjp.tensor.published import PUBLISHED
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.constructors import add_constructor
 
@@ -131,7 +133,9 @@ def rows_of(file: str) -> Iterator[tuple[str, Row]]:
     for name, row in expanded(ROWS[file]):
         if row.signature == SAME:
             given, kept = [], []
-            for parameter in inspect.signature(getattr(functional, row.call)).parameters.values():
+            place = ("nn.functional", row.call)  # the module may have a function of the program's in its place
+            function: Any = PUBLISHED.get(place) or made(*place)
+            for parameter in inspect.signature(function).parameters.values():
                 kind = re.sub(r"'|\b(jaxvjp|torch)\.", "", inspect.formatannotation(parameter.annotation))
                 if parameter.default is parameter.empty:
                     given.append(f"{parameter.name}: {kind}")
