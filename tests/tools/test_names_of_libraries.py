@@ -7,6 +7,7 @@ import importlib
 import sys
 import textwrap
 
+import numpy as np
 import pytest
 from test_answers import raised, same
 
@@ -329,3 +330,43 @@ def test_a_function_that_is_replaced_is_what_modules_call():
         return called
 
     same(program)
+
+
+def test_operators_by_a_schema_and_what_computes_them():
+    def program(torch):
+        own = torch.library.Library("jaxvjp_library", "DEF")
+        name = own.define("doubled(Tensor x) -> Tensor")
+        own.define("halved(Tensor x) -> Tensor")
+        own.impl("doubled", lambda x: x * 2, "CompositeImplicitAutograd")
+        own.impl("halved", lambda x: x / 2, "CPU")
+        own.impl("halved", lambda x: x, "AutocastCPU")
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        space = torch.ops.jaxvjp_library
+        space.doubled(x).sum().backward()
+        return name, x.grad, space.doubled.default(x).detach(), space.halved(x.detach())
+
+    same(program)
+
+
+def test_boxes_that_a_better_one_covers_are_left_out():
+    numbers = np.random.RandomState(0)
+    corners = numbers.rand(40, 2).astype("float32") * 30
+    boxes, scores = np.hstack([corners, corners + numbers.rand(40, 2) * 20]), numbers.rand(40).round(1)
+
+    def shared(a, b):
+        width, height = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
+        both = max(width, 0) * max(height, 0)
+        return both / ((a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1]) - both)
+
+    kept = []
+    for k in sorted(range(40), key=lambda k: -scores[k]):
+        if all(shared(boxes[k], boxes[j]) <= 0.3 for j in kept):
+            kept.append(k)
+    with jaxvjp.as_torch() as torch:
+        operators = torch.ops.torchvision
+        found = operators.nms(torch.tensor(boxes), torch.tensor(scores), 0.3)
+        assert (found.tolist(), found.dtype) == (kept, torch.int64)
+        assert 0 < len(kept) < 40
+        assert operators.nms(torch.ones(0, 4), torch.ones(0), 0.5).tolist() == []
+        with pytest.raises(NotImplementedError, match=r"torch\.ops\.torchvision\.roi_pool is not available"):
+            operators.roi_pool(1)

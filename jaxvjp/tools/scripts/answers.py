@@ -65,6 +65,22 @@ def absent(name: str, why: str | None = NAMED) -> Any:
     return Absence(last, (), {"__module__": place, "__qualname__": name, "__doc__": why, "absent": True})
 
 
+class Partial:
+    """A namespace of torch's of which a module here has a part; other names are errors when they are used."""
+
+    def __init__(self, name: str, module: str) -> None:
+        self.name, self.module = name, module
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"{self.name} has no attribute {name!r}")
+        found = vars(import_module(self.module)).get(name)
+        if found is None:
+            return absent(f"{self.name}.{name}")
+        vars(found).setdefault("default", found)  # torch's name for the form of an operator without an overload
+        return found
+
+
 def _identity(name: str) -> Any:
     def given(function: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Gives back what it is given; as a decorator also with arguments."""

@@ -70,3 +70,27 @@ def register_autograd(op: Any, backward: Any, /, *, setup_context: Any = None, l
     own = OPERATORS.get(op, op)
     if isinstance(own, CustomOpDef):
         own.register_autograd(backward, setup_context=setup_context)
+
+
+class Library:
+    """Operators by their schemas and what computes them. Counterpart of `torch.library.Library`.
+
+    What is given for a CPU computes them here, as in `CustomOpDef`; what is made of torch's operators is differentiated
+    through them. Other devices, autocast and shapes without values are accepted, and nothing asks for them.
+    """
+
+    def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
+        self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
+
+    def define(self, schema: str, *args: Any, **kwargs: Any) -> str:
+        """Names an operator, which `impl` then makes; its name."""
+        return schema.partition("(")[0]
+
+    def impl(self, op_name: Any, fn: Callable[..., Any], dispatch_key: str = "", **kwargs: Any) -> None:
+        """Says what computes an operator."""
+        name, key = str(op_name).rpartition("::")[2], dispatch_key or self.dispatch_key
+        if key in ("CPU", "CompositeExplicitAutograd"):
+            CustomOpDef(f"{self.ns}::{name}", fn)
+        elif key in ("", "CompositeImplicitAutograd", "Autograd", "AutogradCPU"):
+            vars(fn).setdefault("default", fn)
+            setattr(answers("torch.ops").setdefault(self.ns, SimpleNamespace()), name, fn)
