@@ -57,6 +57,10 @@ class FlopCounterMode:
         """How many were counted."""
         return 0
 
+    def get_flop_counts(self) -> dict[str, dict[Any, int]]:
+        """How many were counted, by module and operator."""
+        return {"Global": {}}
+
     def __enter__(self) -> Any:
         raise NotImplementedError("torch.utils.flop_counter.FlopCounterMode is not available.\nNothing counts here.")
 
