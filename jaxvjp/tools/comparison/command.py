@@ -35,7 +35,7 @@ def main(arguments: Sequence[str]) -> int:
         default=TOLERANCE,
         help="how far numbers may be apart, relative to the larger one (default: %(default)g)",
     )
-    told = "compute in double precision, as is done by itself where only numbers differ: was it rounding?"
+    told = "compute in double precision, as is done by itself where numbers differ first: was it rounding?"
     parser.add_argument("--double", action="store_true", help=told)
     parser.add_argument("--timeout", type=float, help="seconds after which a script is stopped, for each side")
     parser.add_argument("--json", action="store_true", help="print a JSON list, with an entry for each script")
