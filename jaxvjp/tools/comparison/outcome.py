@@ -107,7 +107,7 @@ class Outcome:
 
     @property
     def differs_in_numbers(self) -> bool:
-        """Whether numbers differ as by rounding, and no shape, dtype or end. Text may, after a number: `0.31 (best)`."""
+        """Whether numbers differ as by rounding, and no shape, dtype or end. Text may differ after a number."""
         lines = [each for each in self.lines if each.verdict == DIFFERENT]
         leaves = [leaf for call in self.calls for leaf in call.leaves] + self.results
         return (
