@@ -203,6 +203,7 @@ def test_a_name_that_a_library_only_mentions_fails_when_it_is_used(library):
             with pytest.raises(NotImplementedError):
                 bool(value)
         assert not used.is_own(jaxvjp.nn.ReLU())
+        assert importlib.import_module("torch").jit.ScriptModule  # a class is true
 
         class Own(used.anything, jaxvjp.nn.Module):
             pass

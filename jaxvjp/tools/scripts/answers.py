@@ -45,7 +45,9 @@ class Absence(type):
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(f"{_first_absent(cls).__qualname__} is not available.\n{cls.__doc__}")
 
-    __bool__ = __call__
+    def __bool__(cls) -> bool:
+        name = cls.__name__
+        return bool((name[:1].isupper() and not name.isupper()) or cls())  # a class is true; a flag is not known
 
 
 def _first_absent(cls: type) -> type:
