@@ -62,6 +62,19 @@ def one_that_starts_anew_when_it_is_asked_for_an_iterator(torch):
     return [list(torch.utils.data.DataLoader(data, size)) for size in (3, None, 7)]
 
 
+def arrays_and_tensors_one_after_the_other(torch):
+    class Own(torch.utils.data.IterableDataset):
+        def __iter__(self):
+            yield from (np.array([1.0, 2.0]), torch.tensor([3.0, 4.0]).numpy(), np.array([5.0, 6.0]))
+
+    class Tensors(torch.utils.data.IterableDataset):
+        def __iter__(self):
+            return iter([torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])])
+
+    both = [torch.utils.data.DataLoader(kind(), size) for kind in (Own, Tensors) for size in (None, 2)]
+    return [[each.tolist() for each in loader] for loader in both]
+
+
 def order_for_a_seed(torch):
     torch.manual_seed(5)
     found = [list(torch.utils.data.DataLoader(rows_of(torch), 4, shuffle=True)) for _ in range(2)]

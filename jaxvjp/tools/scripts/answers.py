@@ -12,7 +12,7 @@ import datetime
 import re
 import typing
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from pkgutil import resolve_name
@@ -77,10 +77,14 @@ class Partial:
         if name.startswith("__"):
             raise AttributeError(f"{self.name} has no attribute {name!r}")
         found = vars(import_module(self.module)).get(name)
-        if found is None:
-            return absent(f"{self.name}.{name}")
-        vars(found).setdefault("default", found)  # torch's name for the form of an operator without an overload
-        return found
+        return absent(f"{self.name}.{name}") if found is None else operator_of(found)
+
+
+def operator_of(function: Callable[..., Any]) -> Any:
+    """A function as an operator has it: `default`, torch's name for the form without an overload, is the same."""
+    own = partial(function)
+    vars(own)["default"] = own
+    return own
 
 
 def _identity(name: str) -> Any:

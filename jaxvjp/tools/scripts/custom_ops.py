@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from jaxvjp.autograd import Function
-from jaxvjp.tools.scripts.answers import answers
+from jaxvjp.tools.scripts.answers import answers, operator_of
 
 OPERATORS: dict[str, CustomOpDef] = {}
 """Those of this process."""
@@ -92,5 +92,4 @@ class Library:
         if key in ("CPU", "CompositeExplicitAutograd"):
             CustomOpDef(f"{self.ns}::{name}", fn)
         elif key in ("", "CompositeImplicitAutograd", "Autograd", "AutogradCPU"):
-            vars(fn).setdefault("default", fn)
-            setattr(answers("torch.ops").setdefault(self.ns, SimpleNamespace()), name, fn)
+            setattr(answers("torch.ops").setdefault(self.ns, SimpleNamespace()), name, operator_of(fn))

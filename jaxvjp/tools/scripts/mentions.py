@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import dis
+import importlib
 import inspect
 import linecache
 import os
@@ -24,7 +25,7 @@ from jaxvjp.types.user_code import PACKAGE
 
 CAUGHT = frozenset(["ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException"])
 """Exceptions that a missing name or module raises, and what they are."""
-MACHINERY = (PACKAGE, "<frozen importlib", os.path.dirname(inspect.getfile(__import__("importlib"))) + os.sep)
+MACHINERY = (PACKAGE, "<frozen importlib", os.path.dirname(importlib.__file__) + os.sep)
 """Files whose frames lie between the line that asks for a name and this module."""
 IMPORTS = {"IMPORT_NAME", "IMPORT_FROM"}
 

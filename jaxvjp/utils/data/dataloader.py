@@ -45,7 +45,7 @@ def _fetch_of(dataset: Any, iterable: bool, batched: bool, collate: Callable[[An
     """What makes a batch of numbers, or a sample of one."""
     if not iterable:
         return partial(_fetched, dataset, batched, collate)
-    samples = iter(partial(next, iter(dataset)), object())  # without a second `__iter__`, which may start it anew
+    samples = (sample for sample in dataset)  # `zip` asks this for an iterator, not the dataset, which may start anew
 
     def following(numbers: Any) -> Any:
         if not batched:
