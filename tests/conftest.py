@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 from collections.abc import Callable, Generator, Iterator
@@ -58,6 +59,9 @@ def _undisturbed() -> Iterator[None]:
     yield
     if next(_tests) % TESTS_BETWEEN_CLEARING == 0:
         jax.clear_caches()
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()  # a test that collects would look through all that thousands before it have left
     assert jaxvjp.is_grad_enabled()
     assert jaxvjp.get_default_dtype() is jaxvjp.float32
 

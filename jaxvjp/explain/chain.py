@@ -17,6 +17,7 @@ from jaxvjp.core.record.graph import Node, gradient_edges, reachable
 from jaxvjp.core.record.observers import Walked
 from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.core.run.evaluation import evaluate
+from jaxvjp.core.run.interpreter import interpreted
 from jaxvjp.explain import terminal
 from jaxvjp.explain.jacobian import begun
 from jaxvjp.explain.names import statement, told_line
@@ -134,7 +135,7 @@ def cotangents_of(
 
     with jax.enable_x64(True):
         arrays: list[Any] = [jnp.asarray(each) for each in (given if directions is None else directions)]
-        found = numbers(arrays) if directions is None else jax.vmap(numbers)(arrays)
+        found = interpreted(numbers if directions is None else jax.vmap(numbers), arrays)
     return Cotangents(
         link._replace(
             arrives=np.asarray(arrives),

@@ -22,7 +22,7 @@ import jaxvjp.explain.wrapped  # noqa: F401 - each registers a writer for its no
 from jaxvjp.autograd.function_step import FunctionStep
 from jaxvjp.core.record.graph import Node, gradient_edges, reachable
 from jaxvjp.core.record.observers import GradSet, StepHooked, Walked
-from jaxvjp.core.run.interpreter import interpreter_of
+from jaxvjp.core.run.interpreter import interpreted
 from jaxvjp.explain.apart import staged
 from jaxvjp.explain.block import Block, Expression, Step, Value
 from jaxvjp.explain.custom_functions import backward_code
@@ -38,8 +38,6 @@ from jaxvjp.explain.text import Text, narrow, wide
 from jaxvjp.tensor.tensor import Tensor
 
 STYLES = ("vjp", "grad", "jacrev")
-LONG = 10.0
-"""A program that NumPy needs so many seconds for is left to XLA."""
 
 
 class Result(NamedTuple):
@@ -97,23 +95,15 @@ def executed(program: Program, form: Callable[[str], str] = str) -> dict[str, An
 
 
 def computed(program: Program, wanted: Sequence[str]) -> list[Any]:
-    """The values that expressions have after a program has run, which is traced as a whole and computed by NumPy: XLA
-    would compile each of its operations. One that reads values, or takes NumPy long, runs as it is."""
+    """The values that expressions have after a program has run, computed by NumPy (`interpreted`)."""
 
     def run() -> list[Any]:
         namespace = executed(program, staged)
         return [eval(each, namespace) for each in wanted]
 
     with configured(program):
-        try:
-            closed, shapes = jax.make_jaxpr(run, return_shape=True)()
-            interpreter = interpreter_of(closed)
-            if interpreter.seconds < LONG:
-                values: list[Any] = jax.tree.unflatten(jax.tree.structure(shapes), interpreter())
-                return values
-        except (jax.errors.JAXTypeError, jax.errors.JAXIndexError, TypeError):
-            pass  # a value decides something, or is no array
-        return run()
+        values: list[Any] = interpreted(run)
+    return values
 
 
 @contextmanager

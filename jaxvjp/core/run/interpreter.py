@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from contextvars import Context
 from typing import Any
 
+import jax
 import numpy as np
 
 from jaxvjp.core.run.expansion import Expansion
@@ -31,6 +32,8 @@ LARGE = 1 << 12
 ELEMENT, EQUATION, MULTIPLY, PRIMITIVE = 1e-9, 2e-6, 2e-10, 20e-3
 """Seconds that one element of a result takes, one equation, one multiplication in a product, and to compile one
 primitive: about, to tell whether to begin."""
+LONG = 10.0
+"""`interpreted` begins nothing that is expected to take so many seconds."""
 GUESSED_ROUNDS = 16
 """How many rounds a `while` loop is taken to have, where its time is estimated."""
 QUIET = Context()
@@ -206,6 +209,19 @@ class Interpreter:
 def interpreter_of(closed: Any) -> Interpreter:
     """That of a closed jaxpr."""
     return Interpreter(len(closed.jaxpr.invars), lambda made, inputs: made._inline(closed.jaxpr, closed.consts, inputs))
+
+
+def interpreted(function: Callable[..., Any], *operands: Any) -> Any:
+    """What a function of JAX gives, traced as a whole and computed by NumPy: XLA would compile each of its operations.
+    One that reads values, or takes NumPy long, is called as it is."""
+    try:
+        closed, shapes = jax.make_jaxpr(function, return_shape=True)(*operands)
+        interpreter = interpreter_of(closed)
+        if interpreter.seconds < LONG:
+            return jax.tree.unflatten(jax.tree.structure(shapes), interpreter(*jax.tree.leaves(operands)))
+    except (jax.errors.JAXTypeError, jax.errors.JAXIndexError, TypeError):
+        pass  # a value decides something, or is no array
+    return function(*operands)
 
 
 def _seconds_of(equation: Any, name: str, sizes: list[int]) -> float:
