@@ -7,15 +7,20 @@ given the text of its inputs; it knows nothing of tensors or of JAX.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jaxvjp.core.record.user_lines import UserLine
-from jaxvjp.explain.names import safe, statement
+from jaxvjp.explain.names import appended, safe, statement
 
 DEEP, WIDE = 6, 88
 """How deep expressions are nested, and how long a line gets, before a part of it gets a line of its own."""
+WIDEST = 120
+"""The same for what is written, with the arguments that are no values."""
 
+ROUNDS = 3
+"""At least so many values are a list that is appended to."""
 Expression = ast.expr
 Writer = Callable[[Sequence[Expression]], Expression]
 
@@ -154,9 +159,11 @@ class Block:
                 step.unpacked, step.grouped = len(step.outputs) > 1, []
                 step.stays = step.unpacked or step.outputs[0].wanted is not None
         self.foldable = {step for step in self.steps if self._folds(step)}
+        for step in self.steps:
+            self._appended(step)
         position, last_use = self._positions(results, final)
         self.lines: list[Line] = []
-        self._write(position, last_use)
+        self._write(position, last_use, results[0] if len(results) == 1 else None)
         self.results = [self.expressions[result] for result in results]
 
     def _folds(self, step: Step) -> bool:
@@ -166,6 +173,16 @@ class Block:
             return False
         (value,) = step.outputs
         return value.wanted is None and self.uses.get(value, 0) == 1
+
+    def _appended(self, step: Step) -> None:
+        """Gives lines of their own to what a step reads that one line has appended to a list."""
+        read = [value for value in step.inputs if value.step in self.foldable and value.step.inputs]
+        often = Counter(value.step.where for value in read if value.step is not None and value.step.where != step.where)
+        named = {where: called for where, count in often.items() if count >= ROUNDS and (called := appended(where))}
+        for value in read:
+            if value.step is not None and value.step.where in named:
+                value.wanted = value.wanted or named[value.step.where]
+                self.foldable.discard(value.step)
 
     def _positions(self, results: Sequence[Value], final: bool) -> tuple[dict[Step, int], dict[Value, int]]:
         """For each step the number of the statement it is written in, and for each value the number of its last
@@ -190,13 +207,16 @@ class Block:
                 last_use[operand] = max(last_use.get(operand, -1), position[step])
         return position, last_use
 
-    def _write(self, position: Mapping[Step, int], last_use: Mapping[Value, int]) -> None:
+    def _write(self, position: Mapping[Step, int], last_use: Mapping[Value, int], returned: Value | None) -> None:
         owner: dict[str, Value] = {name: value for value, name in self.names.items()}
         sources: dict[Step, list[UserLine]] = {}
         for place, step in enumerate(self.steps):
             written = step.write([self.expressions[operand] for operand in step.inputs])
             read = [operand.step for operand in step.inputs if operand.step in self.foldable and operand.step.inputs]
             sources[step] = [*[where for each in read if each for where in sources.get(each, ())], step.where]
+            alone = step in self.foldable and not step.free and step.outputs[0] is not returned
+            if alone and _width(written) > WIDEST:
+                self.foldable.discard(step)  # the text of its own is longer than was estimated
             if step in self.foldable:
                 self.expressions[step.outputs[0]] = written
                 continue
@@ -237,6 +257,12 @@ class Block:
         while busy(candidate) or (candidate in self.wanted and (candidate != name or value.wanted is None)):
             candidate, number = f"{name}_{number}", number + 1
         return candidate
+
+
+def _width(expression: Expression) -> int:
+    """How long a text is, about: the same for each round of a loop, whose names and numbers are not equally long."""
+    nodes = [each for each in ast.walk(expression) if not isinstance(each, ast.expr_context | ast.operator)]
+    return sum(2 + len(getattr(each, "attr", None) or getattr(each, "arg", None) or "_") for each in nodes)
 
 
 def form_of(steps: Sequence[Step], results: Sequence[Value], given: Mapping[Value, Expression]) -> list[str]:

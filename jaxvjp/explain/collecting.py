@@ -13,12 +13,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from jaxvjp.explain.block import Line
+from jaxvjp.explain.block import ROUNDS, Line
 from jaxvjp.explain.names import numbered, safe
 from jaxvjp.explain.rolling import Repeat, rolled, size, statement_text
-
-ROUNDS = 3
-"""At least so many values are a list that is appended to."""
 
 
 def collected(body: Sequence[Line], returned: Line) -> list[Line | Repeat]:
@@ -29,8 +26,24 @@ def collected(body: Sequence[Line], returned: Line) -> list[Line | Repeat]:
         lines, found = found, _once(found)
     if len(lines) == len(body) + 1:
         return plain
-    written = [*rolled(lines[:-1]), lines[-1]]
+    written = _begun_late([*rolled(lines[:-1]), lines[-1]])
     return written if size(written) < size(plain) else plain
+
+
+def _begun_late(lines: list[Line | Repeat]) -> list[Line | Repeat]:
+    """The lines, with each `hs = []` before the first line, or loop, that reads it."""
+    found: list[Line | Repeat] = []
+    for line in reversed(lines):
+        name = None if isinstance(line, Repeat) else re.fullmatch(r"(\w+) = \[\]", line.text)
+        readers = [at for at, each in enumerate(found) if name is not None and _reads(each, name[1])]
+        found.insert(readers[0] if readers else 0, line)
+    return found
+
+
+def _reads(line: Line | Repeat, name: str) -> bool:
+    if isinstance(line, Repeat):
+        return any(_reads(each, name) for each in line.lines)
+    return name in re.findall(r"\w+", line.text)
 
 
 def _once(lines: Sequence[Line]) -> list[Line] | None:
@@ -61,6 +74,8 @@ def _appended(lines: Sequence[Line], place: int, names: list[str]) -> list[Line]
     bases = {re.sub(r"_\d+$", "", name) for name in names}
     stored, read = ([_names(line.text, kind) for line in lines] for kind in (ast.Store, ast.Load))
     made = [[k for k, own in enumerate(stored) if name in own] for name in names]
+    if len(bases) == 1 and names[0] in bases:
+        made[0] = made[0][-1:]  # what has the name before is another value, that the first is computed of
     if len(bases) > 1 or any(
         len(each) != 1 or stored[each[0]] != [name] for name, each in zip(names, made, strict=True)
     ):

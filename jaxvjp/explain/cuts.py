@@ -14,9 +14,9 @@ from jaxvjp.explain.block import Expression
 from jaxvjp.explain.literals import literal
 from jaxvjp.explain.short_forms import cut
 from jaxvjp.ops.pointwise import assigned
-from jaxvjp.ops.view import put, select, slice_, split_one, unbind_one
+from jaxvjp.ops.view import put, select, slice_, split_one, split_with_sizes_one, unbind_one
 
-PART_OPS = frozenset([select, unbind_one, slice_, split_one])
+PART_OPS = frozenset([select, unbind_one, slice_, split_one, split_with_sizes_one])
 """The view ops for integers and slices in an index."""
 
 

@@ -32,6 +32,7 @@ class Draws:
     def __init__(self, double: bool = False) -> None:
         self.double = double
         self.sampled: set[Node] = set()  # what was drawn from the values of tensors, as by multinomial
+        self.made: set[Node] = set()  # all that was drawn
         self._known: dict[bytes, list[tuple[int, str]]] = {}
 
     def __enter__(self) -> Draws:
@@ -41,6 +42,7 @@ class Draws:
             setattr(Generator, name, self._noting(name, method))
         for module in (random_gamma, random_tensors):
             vars(module)["drawn_from"] = self._sampled
+        self._drawn, vars(random_tensors)["_drawn"] = random_tensors._drawn, self._leaf
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -49,16 +51,22 @@ class Draws:
         dropout._scaled = self._scaled
         for module in (random_gamma, random_tensors):
             vars(module)["drawn_from"] = drawn_from
+        vars(random_tensors)["_drawn"] = self._drawn
 
     def none(self) -> Draws:
         """These, without those that a key could draw."""
         made = Draws(self.double)
-        made.sampled = self.sampled
+        made.sampled, made.made = self.sampled, self.made
         return made
 
     def _sampled(self, *given: Any) -> Any:
         found = drawn_from(*given)
         self.sampled.add(found.__node__)
+        return found
+
+    def _leaf(self, *given: Any) -> Any:
+        found = self._drawn(*given)
+        self.made.add(found.__node__)
         return found
 
     def _mask(self, kept: Any, p: float, own: dtype) -> Any:
@@ -76,7 +84,7 @@ class Draws:
                 drawn = method(generator, count, float32, *given[1:]).astype(np.float64)
             else:
                 drawn = method(generator, count, *given)
-            self._note(drawn, EXPRESSIONS[name](*(given if name == "__integers__" else given[1:])))
+            self._note(drawn, EXPRESSIONS[name](*given[name not in WITHOUT_DTYPE :]))
             return drawn
 
         return noted
@@ -86,7 +94,9 @@ class Draws:
         `{cast}` where the default is not meant; None if its
         numbers were not drawn right before the leaf was made."""
         known = self._known.get(_digest(np.asarray(node.value)), [])
-        return next((text for serial, text in known if serial < node.serial <= serial + NEAR), None)
+        text = next((text for serial, text in known if serial < node.serial <= serial + NEAR), "")
+        coins = text.startswith("jax.random.bernoulli(") and "/" not in text and node.aval.dtype.differentiable
+        return f"{text}.astype(float)" if coins else text or None
 
 
 def _digest(array: Any) -> bytes:
@@ -110,10 +120,13 @@ def _integers(low: int, high: int) -> str:
     return f"jax.random.randint({{key}}, {{shape}}, {low}, {high}{{dtype}})"
 
 
+WITHOUT_DTYPE = ("__integers__", "__coins__")
+"""The methods that are given no dtype."""
 EXPRESSIONS: dict[str, Callable[..., str]] = {
     "__uniform__": _uniform,
     "__between__": _uniform,
     "__normal__": _normal,
     "__scattered_normal__": _normal,
     "__integers__": _integers,
+    "__coins__": lambda p: f"jax.random.bernoulli({{key}}, {p!r}, {{shape}})",
 }

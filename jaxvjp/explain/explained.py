@@ -49,6 +49,11 @@ values of these dtypes."""
 ROUNDED = """\
 # Rounding decides {} here, as it does where a gradient is zero but for rounding.
 # This program may give another number there than your lines did."""
+FAR = 1e-2
+"""How far numbers may be apart before a program is said not to give them."""
+UNLIKE = """\
+# This program does not give {} as your lines did, and not by rounding.
+# That is a fault of jaxvjp: please report it, with your lines."""
 WIDER = {"jnp.float32": "jnp.float64", "jnp.complex64": "jnp.complex128"}
 NARROW = re.compile(r"('\), )?\b(jnp\.float32|jnp\.complex64)\b(\))?")
 """A type in single precision, and what is around it in `frombuffer(b64decode('...'), jnp.float32)`: that stays."""
@@ -82,14 +87,17 @@ class Explained:
         if self._instead is not None:
             return self._instead.program
         if self._style not in self._programs:
-            found = self._written(self._exact)
+            found, said = self._written(self._exact), ""
             others = self._others(found) if found.simplified else []
             if others and not _rounded(found, exact := self._written(True), others):
                 found = exact
             # NumPy computes here what NumPy may have recorded: that rounding decides, double precision shows.
             elif others or (found.simplified and (others := self._others_in_double(found))):
-                said = f"{ROUNDED.format(others[0])}\n\n"
-                found = found._replace(source=said + found.source, lines=[*[()] * 3, *found.lines])
+                said = ROUNDED.format(others[0])
+            if (others or not found.simplified) and (others := self._unlike(found)):
+                said = UNLIKE.format(others[0])
+            if said:
+                found = found._replace(source=f"{said}\n\n{found.source}", lines=[*[()] * 3, *found.lines])
             self._programs[self._style] = found
         return self._programs[self._style]
 
@@ -107,6 +115,20 @@ class Explained:
             return not self._others(program)
         except Exception:  # what it raises is for its run, as that `lax.while_loop` has no reverse mode
             return False
+
+    def _unlike(self, program: Program) -> list[str]:
+        """The expressions of which a program gives other numbers than what was recorded, in double precision, too."""
+        expected = [(text, value) for text, value in self._expected(program) if value is not None]
+        texts = [text for text, _ in expected]
+        try:
+            found = [computed(each, texts) for each in (program, _doubled(program))]
+        except Exception:  # as in `_as_recorded`
+            return []
+        return [
+            text
+            for (text, value), single, double in zip(expected, *found, strict=True)
+            if single is not None and _differs(single, value) and not _differs(single, double)
+        ]
 
     @property
     def source(self) -> str:
@@ -446,6 +468,15 @@ def _rounded(plain: Program, exact: Program, texts: Sequence[str]) -> bool:
     except (AssertionError, TypeError, ValueError, NameError):  # an edge, or nothing that can be told
         return False
     return True
+
+
+def _differs(found: Any, expected: Any) -> bool:
+    """Whether numbers are further apart than training makes rounding grow, but where a gradient is zero but for it."""
+    try:
+        _compare("", found, np.asarray(expected), FAR, None)
+    except AssertionError:
+        return True
+    return False
 
 
 def _compare(what: str, found: Any, expected: Any, relative: float, absolute: float | None) -> None:

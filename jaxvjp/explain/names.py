@@ -12,6 +12,7 @@ import builtins
 import inspect
 import keyword
 import linecache
+import re
 import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -82,6 +83,16 @@ def heads_a_loop(where: UserLine) -> bool:
     """Whether it is the head of a `for` statement that recorded something."""
     found = statement(where)
     return found is not None and isinstance(found.tree, ast.For)
+
+
+def appended(where: UserLine) -> str | None:
+    """The name of a value that a line appends to a list: h for `hs.append(f(x))`; None for another line."""
+    found = statement(where)
+    call = getattr(found.tree, "value", None) if found is not None else None
+    if not isinstance(call, ast.Call) or not re.fullmatch(r"(\w+\.)*\w+\.append", ast.unparse(call.func)):
+        return None
+    called = ast.unparse(call.func).split(".")[-2]
+    return re.sub(r"(?<=[sxh])es$|(?<!s)s$", "", called) or called
 
 
 def target_names(where: UserLine) -> frozenset[str]:

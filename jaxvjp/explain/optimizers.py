@@ -20,6 +20,7 @@ SUPPORTED = {"amsgrad": False, "dampening": 0, "differentiable": False}
 
 class Group(NamedTuple):
     """The parameters of one group in one step: their nodes before, of their gradients, and after; the group's rate.
+    Groups of equal rules and rates are one.
 
     `rule` is the chain of optax's transforms that takes this step, with `{rate}` for the rate; None if there is none.
     """
@@ -29,6 +30,10 @@ class Group(NamedTuple):
     after: list[Node]
     rate: Any
     rule: tuple[str, ...] | None
+    parameters: list[Any]
+
+
+LISTS = ("before", "gradients", "after", "parameters")
 
 
 class Clip(NamedTuple):
@@ -52,6 +57,17 @@ class Update(NamedTuple):
 
     def without_rules(self) -> Update:
         return self._replace(groups=[group._replace(rule=None) for group in self.groups], clip=None)
+
+    def with_groups(self, alike: Sequence[Any]) -> Update:
+        """The step with one group for each set of groups that are `alike`."""
+        merged: dict[Any, list[Group]] = {}
+        for key, group in zip(alike, self.groups, strict=True):
+            merged.setdefault(key, []).append(group)
+        joined: list[Group] = []
+        for own in merged.values():
+            together: dict[str, Any] = {name: [one for each in own for one in getattr(each, name)] for name in LISTS}
+            joined.append(own[0]._replace(**together))
+        return self._replace(groups=joined)
 
     def unclipped(self, exact: bool) -> Update:
         """The step with the clip as a part of its transform; with `exact` as torch's formula, and no part of it."""
@@ -91,6 +107,8 @@ class Updates:
             rules.setdefault(id(update.optimizer), set()).add(tuple([group.rule for group in update.groups]))
             limits.setdefault(id(update.optimizer), set()).add(update.clip and update.clip.limit)
         varied = {key for key, found in rules.items() if len(found) > 1} | self._without
+        alike = {id(each.optimizer): _alike(self.found, each.optimizer) for each in self.found}
+        self.found = [each.with_groups(alike[id(each.optimizer)]) for each in self.found]
         self.found = [
             update.without_rules()
             if id(update.optimizer) in varied
@@ -128,12 +146,22 @@ class Updates:
     def _after(self, optimizer: Any, *_: Any) -> None:
         first, groups = self._begun.pop(id(optimizer))
         made = [
-            Group(before, grads, [p.__node__ for p in given], rate, rule) for given, before, grads, rate, rule in groups
+            Group(before, grads, [p.__node__ for p in given], rate, rule, given)
+            for given, before, grads, rate, rule in groups
         ]
         gradients = {node for group in made for node in group.gradients}
         clips = [self._clips[gradient] for gradient in gradients if gradient in self._clips]
         clip = clips[0] if clips and {*clips[0].before} == gradients else None
         self.found.append(Update(first, next_serial(), optimizer, made, clip))
+
+
+def _alike(updates: Sequence[Update], optimizer: Any) -> list[Any]:
+    """For each group of an optimizer its rules and rates in all steps; for one without a rule its number."""
+    columns = zip(*[each.groups for each in updates if each.optimizer is optimizer], strict=True)
+    return [
+        number if None in [each.rule for each in own] else str([(each.rule, each.rate) for each in own])
+        for number, own in enumerate(columns)
+    ]
 
 
 def rule_of(optimizer: Any, group: Mapping[str, Any]) -> tuple[str, ...] | None:
@@ -203,18 +231,17 @@ KEPT = {
 """What torch's optimizers keep for each parameter, and optax's name of it."""
 
 
-def kept_by(optimizer: Any, number: int, state: str, keys: Sequence[str]) -> dict[str, Node]:
+def kept_by(update: Update, number: int, state: str, keys: Sequence[str]) -> dict[str, Node]:
     """What an optimizer keeps for the parameters of a group, by its expression, with words for it as a comment: `state`
     is the name of all that the group's transform keeps, `keys` are its parameters'."""
+    optimizer = update.optimizer
     names = {**KEPT, "square_avg": "e_g", "acc_delta": "e_x"} if type(optimizer) is Adadelta else KEPT
-    own, parameters = type(optimizer).__name__, optimizer.param_groups[number]["params"]
-    if len(keys) < len(parameters):  # others are frozen
-        parameters = [each for each in parameters if optimizer.state.get(each)]
+    own = type(optimizer).__name__
     return {
         # What is kept is in a dict; a parameter may be called `mu`, too.
         f'optax.tree_utils.tree_get(state["{state}"], {names[name]!r}, None, lambda _, found: type(found) is dict)'
         f"[{key!r}]  # {own}'s {name} of {key}, {names[name]} in {state}": each.__node__
-        for key, parameter in zip(keys, parameters, strict=bool(parameters))
+        for key, parameter in zip(keys, update.groups[number].parameters, strict=True)
         for name, each in optimizer.state.get(parameter, {}).items()
         if name in names and each is not None
     }

@@ -19,11 +19,10 @@ from jaxvjp.ops.arguments import axes, wrap
 from jaxvjp.ops.arithmetic import lerp, number_lerp, sign
 from jaxvjp.ops.creation import one_hot
 from jaxvjp.ops.indexing import gather
-from jaxvjp.ops.neural import activation
+from jaxvjp.ops.neural import activation, pooling
 from jaxvjp.ops.neural.classification import cross_entropy, nll_loss
 from jaxvjp.ops.neural.loss import binary_cross_entropy, reduced
 from jaxvjp.ops.neural.normalization import layer_norm, moved_towards, standardized_batch
-from jaxvjp.ops.op import REGISTRY
 from jaxvjp.ops.pointwise import abs_, clamp, clamp_max, clamp_min, relu
 
 
@@ -97,19 +96,35 @@ def _binary_cross_entropy(input: Any, target: Any, weight: Any = None, reduction
     return reduced(-target * jnp.log(input) - (1 - target) * jnp.log1p(-input), reduction)
 
 
-def _max_pool2d(
-    input: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = (0,),
-    dilation: Any = (1,),
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
-    if {*padding} != {0} or {*dilation} != {1} or ceil_mode or return_indices or input.ndim != 4:
+def _over_windows(input: Any, windows: Any, whole: Any, fold: Any, of_none: float) -> Any:
+    """`jnp.max(input, axis=2)` where there is one window for each dimension, else `reduce_window`."""
+    axes = tuple(range(input.ndim - len(windows), input.ndim))
+    lengths = [input.shape[each] for each in axes]
+    if not all(isinstance(each, pooling.Sliding) and each.dilation == 1 for each in windows):
         return NotImplemented
-    window, steps = ((1, 1, *each * (2 // len(each))) for each in (kernel_size, stride or kernel_size))
-    return jax.lax.reduce_window(input, -jnp.inf, jax.lax.max, window, steps, "VALID")
+    if all(each.size == length and each.number == 1 for each, length in zip(windows, lengths, strict=True)):
+        return whole(input, axis=_axis(axes, input), keepdims=True)
+    sizes, steps = ((*[1] * axes[0], *(each[at] for each in windows)) for at in (0, 1))
+    if not any(each.padding for each in windows):
+        return jax.lax.reduce_window(input, of_none, fold, sizes, steps, "VALID")
+    edges = [(each.padding, each.padding) for each in windows]
+    for at, (each, length) in enumerate(zip(windows, lengths, strict=True)):
+        if (length + 2 * each.padding - each.size) // each.stride + 1 != each.number:
+            edges[at] = each.edges(length)[:2]  # with `ceil_mode`
+    return jax.lax.reduce_window(input, of_none, fold, sizes, steps, [(0, 0)] * axes[0] + edges)
+
+
+def _largest(input: Any, windows: Any, with_indices: bool) -> Any:  # where several of one dimension are equally large
+    if with_indices or not jnp.issubdtype(input.dtype, jnp.floating):
+        return NotImplemented
+    values = _over_windows(input, windows, jnp.max, jax.lax.max, -jnp.inf)
+    return values if values is NotImplemented else (values, None)
+
+
+def _window_mean(input: Any, windows: Any, counts: Any) -> Any:
+    if any(each.number != 1 or each.padding for each in windows) or len(counts) < len(windows):
+        return NotImplemented
+    return _over_windows(input, windows, jnp.mean, None, 0.0)
 
 
 def _standardized_batch(input: Any, weight: Any = None, bias: Any = None, *, eps: float) -> Any:
@@ -166,7 +181,9 @@ PLAIN.update(
         nll_loss: _nll_loss,
         cross_entropy: _cross_entropy,
         binary_cross_entropy: _binary_cross_entropy,
-        REGISTRY["max_pool2d"]: _max_pool2d,
+        pooling._largest: _largest,
+        pooling.window_sum: lambda x, windows: _over_windows(x, windows, jnp.sum, jax.lax.add, 0.0),
+        pooling._window_mean: _window_mean,
         standardized_batch: _standardized_batch,
         layer_norm: _layer_norm,
         moved_towards: lambda x, other, momentum, correction: x + momentum * (other * correction - x),
@@ -180,3 +197,4 @@ PLAIN.update(
     }
 )
 PICKING.update({relu, abs_, sign, clamp, clamp_min, clamp_max, reduction.shared, extremes._along, gather})
+PICKING.add(pooling._largest)

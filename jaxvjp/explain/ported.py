@@ -201,6 +201,7 @@ class _Script:
         self.names: dict[int, str] = {}
         self.arrays: dict[Node, str] = {}  # what is only read in parts
         self.text: Text | None = None
+        self.idle = False  # whether what follows the steps leaves all as it is
         taken = {*RESERVED.split()}
         batches: dict[str, set[int]] = {}  # the kinds of steps whose batches have data of a name
         own: dict[tuple[str, str, bool], list[Entry]] = {}
@@ -422,6 +423,10 @@ class _Script:
         after.update({entry.name: text for entry, text in left.items()})
         body, losses = self.alike(block.lines, after, losses)
         lines = formatted(rolled(body), 1, file)
+        after = {name: text for name, text in after.items() if text.replace("'", '"') != f'state["{name}"]'}
+        if not (lines or losses or after):  # the best weights are read again, which are the last
+            self.idle = True
+            return []
         own = ", ".join(f'"{name}": {text}' for name, text in after.items())
         returned = f"{{**state{', ' * bool(own)}{own}}}, [{', '.join(losses)}]"
         returned = f"return ({returned})" if len(returned) > WIDTH - len("    return ") else f"return {returned}"
@@ -498,7 +503,7 @@ class _Script:
                 if any(self.member(each)[2] is tree for each in tree.entries):
                     grown.append(f'    "{tree.name}": {tree.name},')
         ends: dict[str, Node] = {}
-        optimizers = {id(update.optimizer): update.optimizer for update in steps.updates}
+        optimizers = {id(update.optimizer): update for update in steps.updates}
         for (optimizer, group), tree in self.ruled.items():
             ends.update(kept_by(optimizers[optimizer], group, tree.kept, tree.keys))
             grown.append(f'    "{tree.kept}": {tree.transform}.init({tree.name}),')
@@ -619,7 +624,7 @@ class _Script:
                 lines.append(f"    {'elif' if place else 'if'} kind == {kind}:")
                 lines += [f"        {each}" for each in self.round(kind)[:-1]]
             lines.append("    losses.append(loss)")
-        if steps.end is not None:
+        if steps.end is not None and not self.idle:
             lines += self.round(steps.end.kind, "0")[: None if steps.end.losses else -1]
         told = [step for step in steps.steps if step is not steps.end or step.losses]
         if any(step.losses for step in told):

@@ -18,7 +18,7 @@ from jaxvjp.ops.arithmetic import maximum, minimum
 from jaxvjp.ops.contractions import ELLIPSIS, einsum, spelt_out, subscripts
 from jaxvjp.ops.indexing import index
 from jaxvjp.ops.joining import stack
-from jaxvjp.ops.neural.loss import mse_loss
+from jaxvjp.ops.neural.loss import chosen_reduction, mse_loss
 from jaxvjp.ops.op import REGISTRY, Op
 from jaxvjp.ops.pointwise import assigned, copy, fill, power
 from jaxvjp.ops.reduction import sum_
@@ -31,6 +31,7 @@ from jaxvjp.ops.view import (
     select,
     slice_,
     split_one,
+    split_with_sizes_one,
     transpose,
     unbind_one,
     view,
@@ -70,7 +71,10 @@ def _stack(tensors: Any, dim: int = 0) -> Any:
 
 
 @worded(mse_loss)
-def _mse_loss(input: Any, target: Any, reduction: str = "mean", weight: Any = None, **_: Any) -> Any:
+def _mse_loss(
+    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean", weight: Any = None
+) -> Any:
+    reduction = chosen_reduction(size_average, reduce, reduction, lambda told: None)
     squares = (input - target) ** 2
     if weight is not None:
         squares = squares * weight
@@ -115,7 +119,7 @@ def cut(start: Any, length: int, step: int) -> slice:
     )
 
 
-@worded(slice_, split_one)
+@worded(slice_, split_one, split_with_sizes_one)
 def _slice(input: Any, start: Any, *, dim: int, length: int, step: int) -> Any:
     return input[_at(dim, cut(start, length, step))]
 
@@ -144,7 +148,7 @@ def _put(base: Any, new: Any, *operands: Any, operation: Op, static: Any) -> Any
     named = dict(zip(operation.static_names, static, strict=True))
     if operation in (select, unbind_one):
         return base.at[_at(named["dim"], operands[0])].set(new)
-    if operation in (slice_, split_one):
+    if operation in (slice_, split_one, split_with_sizes_one):
         return base.at[_at(named["dim"], cut(operands[0], named["length"], named["step"]))].set(new)
     write: Any = operation.write
     return write(base, new, *operands, **named)

@@ -119,6 +119,8 @@ class Steps(TrainingGraph):
             node = self.origin(tensor.__node__)
             if node in self.updated or (self.inputs(node) and not self.updating(node, ruled=True)):
                 self.held.setdefault(node, tensor)  # else an optimizer keeps it, which is compared by itself
+        own = [(tensor.__node__, called) for tensor, called in self.story.tensors.items() if called in story.modules]
+        self.of_modules = {self.memory(node) or node: called for node, called in own}
         # Whether what steps before have left makes another form than what is given, as where a hidden state starts
         # again at an epoch or another network is trained; and whether one step may read two values of a weight.
         for self.apart, self.moved in ((False, False), (True, False), (False, True), (True, True)):
@@ -503,7 +505,7 @@ class Steps(TrainingGraph):
         same: dict[Any, Slot] = {}
         twice: set[Any] = set()  # as a weight, and what it was before it was moved
         for step in self.steps:
-            shown = [self.memory(node) or node for node in step.operands]
+            shown = [(not self._own(step, node) and self.memory(node)) or node for node in step.operands]
             twice |= {each for each, count in Counter(shown).items() if count > 1 and self.moved}
             for place, each in enumerate(shown):
                 read.setdefault((step.kind, "in", place), set()).add(each)
@@ -527,6 +529,11 @@ class Steps(TrainingGraph):
         entries = [Entry(each) for each in {id(group): group for group in groups.values()}.values()]
         for entry in entries:
             self._described(entry)
+        anew = [(entry, step, node) for entry in entries for step, node in self.reads_of(entry) if step.has(node)]
+        lines = {site_of(node)[:2] for entry, _, node in anew if entry.role == "data" and not self.inputs(node)}
+        for entry, _, node in anew:  # also what happens to be equal in all steps that were recorded
+            if entry.role == "constant" and site_of(node)[:2] in lines:
+                entry.role = "data"
         for group in self.groups.values():  # what is data in one of the kinds is data in all, by one name
             rows = [
                 [next(each for each in entries if (kind, "in", place) in each.slots) for kind in group]
@@ -543,6 +550,10 @@ class Steps(TrainingGraph):
                 key = (tuple(kind for kind, *_ in sorted(entry.slots)), *map(self.hashed, nodes))
                 entry.twin = self.same.setdefault(key, entry)
         return entries
+
+    def _own(self, step: TrainingStep, node: Node) -> bool:
+        """Whether a node is data that was made in the step."""
+        return step.has(node) and self.independent(node)
 
     def _described(self, entry: Entry) -> None:
         reads = self.reads_of(entry)
@@ -562,7 +573,7 @@ class Steps(TrainingGraph):
                 for place in places(entry, step.kind, "out"):
                     entry.end = now = step.outputs[place]
         else:
-            same = len({self.hashed(each) if self.independent(each) else each for each in nodes}) == 1
+            same = len({self.hashed(each) if self.independent(each) else self.origin(each) for each in nodes}) == 1
             (step, node), once = reads[0], len(reads) == 1 and reads[0][0].has(nodes[0])
             # What one step of several kinds reads alone is a batch, too, if another reads such data of that line.
             others = [each for one in self.steps if one.kind != step.kind for each in one.operands] if once else ()
@@ -572,7 +583,9 @@ class Steps(TrainingGraph):
             entry.role = "constant" if same and not once else "data"
             entry.start = nodes[0]
         named = [*nodes, *[each for each in (entry.end,) if each is not None]]
-        names = [] if entry.role == "state" else [self.text.result_name(each) for each in named]
+        names: list[str | None] = [self.text.result_name(each) for each in named]
+        if entry.role != "data":  # of one that `state_dict` gave, the parameter's
+            names = [self.of_modules.get(self.memory(each) or each) for each in named]
         names += [self.text.name_of(each) or self.text.name_of(self.origin(each)) for each in named]
         names += [self.story.tensors.get(self.held[each]) for each in named if each in self.held]
         entry.name = next(filter(None, names), "")
@@ -631,7 +644,7 @@ class Steps(TrainingGraph):
         given = [each for each in operands if each not in drawn and self.independent(each)]  # others are computed
         nodes = [each for each in reachable(given, self.inputs) if type(each) is Node and each not in drawn]
         nodes = [each for each in nodes if each.serial > self.steps[0].first]
-        return [each for each in nodes if each in self.draws.sampled or self.drawn(each) is not None]
+        return [each for each in nodes if each in self.draws.made | self.draws.sampled or self.drawn(each) is not None]
 
     def trained(self, node: Node) -> bool:
         """Whether a node depends on what is trained, also by what such values have decided."""

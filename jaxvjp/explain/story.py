@@ -239,7 +239,7 @@ class Recorder:
             written = _written(shows)
             if written is None or (written is shows and shows.aval.dtype.differentiable):
                 continue  # a trained tensor's nodes are known otherwise
-            names.setdefault(written, own)
+            own = names.setdefault(written, own)  # of `best = model.state_dict()` the name is that of the model
             while written is not None:
                 overwritten.setdefault(written, own)
                 before: Any = written.inputs[0]
@@ -409,7 +409,7 @@ def story_of(result: Tensor, gradient: Tensor | None, frame: Any, recorded: Stor
         if each.packed is not None and each.python is None
     }
     reads = [] if recorded is None else [each for each in recorded.events if isinstance(each.what, Read)]
-    kept = [] if recorded is None else _kept([node], {})
+    kept = _kept([node], {})
     return Story([Event(next_serial(), None, walked), *reads], names, tensors, [], {}, {}, {}, unpacked, kept, True)
 
 

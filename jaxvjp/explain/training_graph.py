@@ -302,13 +302,15 @@ def _sources(story: Story) -> tuple[dict[Node, tuple[Any, ...]], dict[Node, tupl
     return found, ways
 
 
-def _by_user(ran: Sequence[tuple[Sequence[Any], Sequence[Any]]], since: int) -> tuple[list[Node], tuple[Any, ...]]:
+def _by_user(ran: Sequence[tuple[Sequence[Any], Sequence[Any]]], since: int) -> tuple[list[Any], tuple[Any, ...]]:
     """What hooks and backwards of the user's that `ran` have read or made besides the cotangents that they got: nodes
-    from before the backward pass, which began at the time `since`, and data; and the operations that they recorded."""
+    from before the backward pass, which began at the time `since`, data, and numbers; and the operations that they
+    recorded."""
     results = [each for given, returned in ran for each in returned if each is not None and each not in given]
     got = {each for given, _ in ran for each in given} - {*results}
     inside: Any = lambda node: type(node) is Node and node.serial > since and node not in got  # noqa: E731
     nodes = reachable(results, lambda node: node.inputs if inside(node) else ())
     made = [each for each in nodes if inside(each) and each.inputs]
-    read = [each for each in nodes if type(each) is Node and each not in got and each not in made]
+    read: list[Any] = [each for each in nodes if each not in got and each not in made]
+    read += [each for one in made for each in one.inputs if type(each) is Number]
     return read, tuple([(each.operation, each.static) for each in made])

@@ -89,6 +89,10 @@ class Generator:
         """`count` draws from [0, 1) of 53 bits, from which torch makes most other distributions."""
         return (self.__bits64__(count) & np.uint64((1 << 53) - 1)) * 2.0**-53
 
+    def __coins__(self, count: int, p: float) -> Array:
+        """`count` truth values that hold with probability `p`."""
+        return self.__doubles__(count) < p
+
     def __uniform__(self, count: int, own: dtype) -> Array:
         """`count` draws from [0, 1), bit for bit those of `torch.rand`."""
         if own.is_complex:

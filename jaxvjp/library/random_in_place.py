@@ -99,18 +99,19 @@ def uniform_(source: Generator, count: int, own: Dtype, *bounds: float, **named:
     return drawn if part is own else drawn.view(own.numpy)
 
 
-def _normals(draw: Callable[..., Array]) -> Callable[..., Array]:
+def _normals(name: str) -> Callable[..., Array]:
     def numbers(source: Generator, count: int, own: Dtype, mean: float = 0.0, std: float = 1.0) -> Array:
         if std < 0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
         refuse_type("normal_kernel_cpu", own, not own.differentiable)
-        return draw(source, count, own, mean, std)
+        drawn: Array = getattr(source, name)(count, own, mean, std)
+        return drawn
 
     return numbers
 
 
-scattered = _normals(Generator.__scattered_normal__)
-normal_ = _in_place("normal_", "Normal random numbers.", scattered)(_normals(Generator.__normal__))
+scattered = _normals("__scattered_normal__")
+normal_ = _in_place("normal_", "Normal random numbers.", scattered)(_normals("__normal__"))
 
 
 @_in_place("exponential_", "Exponential random numbers.")

@@ -366,7 +366,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
 def coins(p: float) -> Callable[[Generator, int], Array]:
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
-    return lambda source, count: source.__doubles__(count) < p
+    return lambda source, count: source.__coins__(count, p)
 
 
 @public()

@@ -55,7 +55,7 @@ def _drawn(shape: tuple[int, ...], draw: Callable[[int], Any], own: dtype, devic
 
 def kept_with(shape: tuple[int, ...], p: float, own: dtype, device: Any = None) -> Any:
     """Ones, and zeros with probability `p`."""
-    return _drawn(shape, lambda count: default_generator.__doubles__(count) < 1 - p, own, device)
+    return _drawn(shape, lambda count: default_generator.__coins__(count, 1 - p), own, device)
 
 
 def check_probability(p: float) -> None:
@@ -90,7 +90,7 @@ def _dropped(input: Tensor, shape: Shape, p: float, training: bool, inplace: boo
         raise RuntimeError(
             f"result type Float can't be cast to the desired output type {own.legacy}\nDrop out of floats: `x.float()`."
         )
-    scaled = _laid(input, shape, lambda count: _scaled(default_generator.__doubles__(count) < 1 - p, p, own), own)
+    scaled = _laid(input, shape, lambda count: _scaled(default_generator.__coins__(count, 1 - p), p, own), own)
     return _result(mul, inplace, input, scaled)
 
 
@@ -190,7 +190,7 @@ def _alpha_dropped(input: Tensor, shape: Shape, p: float, training: bool, inplac
     if p == 1:
         return _result(mul, inplace, input, _zeros(input.dtype))
     scale = 1 / math.sqrt((SELU_FLOOR**2 * p + 1) * (1 - p))
-    kept = _laid(input, shape, lambda count: default_generator.__doubles__(count) < 1 - p, input.dtype)
+    kept = _laid(input, shape, lambda count: default_generator.__coins__(count, 1 - p), input.dtype)
     shift = (kept - 1) * (SELU_FLOOR * scale) + SELU_FLOOR * scale * p
     return _result(add, inplace, _result(mul, inplace, input, kept * scale), shift)
 

@@ -145,7 +145,9 @@ def computes() -> bool:
 def number_of_steps(step: Tensor) -> float | None:
     """What the count of a parameter is, where that need not be computed."""
     value = step.__node__.value
-    return None if value is None or step.__node__.device is not None or not computes() else float(np.asarray(value))
+    if value is None or step.ndim or step.__node__.device is not None or not computes():
+        return None
+    return float(np.asarray(value))
 
 
 def count(step: Tensor, number: float) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -20,7 +19,7 @@ from jaxvjp.explain.names import told_at
 from jaxvjp.explain.picture import LARGEST, Picture
 from jaxvjp.explain.refusal import Refusal, line_of
 from jaxvjp.explain.source import STYLES, Program, configured, executed
-from jaxvjp.tools.scripts.program import run_as_main, started_as
+from jaxvjp.tools.scripts.program import run_as_main, started_as, to_standard_error
 from jaxvjp.tools.scripts.run import of_script
 from jaxvjp.tools.scripts.stand_in import as_torch
 
@@ -143,7 +142,7 @@ def recorded(
     story = recording(style, lines=watched, exact=exact)
     try:
         with (
-            contextlib.redirect_stdout(sys.stderr),
+            to_standard_error(),
             as_torch(),
             started_as(script, arguments),
             story.of_a_script(str(script)),

@@ -343,7 +343,94 @@ for step in range(5):
         for p in matrices:
             p -= 0.05 * orthogonalize(p.grad)
 """
+POOLED = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one, self.two, self.head = nn.Conv1d(1, 4, 3), nn.Conv1d(4, 5, 3), nn.Linear(5, 4)
+
+    def forward(self, x):
+        x = F.max_pool1d(F.avg_pool1d(self.one(x), 2), 3, stride=2, padding=1)
+        x = F.relu(self.two(x))
+        return self.head(F.max_pool1d(x, x.size(2)).squeeze(2) + F.adaptive_avg_pool1d(x, 1).flatten(1))
+
+
+net, rows = Net(), torch.randn(40, 1, 22)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+""" + LOOP.replace("LOSS", "F.cross_entropy(net(rows[index]), Y[index])")
+SCANNED = """
+class Scan(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gates = nn.Linear(3, 6)
+
+    def forward(self, u):
+        a, b = self.gates(u).split([3, 3], dim=-1)
+        h, outputs = torch.zeros(2, 3), []
+        for t in range(u.shape[1]):
+            h = a[:, t].sigmoid() * h + u[:, t]
+            outputs.append(h * b[:, t])
+        return torch.stack(outputs, dim=1)
+
+
+net = Scan()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(4):
+    u = torch.randn(2, 7, 3)
+    optimizer.zero_grad()
+    loss = (net(u) - u).square().mean()
+    loss.backward()
+    optimizer.step()
+"""
+AVERAGED = (
+    "import copy\n"
+    + NET
+    + "mean = copy.deepcopy(net)\n"
+    + LOOP.replace("LOSS", "F.cross_entropy(net(X[index]), Y[index])")
+    + """    ours, theirs = net.state_dict(), mean.state_dict()
+    for name in ours:
+        theirs[name].copy_(theirs[name] * 0.9 + 0.1 * ours[name])
+"""
+)
+KEPT = (
+    NET.replace("nn.ReLU()", "nn.BatchNorm1d(5)")
+    + ROWS
+    + """    best = net.state_dict()
+net.load_state_dict(best)
+"""
+)
+GROUPED = """
+net = nn.Sequential(nn.Linear(3, 5), nn.Tanh(), nn.Linear(5, 4))
+groups = [{"params": [p], "lr": 0.1 if p.ndim > 1 else 0.2} for p in net.parameters()]
+optimizer = torch.optim.SGD(groups, momentum=0.9)
+""" + LOOP.replace("LOSS", "F.cross_entropy(net(X[index]), Y[index])")
+EQUAL = """
+net = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(4):
+    loss = 0
+    for t in range(3):
+        sign = torch.tensor(1.0 if t == 2 else (-1.0) ** (step // (t + 1)))
+        loss = loss + F.softplus(net(X[3 * step + t]) * sign).sum()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
 PROGRAMS = {
+    "pooling": (POOLED, [r"jnp\.max\(x, axis=2", r"jnp\.mean\(.*axis=2", r"jax\.lax\.add, .*/ 2"], ["slice_in_dim"]),
+    "a list that is appended to": (
+        SCANNED,
+        [r"outputs = \[\]\n    for \w+ in range\(7\):", r"outputs\.append\(output\)", r"t\[:, :, 3:6\]"],
+        ["dynamic_slice"],
+    ),
+    "a mean by way of state_dict": (
+        AVERAGED,
+        [r"jax\.tree\.map\(lambda mean, net: mean \* 0\.9"],
+        ['"theirs', "theirs_"],
+    ),
+    "weights that are kept and not copied": (KEPT, [r"net_1_running_mean = "], ["best_", "step_end"]),
+    "a group for each parameter": (GROUPED, ["net_2_sgd = "], ["net_3_sgd", "params_2"]),
+    "what is equal in all steps": (EQUAL, [r'"sign_3": jnp\.array\(\[1'], []),
     "arrays that are written letter by letter": (SPELLED, [r"def f\(net, given, target\)"], ['batch["rate', ".at["]),
     "a function in two forms": (
         TURNED,

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+import warnings
 
+import jax.numpy as jnp
 import pytest
 from test_source import run_lines
 
 import jaxvjp
 from jaxvjp.__main__ import main
+from jaxvjp.explain.short_forms import WORDED
+from jaxvjp.explain.writing import written
+from jaxvjp.ops.neural.loss import mse_loss
 
 START = "inf, nan = float('inf'), float('nan')\n"
 START += "x = torch.tensor([{}, -2.0, 3.0], requires_grad=True)\nwith explain.recording() as story:\n    "
@@ -52,6 +57,31 @@ def test_what_only_rounding_decides_leaves_ops_plain_and_is_said():
     assert re.match(r"# Rounding decides net_0_\w+ here, as it does where a gradient is zero but", rounding)
     assert gives == "# This program may give another number there than your lines did."
     assert "jax.nn.relu(" in story.source
+
+
+@pytest.mark.parametrize("flags", [{"size_average": False}, {"reduce": False}, {"reduction": "sum"}], ids=str)
+def test_a_loss_has_the_reduction_that_older_flags_mean(flags):
+    x, y = jaxvjp.tensor([0.5, -2.0], requires_grad=True), jaxvjp.tensor([0.2, 0.9])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        loss = jaxvjp.nn.functional.mse_loss(x, y, **flags).sum()
+    explanation = loss.explain()
+    explanation.check()
+    assert "jnp.sum((x - y) ** 2)" in explanation.source
+
+
+def test_a_program_that_gives_something_else_says_so(monkeypatch):
+    x, y = jaxvjp.tensor([0.5, -2.0], requires_grad=True), jaxvjp.tensor([0.2, 0.9])
+
+    def other(input, target, **_):
+        return jnp.mean((input - target) ** 2) * 3
+
+    other.__module__ = WORDED[mse_loss].__module__  # it is run on symbols
+    monkeypatch.setitem(WORDED, mse_loss, other)
+    written.cache_clear()
+    first, *_ = jaxvjp.explain(jaxvjp.nn.functional.mse_loss(x, y, reduction="sum"), exact=True).source.splitlines()
+    written.cache_clear()
+    assert first == "# This program does not give x_grad as your lines did, and not by rounding."
 
 
 def test_exact_keeps_what_has_torchs_derivatives_at_edges(tmp_path, capsys):

@@ -188,6 +188,40 @@ for step in range(5):
     loss.backward()
     optimizer.step()
 """
+REVERSED = """
+class Reversed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, amount):
+        ctx.amount = amount
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, cotangent):
+        return cotangent.neg() * ctx.amount, None
+
+
+net, domain = nn.Linear(3, 4), nn.Linear(4, 1)
+optimizer = torch.optim.SGD([*net.parameters(), *domain.parameters()], lr=0.1)
+for step in range(5):
+    h = net(X)
+    h = Reversed.apply(h, step / 5)
+    loss = (domain(h) - Y).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+ONCE = """
+w = torch.ones(5, 1, requires_grad=True)
+for n in 8, 8, 4:
+    rows = torch.zeros(n, 1, 5)
+    rows[torch.arange(n), 0, torch.from_numpy(__import__("numpy").random.RandomState(n).randint(5, size=n))] = 1.0
+    loss = (rows.view(n, -1) @ w - Y[:n]).square().mean()
+    loss.backward()
+    with torch.no_grad():
+        w -= 0.1 * w.grad
+    w.grad = None
+"""
+HOOKED = REVERSED.replace("h = Reversed.apply(h, step / 5)", "h.register_hook(lambda g, amount=step / 5: -g * amount)")
 SCRIPTS = {
     "a mean of data, in place": (OF_DATA.replace("UPDATE", "mean.mul_(0.9).add_(0.1 * x.mean(0))"), ["mean", "seen"]),
     "a mean of data, by weight": (OF_DATA.replace("UPDATE", "mean.lerp_(x.mean(0), 0.1)"), ["mean", "seen"]),
@@ -210,6 +244,9 @@ SCRIPTS = {
     "an update of .data of layers": (LAYERS, ["net"]),
     "a rate that is computed": (RATIO, []),
     "labels that say where": (LABELS, []),
+    "a number that a Function's backward reads": (REVERSED, []),
+    "a number that a hook reads": (HOOKED, []),
+    "rows that are written, in a step that runs once": (ONCE, []),
 }
 
 
@@ -226,6 +263,7 @@ def test_the_port_is_proved(tmp_path, capsys, text, state):
     if text in (RATIO, LABELS):  # nothing is a number that was recorded
         assert source.count("def step") == 1
         assert "0.1 * jnp.linalg.norm(" in source or "scores[t, own[t]]" in source
+    assert ('"rate": ' in source) == (text in (REVERSED, HOOKED))
 
 
 LAST = {

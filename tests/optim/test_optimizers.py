@@ -216,6 +216,22 @@ def named(torch):
     return optimizer.param_groups[0]["param_names"], optimizer.state_dict()
 
 
+def a_count_with_a_dimension(torch):
+    """As optimizers that processes share make it, before the first step."""
+    told = []
+    for kind in (torch.optim.Adam, torch.optim.AdamW, torch.optim.RAdam):
+        w = torch.ones(2, requires_grad=True)
+        optimizer = kind([w], lr=0.1)
+        moments = {name: torch.zeros_like(w) for name in ("exp_avg", "exp_avg_sq")}
+        optimizer.state[w].update(step=torch.zeros(1), **moments)
+        for _ in range(3):
+            optimizer.zero_grad()
+            (w - 3).square().sum().backward()
+            optimizer.step()
+        told.append((w, optimizer.state[w]["step"]))
+    return told
+
+
 @raises(ValueError)
 def no_parameters(torch):
     torch.optim.SGD([])

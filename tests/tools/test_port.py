@@ -328,6 +328,36 @@ def test_a_line_search_is_refused_as_one(tmp_path, capsys):
     assert "so LBFGS has decided by values what runs, as its line search does, or" in capsys.readouterr().err
 
 
+LOGGED = """
+import sys
+
+class Logger:
+    def __init__(self):
+        self.console = sys.stdout
+
+    def write(self, text):
+        self.console.write(text)
+
+    def flush(self):
+        self.console.flush()
+
+    def __del__(self):
+        self.console.close()
+
+sys.stdout = Logger()
+"""
+
+
+def test_a_script_may_close_what_it_prints_to(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(LOGGED + textwrap.dedent(REGRESSION), encoding="utf-8")
+    command = [sys.executable, "-m", "jaxvjp", "port", "--check", str(script)]
+    ended = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert ended.returncode == 0
+    assert "agree; largest relative difference" in ended.stderr
+    assert "lost sys.stderr" not in ended.stderr
+
+
 def test_a_check_says_what_differs(tmp_path, capsys, monkeypatch):
     from jaxvjp.tools import port
 
@@ -696,6 +726,34 @@ def test_random_numbers_are_drawn_from_keys_or_are_torchs(tmp_path):
     exact = subprocess.run([*command, "--exact-random"], capture_output=True, text=True, check=True).stdout
     assert drawn != exact
     assert len(drawn.splitlines()) == len(exact.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("drawn", "wanted"),
+    [
+        ("torch.empty(1, 3).bernoulli_(0.5)", "jax.random.bernoulli(keys[0], 0.5, (1, 3)).astype(float)"),
+        ("torch.empty(1, 3).normal_(0, 0.5)", "0.5 * jax.random.normal(keys[0], (1, 3))"),
+        ("torch.empty(1, 3).exponential_()", "Random numbers of line 7 are torch's, as recorded."),
+        ("torch.randperm(3).float()", "Random numbers of line 7 are torch's, as recorded."),
+    ],
+)
+def test_how_random_numbers_are_drawn_is_told(tmp_path, drawn, wanted):
+    text = f"""
+        import torch
+
+        torch.manual_seed(0)
+        X, w = torch.randn(20, 3), torch.zeros(3, requires_grad=True)
+        for step in range(4):
+            mask = {drawn}
+            loss = ((X * mask) @ w - 1).square().mean()
+            loss.backward()
+            with torch.no_grad():
+                w -= 0.1 * w.grad
+            w.grad = None
+    """
+    status, source = ported(tmp_path, text, "--check")
+    assert status == 0
+    assert wanted in source
 
 
 def test_random_numbers_of_a_step_that_ran_once_are_drawn_as_those_of_others(tmp_path, capsys):

@@ -50,11 +50,15 @@ class Sliding(NamedTuple):
     dilation: int
     number: int
 
+    def edges(self, length: int) -> tuple[int, int, int]:
+        """What `jax.lax.pad` adds to a dimension of that length."""
+        reach = (self.number - 1) * self.stride + (self.size - 1) * self.dilation + 1
+        return self.padding, max(reach - length - self.padding, 0), 0
+
     def columns(self, input: Any, axis: int, outside: Any) -> Iterator[Column]:
         length = input.shape[axis]
-        reach = (self.number - 1) * self.stride + (self.size - 1) * self.dilation + 1
         edges = [(0, 0, 0)] * input.ndim
-        edges[axis] = (self.padding, max(reach - length - self.padding, 0), 0)
+        edges[axis] = self.edges(length)
         padded = jax.lax.pad(input, jnp.asarray(outside, input.dtype), edges) if any(edges[axis]) else input
         for offset in range(0, self.size * self.dilation, self.dilation):
             positions = np.arange(self.number) * self.stride + offset - self.padding
@@ -136,6 +140,19 @@ def window_sum(input, windows: Sequence[Any]):
             total = values if total is None else total + values
         input = total
     return input
+
+
+def _window_mean(input, windows: Sequence[Any], counts: Sequence[Any]):
+    """The sum of each window, divided by the product of how many entries count along each dimension: a number, or one
+    for each window of the dimension. Integers are rounded towards 0."""
+    total = window_sum(input, windows)
+    first = input.ndim - len(counts)
+    entries = math.prod(_along(np.asarray(each), axis, input.ndim) for axis, each in enumerate(counts, first))
+    if entries.size and entries.min() == entries.max():
+        entries = int(entries.min())  # all have as many
+    if jnp.issubdtype(total.dtype, jnp.floating):
+        return total / (entries if isinstance(entries, int) else jnp.asarray(entries, total.dtype))
+    return jax.lax.div(total, jnp.broadcast_to(jnp.asarray(entries, total.dtype), total.shape))
 
 
 def _check_input(name, input):
@@ -274,18 +291,12 @@ def _mean(name, input, kernel_size, stride, padding, ceil_mode, count_include_pa
     windows = _check_sliding(name, input, kernel_size, stride, padding, (1,), ceil_mode, True)
     if input.dtype != jnp.int64:
         supported("avg_pool3d_out_frame" if dims == 3 else "avg_pool2d", input, "bool integers", "")
-    total = window_sum(input, windows)
-    if divisor is not None:
-        return jax.lax.div(total, jnp.full_like(total, divisor))  # integers are rounded towards 0
-    for axis, window in enumerate(windows, input.ndim - dims):
-        length = input.shape[axis]
+    counts: list[Any] = []
+    for window, length in zip(windows, input.shape[input.ndim - dims :], strict=True):
         start = np.arange(window.number) * window.stride - window.padding
         end = np.minimum(start + window.size, length + window.padding)
-        if not count_include_pad:
-            start, end = np.maximum(start, 0), np.minimum(end, length)
-        share = _along(jnp.asarray(end - start, total.dtype), axis, input.ndim)
-        total = jax.lax.div(total, jnp.broadcast_to(share, total.shape))
-    return total
+        counts.append(end - start if count_include_pad else np.minimum(end, length) - np.maximum(start, 0))
+    return _window_mean(input, windows, counts if divisor is None else [divisor])
 
 
 def _avg_pool(dims):
@@ -402,11 +413,7 @@ def _adaptive(name, input, sizes):
 def adaptive_mean(name, input, sizes):
     """The mean of each window of adaptive pooling."""
     windows = _adaptive(name, input, sizes)
-    total = window_sum(input, windows)
-    for axis, window in enumerate(windows, input.ndim - len(windows)):
-        even = isinstance(window, Sliding)
-        total = total / (window.size if even else _along(jnp.asarray(window.lengths, total.dtype), axis, input.ndim))
-    return total
+    return _window_mean(input, windows, [each.size if isinstance(each, Sliding) else each.lengths for each in windows])
 
 
 def _adaptive_pools(dims):

@@ -18,18 +18,19 @@ FLOOR = 0.01
 ALIGNED = 2000
 """If the two sides print different numbers of lines, up to this many are aligned as a diff does."""
 NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|\.\d+(?:e[-+]?\d+)?|inf\b|nan\b)", re.IGNORECASE)
-ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
-"""Addresses, as in `<Tensor object at 0x7f...>`, differ from run to run."""
+ADDRESS = re.compile(r"\b(?:0x[0-9a-f]{6,}|1[34]\d{13})\b")
+"""Addresses, as in `<Tensor object at 0x7f...>`, and as `id` gives them, differ from run to run."""
 UNIT = r"(?= ?(?:s|secs?|seconds?|mins?|minutes?|ms|µs|us|ns|\w+/s|s/\w+)\b)"
 CLOCK = r"\d\d?: ?\d\d: ?\d\d(?:\.\d+)?"
 STAMP = r"(?<!\d)(?:\d{4}-?\d\d-?\d\d|\d{8}|[A-Z][a-z]{2}\d\d)[-_T ](?:\d\d[-_:.]?){2}\d\d(?!\d)"
 TIMES = re.compile(
     rf"{STAMP}|(?<![\w.])[\d.]+(?:e[-+]?\d+)?{UNIT}|\b\d\d:\d\d(?= mins?\b)|\b{CLOCK}\b"
-    rf"|\b(?:time|took|elapsed?) ?[:=]? ?(?:{CLOCK}|\d\d:\d\d|[\d.]+(?:e[-+]?\d+)?)",
+    rf"|\b[mµu]?s/\w+ ?[:=]? ?[\d.]+"
+    rf"|\b(?:time|took|elapsed?)(?: for \w+)? ?[:=]? ?(?:{CLOCK}|\d\d:\d\d|[\d.]+(?:e[-+]?\d+)?)",
     re.IGNORECASE,
 )
-"""So do times: a number before `s`, `min`, `ms` or `it/s`, or after `time`, `took` or `elapsed`, a time of day, and
-a folder or file that is named by the date and time."""
+"""So do times: a number before `s`, `min`, `ms` or `it/s`, or after `ms/batch`, `time`, `took` or `elapsed`, a time of
+day, and a folder or file that is named by the date and time."""
 
 
 class Line(NamedTuple):

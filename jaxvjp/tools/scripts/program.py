@@ -8,13 +8,14 @@ own text has several lines, all stay.
 from __future__ import annotations
 
 import ast
+import atexit
 import io
 import logging
 import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -56,6 +57,19 @@ def started_as(script: Path, arguments: Sequence[str] = ()) -> Iterator[None]:
         yield
     finally:
         sys.argv, sys.path[:] = argv, path
+
+
+@contextmanager
+def to_standard_error() -> Iterator[None]:
+    """A context in which a script's output goes to standard error, by a stream of its own: a logger that replaces
+    `sys.stdout` may close it."""
+    try:
+        own: Any = open(os.dup(sys.stderr.fileno()), "w", 1, sys.stderr.encoding, sys.stderr.errors)  # noqa: SIM115
+        atexit.register(own.close)  # a handler of the script's may log to it until then
+    except (AttributeError, OSError, ValueError):  # no file
+        own = sys.stderr
+    with redirect_stdout(own), redirect_stderr(own):
+        yield
 
 
 def run_as_main(path: str) -> dict[str, Any]:
