@@ -32,7 +32,7 @@ class Draws:
     def __init__(self, double: bool = False) -> None:
         self.double = double
         self.sampled: set[Node] = set()  # what was drawn from the values of tensors, as by multinomial
-        self.made: set[Node] = set()  # all that was drawn
+        self.made: set[Node] = set()  # all floats that were drawn
         self._known: dict[bytes, list[tuple[int, str]]] = {}
 
     def __enter__(self) -> Draws:
@@ -66,7 +66,8 @@ class Draws:
 
     def _leaf(self, *given: Any) -> Any:
         found = self._drawn(*given)
-        self.made.add(found.__node__)
+        if found.is_floating_point():  # a permutation says which batch it is, as is said of all
+            self.made.add(found.__node__)
         return found
 
     def _mask(self, kept: Any, p: float, own: dtype) -> Any:

@@ -118,9 +118,9 @@ class Explained:
 
     def _unlike(self, program: Program) -> list[str]:
         """The expressions of which a program gives other numbers than what was recorded, in double precision, too."""
-        expected = [(text, value) for text, value in self._expected(program) if value is not None]
-        texts = [text for text, _ in expected]
         try:
+            expected = [(text, value) for text, value in self._expected(program) if value is not None]
+            texts = [text for text, _ in expected]
             found = [computed(each, texts) for each in (program, _doubled(program))]
         except Exception:  # as in `_as_recorded`
             return []

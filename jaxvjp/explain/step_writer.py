@@ -88,6 +88,7 @@ class StepWriter(Writer):
         known = steps.text
         super().__init__(story._replace(events=events, shown=[]), "grad", wide_types, known.exact, known)
         self.text.explicit_dtypes, self.top.in_step = wide_types, True
+        self.text.reserved = frozenset(["step", "draws"])
         if text is not None:  # the functions of all kinds are in one script
             self.text.definitions, self.text.texts, self.text.lines = text.definitions, text.texts, text.lines
             self.text.imports, self.text.simplified, self.text.functions = text.imports, text.simplified, text.functions

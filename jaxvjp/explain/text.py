@@ -81,6 +81,7 @@ class Text:
         self.unnamed: set[str] = set()
         self.data: dict[Any, Value] = {}  # the values of large arrays without a name, by what they hold
         self.handed_over: dict[str, Any] = {}  # functions that the program is given, by their names in it
+        self.reserved: frozenset[str] = frozenset()  # names of functions that a script has beside the user's
         self.lifted: set[Number] = set()  # numbers that are arguments, not written out
         self.taken: set[str] = {*story.names.values()}
         self.variables: set[str | None] = set()  # the user's names of all values, which no function without one gets
@@ -207,6 +208,7 @@ class Text:
     def define(self, wanted: str, text: str, lines: Any = None, key: str | None = None) -> str:
         """The name of the function with this text, in which NAME stands for it; defines the function if it is new."""
         key = key or text
+        wanted = f"inner_{wanted}" if wanted in self.reserved else wanted
         if key not in self.definitions:
             known = {definition.removeprefix("_") for definition in self.definitions.values()}
             busy = {*known, *self.functions, *self.taken, *(self.variables if wanted == "f" else ())} - {None}

@@ -244,6 +244,13 @@ FORMS = {
         lax.conv_general_dilated(K, X, (1, 1), ((4, 4), (5, 5)), batch_group_count=2),
         lax.conv_general_dilated(K, X, (2, 1), ((4, 4), (5, 5))),
     ),
+    "kernels of one entry, and as large as the image": lambda: (
+        lax.conv_general_dilated(X, K[:, :, :1, :1], (1, 1), "VALID"),
+        jax.grad(lambda x, k: jnp.sum(jnp.sin(lax.conv_general_dilated(x, k, (1, 1), "VALID"))), (0, 1))(
+            X, K[:, :, :1, :1]
+        ),
+        lax.conv_general_dilated(X, X + 1, (1, 1), "VALID"),
+    ),
     "another order of dimensions": lambda: lax.conv_general_dilated(
         X.transpose(0, 2, 3, 1), K.transpose(2, 3, 1, 0), (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
     ),

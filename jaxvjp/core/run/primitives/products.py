@@ -71,6 +71,24 @@ def convolved(equation: Any) -> Call | None:
     steps = tuple(slice(None, None, each) for each in (1, 1, 1, *strides, *dilation))
     back = np.argsort(numbers.out_spec)
 
+    def mix(x: Array, w: Array) -> Array:
+        """With a kernel of one entry no window is laid out: a product over the features for each of the batch. With one
+        as large as what it is moved over, as for the gradient of such a kernel, one over the places for each feature.
+        Of 64 and 128 features at 2,500 places: a third, and a half of the time."""
+        x = x.transpose(numbers.lhs_spec).astype(wide, copy=False).reshape(*moved[:2], -1)
+        w = w.transpose(numbers.rhs_spec).astype(wide, copy=False).reshape(*kernel[:2], -1)
+        if math.prod(kernel[2:]) == 1:
+            mixed = np.matmul(w[..., 0], x)
+        else:
+            mixed = np.matmul(x.transpose(1, 0, 2), w.transpose(1, 2, 0)).sum(0)
+        mixed = mixed.reshape([out.shape[each] for each in numbers.out_spec])
+        return mixed.transpose(back).astype(out.dtype, copy=False)
+
+    plain = {*strides, *spread, *dilation, batches, groups} == {1} and not any(map(any, edges))
+    whole = kernel[2:] == moved[2:] and math.prod(kernel[2:]) >= kernel[0]  # the products are no larger than x
+    if plain and (math.prod(kernel[2:]) == 1 or whole):
+        return mix
+
     def convolve(x: Array, w: Array) -> Array:
         x = x.transpose(numbers.lhs_spec).astype(wide, copy=False).reshape(left)
         x = np.moveaxis(x, 2, 1).reshape(batches * groups, *left[1:2], *left[3:])
