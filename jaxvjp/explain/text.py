@@ -160,12 +160,13 @@ class Text:
         Gives the nodes with these copies; one of what an optimizer of the `updates` wrote is made after its step."""
         shown = {node.inputs[0]: node for node in nodes if node.operation is variable and node.inputs}
         written: dict[Any, list[int]] = {}
-        for node in nodes:
-            written.setdefault(node.leaf, []).append(node.serial)
+        for node in nodes:  # a leaf shows what was written, and a buffer its versions
+            written.setdefault(node.leaf or node.versions, []).append(node.serial)
         made: dict[Node, Node] = {}
         for leaf, source in [*self.twins.items()]:
             now = shown.get(source, source)
-            if now.leaf is None or not any(now.serial < each < leaf.serial for each in written[now.leaf]):
+            memory = now.leaf or now.versions
+            if memory is None or not any(now.serial < each < leaf.serial for each in written[memory]):
                 continue
             if source not in made:
                 copy = made[source] = Node(clone, (), (source,), source.aval, where=source.where)

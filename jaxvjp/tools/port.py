@@ -42,6 +42,8 @@ NARROW = [
 ]
 """The types of less precision than float64, and the methods that convert to them."""
 NUMBER = re.compile(r"(?<![\w.])\d+\.\d+(?:e[-+]\d+)?\b")
+ROUNDED = 2**-21
+"""How far a number in single precision may be from the same in double precision, relative to it."""
 MOVED = "state = jax.tree.map(lambda each: each * (1 + 2**-52) if each.dtype == float else each, state)"
 """Has a script in double precision begin with other last places."""
 OPERATIONS = ("jaxvjp.tensor", "jaxvjp.types", "jaxvjp.library")
@@ -250,11 +252,15 @@ def check_in_double(port: Ported, output: Path, given: Any, exact: bool) -> Proo
         return Proof(unrepeated="in double precision the script's steps have another form")
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / output.name
-        numbers = {np.float32(each): each for each in NUMBER.findall(double.source)}
-        own = {*numbers.values()}  # a number of single precision is that of double precision, of which it is rounded
-        source = NUMBER.sub(
-            lambda each: each[0] if each[0] in own else numbers.get(np.float32(each[0]), each[0]), port.source
-        )
+        doubles = np.array([float(each) for each in NUMBER.findall(double.source)] or [np.inf])
+
+        def rounded(found: re.Match[str]) -> str:
+            """A number of the script's; in place of one in single precision that of which it is rounded."""
+            distances = np.abs(doubles - float(found[0]))
+            near = float(distances.min()) <= ROUNDED * float(found[0])
+            return repr(float(doubles[distances.argmin()])) if near else found[0]
+
+        source = NUMBER.sub(rounded, port.source)
         lines = re.sub("float32|bfloat16|float16", "float64", source).splitlines()
         place = lines.index("import numpy as np") + 1
         lines.insert(place, WIDE_TYPES)

@@ -250,6 +250,8 @@ FORMS = {
             X, K[:, :, :1, :1]
         ),
         lax.conv_general_dilated(X, X + 1, (1, 1), "VALID"),
+        jax.grad(lambda x: jnp.sum(jnp.sin(lax.conv_general_dilated(x, X, (1, 1), "VALID"))))(X),
+        lax.conv_general_dilated(K[:, :, :1, :1], X, (1, 1), ((4, 4), (5, 5))),
     ),
     "another order of dimensions": lambda: lax.conv_general_dilated(
         X.transpose(0, 2, 3, 1), K.transpose(2, 3, 1, 0), (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")

@@ -86,7 +86,7 @@ def convolved(equation: Any) -> Call | None:
 
     plain = {*strides, *spread, *dilation, batches, groups} == {1} and not any(map(any, edges))
     whole = kernel[2:] == moved[2:] and math.prod(kernel[2:]) >= kernel[0]  # the products are no larger than x
-    if plain and (math.prod(kernel[2:]) == 1 or whole):
+    if plain and not changes and (math.prod(kernel[2:]) == 1 or whole):
         return mix
 
     def convolve(x: Array, w: Array) -> Array:
