@@ -174,6 +174,12 @@ net.load_state_dict(torch.load(FILE))
 last = F.cross_entropy(net(X), Y).detach()
 """
 )
+BEST_OF_STATISTICS = (
+    BEST.replace("nn.ReLU()", "nn.BatchNorm1d(5)")
+    .replace("if epoch == 0 or valid < best", "if epoch < 2")
+    .replace("range(3):", "range(3):\n    net.train()")
+    .replace("    with torch", "    net.eval()\n    with torch")
+)
 ROWS_USED = NET + ROWS + "probabilities = out.detach().softmax(1)\n"
 CELL = """
 class Cell(nn.Module):
@@ -475,6 +481,11 @@ PROGRAMS = {
         ["step_end"],
     ),
     "the best weights from a file": (BEST, [r'"saved": net,', r'"net": state\["saved"\]'], []),
+    "best weights and running statistics": (
+        BEST_OF_STATISTICS,
+        [r'"saved_1_running_mean": ', r"net_1_running_mean = state\[.saved_1_running_mean.\]"],
+        [],
+    ),
     "rows in turn": (
         ROWS_USED,
         [r"jnp.stack\(\[X\[i : i \+ 10\] for i in \[\*range\(0, 40, 10\)\] \* 3\]"],
