@@ -52,8 +52,8 @@ ROUNDED = """\
 FAR = 1e-2
 """How far numbers may be apart before a program is said not to give them."""
 UNLIKE = """\
-# This program does not give {} as your lines did, and not by rounding.
-# That is a fault of jaxvjp: please report it, with your lines."""
+# This program gives another {} than your lines did. Rounding may decide it, as where entries of a max are equal but for
+# it. If the program does so in double precision, too, that is a fault of jaxvjp: please report it, with your lines."""
 WIDER = {"jnp.float32": "jnp.float64", "jnp.complex64": "jnp.complex128"}
 NARROW = re.compile(r"('\), )?\b(jnp\.float32|jnp\.complex64)\b(\))?")
 """A type in single precision, and what is around it in `frombuffer(b64decode('...'), jnp.float32)`: that stays."""

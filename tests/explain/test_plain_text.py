@@ -81,7 +81,7 @@ def test_a_program_that_gives_something_else_says_so(monkeypatch):
     written.cache_clear()
     first, *_ = jaxvjp.explain(jaxvjp.nn.functional.mse_loss(x, y, reduction="sum"), exact=True).source.splitlines()
     written.cache_clear()
-    assert first == "# This program does not give x_grad as your lines did, and not by rounding."
+    assert first.startswith("# This program gives another x_grad than your lines did. ")
 
 
 def test_exact_keeps_what_has_torchs_derivatives_at_edges(tmp_path, capsys):
