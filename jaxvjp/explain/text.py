@@ -194,15 +194,15 @@ class Text:
         return numbers.astype(np.int32) if self.narrowed and numbers.dtype == np.int64 else numbers
 
     def written_data(self, node: Any) -> Any:
-        """The leaf w of which a write through `w.data`, which counts by itself, has made a node; None of others."""
+        """The w of which a write through `w.data`, which counts by itself, has made a node, or will; None of others."""
         known, chain, first = self.leaves, [node], node
         while first not in known and first.in_place and first.inputs and first.inputs[0].versions is first.versions:
             first = first.inputs[0]
             chain.append(first)
         if first not in known:
-            source = first.inputs[0] if first.inputs and first.operation is detach else None
-            leaf = type(source) is Node and source.leaf is not None and source.versions is not first.versions
-            known[first] = source if leaf else None
+            source: Any = first.inputs[0] if first.inputs and first.operation is detach else None
+            own = type(source) is Node and (source.leaf or source.versions) is not None
+            known[first] = source if own and source.versions is not first.versions else None
         known.update(dict.fromkeys(chain, known[first]))
         return known[first]
 

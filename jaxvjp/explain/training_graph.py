@@ -112,10 +112,10 @@ class TrainingGraph:
     def memory(self, node: Any) -> Any:
         """What a node shows that is written in place: a memory, or a leaf; None of what stays, and of a view."""
         while node.inputs and (node.in_place or node.operation in (variable, detach)):
-            leaf = self.text.written_data(node) if node.in_place else None
-            if leaf is None and node.versions is not None:
+            data = self.text.written_data(node) if node.in_place or node.versions is not None else None
+            if data is None and node.versions is not None:
                 break
-            node = leaf or node.inputs[0]
+            node = data or node.inputs[0]
         if node.operation is not None and node.operation.write is not None:
             return None
         return node.versions if node.versions is not None and node.versions.count else node.leaf

@@ -210,6 +210,21 @@ for step in range(5):
     loss.backward()
     optimizer.step()
 """
+FROZEN = """
+net, mean = nn.Linear(3, 1), nn.Linear(3, 1)
+for p in mean.parameters():
+    p.requires_grad = False
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(6):
+    with torch.no_grad():
+        wanted = mean(X)
+    loss = (net(X) - Y).square().mean() + (net(X) - wanted).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    for p, q in zip(mean.parameters(), net.parameters()):
+        p.data.mul_(0.9).add_(q.data, alpha=0.1)
+"""
 ONCE = """
 w = torch.ones(5, 1, requires_grad=True)
 for n in 8, 8, 4:
@@ -246,6 +261,7 @@ SCRIPTS = {
     "labels that say where": (LABELS, []),
     "a number that a Function's backward reads": (REVERSED, []),
     "a number that a hook reads": (HOOKED, []),
+    "a frozen mean by way of .data": (FROZEN, ["mean"]),
     "rows that are written, in a step that runs once": (ONCE, []),
 }
 
@@ -260,8 +276,9 @@ def test_the_port_is_proved(tmp_path, capsys, text, state):
     for each in state:
         assert f'"{each}": ' in source
         assert f'"{each}_2": ' not in source  # a parameter's last value is where the others were
-    if text in (RATIO, LABELS):  # nothing is a number that was recorded
+    if text in (RATIO, LABELS, FROZEN):
         assert source.count("def step") == 1
+    if text in (RATIO, LABELS):  # nothing is a number that was recorded
         assert "0.1 * jnp.linalg.norm(" in source or "scores[t, own[t]]" in source
     assert ('"rate": ' in source) == (text in (REVERSED, HOOKED))
 
