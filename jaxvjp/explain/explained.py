@@ -119,16 +119,17 @@ class Explained:
     def _unlike(self, program: Program) -> list[str]:
         """The expressions of which a program gives other numbers than what was recorded, in double precision, too."""
         try:
-            expected = [(text, value) for text, value in self._expected(program) if value is not None]
-            texts = [text for text, _ in expected]
-            found = [computed(each, texts) for each in (program, _doubled(program))]
+            expected = self._expected(program)
+            found = zip(expected, computed(program, [text for text, _ in expected]), strict=True)
+            others = {
+                text: own
+                for (text, value), own in found
+                if value is not None and own is not None and _differs(own, value)
+            }
+            steady = computed(_doubled(program), [*others]) if others else []
         except Exception:  # as in `_as_recorded`
             return []
-        return [
-            text
-            for (text, value), single, double in zip(expected, *found, strict=True)
-            if single is not None and _differs(single, value) and not _differs(single, double)
-        ]
+        return [text for text, double in zip(others, steady, strict=True) if not _differs(others[text], double)]
 
     @property
     def source(self) -> str:

@@ -424,8 +424,8 @@ class _Script:
         body, losses = self.alike(block.lines, after, losses)
         lines = formatted(rolled(body), 1, file)
         after = {name: text for name, text in after.items() if text.replace("'", '"') != f'state["{name}"]'}
-        if not (lines or losses or after):  # the best weights are read again, which are the last
-            self.idle = True
+        if steps.end is not None and kind == steps.end.kind and not (lines or losses or after):
+            self.idle = True  # as where the best weights are read again, which are the last
             return []
         own = ", ".join(f'"{name}": {text}' for name, text in after.items())
         returned = f"{{**state{', ' * bool(own)}{own}}}, [{', '.join(losses)}]"

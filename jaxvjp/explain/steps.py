@@ -583,9 +583,10 @@ class Steps(TrainingGraph):
             entry.role = "constant" if same and not once else "data"
             entry.start = nodes[0]
         named = [*nodes, *[each for each in (entry.end,) if each is not None]]
-        names: list[str | None] = [self.text.result_name(each) for each in named]
+        names: list[str | None] = []
         if entry.role != "data":  # of one that `state_dict` gave, the parameter's
-            names = [self.of_modules.get(self.memory(each) or each) for each in named]
+            names += [self.of_modules.get(self.memory(each) or each) for each in named]
+        names += [self.text.result_name(each) for each in named if entry.role != "state"]
         names += [self.text.name_of(each) or self.text.name_of(self.origin(each)) for each in named]
         names += [self.story.tensors.get(self.held[each]) for each in named if each in self.held]
         entry.name = next(filter(None, names), "")
@@ -644,7 +645,8 @@ class Steps(TrainingGraph):
         given = [each for each in operands if each not in drawn and self.independent(each)]  # others are computed
         nodes = [each for each in reachable(given, self.inputs) if type(each) is Node and each not in drawn]
         nodes = [each for each in nodes if each.serial > self.steps[0].first]
-        return [each for each in nodes if each in self.draws.made | self.draws.sampled or self.drawn(each) is not None]
+        made = self.draws.made | self.draws.sampled
+        return [each for each in nodes if each in made or self.drawn(each) is not None]
 
     def trained(self, node: Node) -> bool:
         """Whether a node depends on what is trained, also by what such values have decided."""
