@@ -112,7 +112,7 @@ class TrainingGraph:
     def memory(self, node: Any) -> Any:
         """What a node shows that is written in place: a memory, or a leaf; None of what stays, and of a view."""
         while node.inputs and (node.in_place or node.operation in (variable, detach)):
-            data = self.text.written_data(node) if node.in_place or node.versions is not None else None
+            data = self.text.written_data(node) if node.in_place else None
             if data is None and node.versions is not None:
                 break
             node = data or node.inputs[0]
