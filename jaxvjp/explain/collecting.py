@@ -15,7 +15,7 @@ from typing import Any
 
 from jaxvjp.explain.block import ROUNDS, Line
 from jaxvjp.explain.names import numbered, safe
-from jaxvjp.explain.rolling import Repeat, rolled, size, statement_text
+from jaxvjp.explain.rolling import Repeat, rolled, size, statement_text, words
 
 
 def collected(body: Sequence[Line], returned: Line) -> list[Line | Repeat]:
@@ -42,8 +42,8 @@ def _begun_late(lines: list[Line | Repeat]) -> list[Line | Repeat]:
 
 def _reads(line: Line | Repeat, name: str) -> bool:
     if isinstance(line, Repeat):
-        return any(_reads(each, name) for each in line.lines)
-    return name in re.findall(r"\w+", line.text)
+        return name in words([line.head]) or any(_reads(each, name) for each in line.lines)
+    return name in words([line.text])
 
 
 def _once(lines: Sequence[Line]) -> list[Line] | None:

@@ -196,5 +196,6 @@ PLAIN.update(
         activation.logsigmoid: jax.nn.log_sigmoid,
     }
 )
-PICKING.update({relu, abs_, sign, clamp, clamp_min, clamp_max, reduction.shared, extremes._along, gather})
-PICKING.add(pooling._largest)
+PICKING.update(
+    {relu, abs_, sign, clamp, clamp_min, clamp_max, reduction.shared, extremes._along, gather, pooling._largest}
+)

@@ -372,7 +372,7 @@ class Scan(nn.Module):
 
     def forward(self, u):
         a, b = self.gates(u).split([3, 3], dim=-1)
-        h, outputs = torch.zeros(2, 3), []
+        h, outputs = torch.zeros(1, 3), []
         for t in range(u.shape[1]):
             h = a[:, t].sigmoid() * h + u[:, t]
             outputs.append(h * b[:, t])
@@ -381,13 +381,23 @@ class Scan(nn.Module):
 
 net = Scan()
 optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-for step in range(4):
-    u = torch.randn(2, 7, 3)
-    optimizer.zero_grad()
-    loss = (net(u) - u).square().mean()
-    loss.backward()
-    optimizer.step()
-"""
+""" + LOOP.replace("LOSS", "(net(X[index][None]) - X[index]).square().mean()")
+STEPPED = """
+net = nn.Linear(3, 3)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+
+
+def step(x, h):
+    z = torch.tanh(net(x))
+    return z * 0.5 + h
+
+
+def last_of(x):
+    h = torch.zeros(3)
+    for t in range(8):
+        h = step(x[t], h)
+    return h
+""" + LOOP.replace("for step", "for number").replace("LOSS", "(last_of(X[index]) - 1).square().mean()")
 AVERAGED = (
     "import copy\n"
     + NET
@@ -426,9 +436,10 @@ PROGRAMS = {
     "pooling": (POOLED, [r"jnp\.max\(x, axis=2", r"jnp\.mean\(.*axis=2", r"jax\.lax\.add, .*/ 2"], ["slice_in_dim"]),
     "a list that is appended to": (
         SCANNED,
-        [r"outputs = \[\]\n    for \w+ in range\(7\):", r"outputs\.append\(output\)", r"t\[:, :, 3:6\]"],
+        [r"outputs = \[\]\n    for \w+ in range\(8\):", r"outputs\.append\(output\)", r"t\[:, :, 3:6\]"],
         ["dynamic_slice"],
     ),
+    "a function that is called step": (STEPPED, [r"def inner_step\(", r"def step\(state"], ["step_2"]),
     "a mean by way of state_dict": (
         AVERAGED,
         [r"jax\.tree\.map\(lambda mean, net: mean \* 0\.9"],
