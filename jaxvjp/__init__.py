@@ -97,13 +97,14 @@ newaxis = None
 __version__ = "0.2.0"
 
 ROOMS = {
-    "jaxvjp": ("amp distributed distributions multiprocessing optim quasirandom return_types serialization"),
+    "jaxvjp": ("amp distributed distributions multiprocessing optim quasirandom return_types serialization sparse"),
     "jaxvjp.amp": "GradScaler autocast",
     "jaxvjp.amp.autocast_mode": (
         "clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype "
         "get_autocast_gpu_dtype is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled "
         "set_autocast_cache_enabled"
     ),
+    "jaxvjp.library.sparse_tensors": "sparse_coo_tensor sparse_csr_tensor",
     "jaxvjp.serialization": "load save",
     "jaxvjp.tools.comparison": "compare",
     "jaxvjp.tools.scripts": "as_torch",

@@ -95,7 +95,9 @@ class tensortype(type):  # noqa: N801 - torch's name
         return super().__new__(mcs, name, bases, space)
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, Tensor) and instance.dtype is cls.dtype and instance.is_cuda is cls.is_cuda
+        if not isinstance(instance, Tensor) or instance.dtype is not cls.dtype:
+            return False
+        return instance.is_cuda is cls.is_cuda and instance.layout is cls.layout
 
     def __call__(cls, *arguments: Any, **named: Any) -> Tensor:
         if not cls.is_cuda:

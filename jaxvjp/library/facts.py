@@ -3,6 +3,7 @@
 `typename` and others say what torch calls something.
 """
 
+from importlib import import_module
 from typing import Any
 
 from jaxvjp.library.storages import Memory  # noqa: F401 - of the rows
@@ -117,7 +118,10 @@ FACTS = {
     + "".join(GONE[:-1]),
     "method": """
     dense_dim(self: Tensor) -> int = self.ndim  # The number of dimensions, of which none is sparse.
-    is_coalesced(self: Tensor) -> bool = raise RuntimeError(NOT_SPARSE)  # RuntimeError: it is not sparse.
+    coalesce(self: Tensor) -> Tensor = raise RuntimeError("coalesce" + NOT_SPARSE)  # RuntimeError: it is not sparse.
+    indices(self: Tensor) -> Tensor = raise RuntimeError("indices" + NOT_SPARSE)  # RuntimeError: it is not sparse.
+    values(self: Tensor) -> Tensor = raise RuntimeError("values" + NOT_SPARSE.replace(" coordinate", ""))  # RuntimeError: it is not sparse.
+    is_coalesced(self: Tensor) -> bool = raise RuntimeError("is_coalesced" + NOT_SPARSE)  # RuntimeError: it is not sparse.
     is_pinned(self: Tensor, device: Any = None) -> bool = False  # Never: JAX moves memory itself.
     is_shared(self: Tensor) -> bool = False  # Never: no other process sees it.
     resize(self: Tensor, *sizes: Any) -> Tensor = _resized("resize", self,
@@ -126,9 +130,22 @@ FACTS = {
     resize_as(self: Tensor, tensor: Tensor) -> Tensor = _resized("resize_as", self, tuple(tensor.shape))
         As `view_as`, with a warning that it is deprecated.
     sparse_dim(self: Tensor) -> int = 0  # None of its dimensions is.
+    sparse_mask(self: Tensor, mask: Tensor) -> Tensor = _sparse().SparseTensor.sparse_mask(self, mask)
+        The entries at the places of `mask`, which is sparse.
+    to_sparse(self: Tensor, sparse_dim: int | None = None, *, layout: Any = None) -> Tensor = _sparse().of_dense(self,
+        sparse_dim).to_sparse(layout=layout)
+        The entries that are not zero, as a sparse tensor.
+    to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Tensor = _sparse().of_dense(self).to_sparse_csr()
+        The entries that are not zero, by rows.
     """,
 }
-NOT_SPARSE = "is_coalesced expected sparse coordinate tensor layout but got Strided"
+NOT_SPARSE = " expected sparse coordinate tensor layout but got Strided"
+
+
+def _sparse() -> Any:
+    return import_module("jaxvjp.library.sparse_tensors")
+
+
 publish(FACTS, globals())
 PROPERTIES = """
 is_xla(self: Tensor) -> bool = self.device.type == "xla"  # Whether it is on a TPU.

@@ -21,9 +21,10 @@ from jaxvjp.library.creation import empty
 from jaxvjp.library.crossing import with_state
 from jaxvjp.library.factories import new_leaf
 from jaxvjp.library.memory import set_
+from jaxvjp.library.sparse_tensors import sparse_coo_tensor, sparse_csr_tensor
 from jaxvjp.library.storages import UntypedStorage, untyped
 from jaxvjp.nn.parameter import Parameter, rebuilt_parameter
-from jaxvjp.ops.layouts import contiguous_strides, strided
+from jaxvjp.ops.layouts import SPARSE, contiguous_strides, layout, strided
 from jaxvjp.serialization.restricted import LEGACY_VERSION, MAGIC, Machine
 from jaxvjp.tensor.storage import of_class
 from jaxvjp.tensor.tensor import Tensor
@@ -133,6 +134,14 @@ def _rebuilt(
     return found.detach().requires_grad_() if requires_grad else found
 
 
+def _sparse(kind: layout, parts: tuple[Any, ...]) -> Tensor:
+    """What files call for a sparse tensor: its layout, and the arguments of the function that makes it."""
+    if kind is SPARSE["sparse_csr"]:
+        return sparse_csr_tensor(*parts)
+    indices, values, size, *coalesced = parts
+    return sparse_coo_tensor(indices, values, size, is_coalesced=bool(coalesced and coalesced[0]))
+
+
 def _of_type(function: Callable[..., Any], kind: Any, arguments: tuple[Any, ...], state: Any) -> Any:
     """What files call for a tensor that has attributes, or is of a subclass."""
     if function not in (_rebuilt, rebuilt_parameter):
@@ -163,12 +172,13 @@ TABLE: dict[str, Any] = {
     "torch._tensor._rebuild_from_type_v2": _of_type,
     "torch._utils._rebuild_parameter": rebuilt_parameter,
     "torch._utils._rebuild_parameter_with_state": rebuilt_parameter,
+    "torch._utils._rebuild_sparse_tensor": _sparse,
     "torch._utils._rebuild_tensor": lambda *parts: _rebuilt(*parts, False, None),
     "torch._utils._rebuild_tensor_v2": _rebuilt,
     "torch._utils._rebuild_tensor_v3": _rebuilt,
     "torch.device": Device,
     "torch.nn.parameter.Parameter": Parameter,
-    "torch.serialization._get_layout": lambda name: strided,
+    "torch.serialization._get_layout": {str(each): each for each in (strided, *SPARSE.values())}.__getitem__,
     "torch.storage.UntypedStorage": StorageType(None),
 }
 """What a file may name: what its functions and classes are here."""

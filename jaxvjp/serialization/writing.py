@@ -19,6 +19,7 @@ from jaxvjp.library.crossing import state_of
 from jaxvjp.library.memory import set_
 from jaxvjp.library.storages import untyped
 from jaxvjp.nn.parameter import Parameter
+from jaxvjp.ops.layouts import layout, strided
 from jaxvjp.serialization.restricted import LEGACY_VERSION, MAGIC
 from jaxvjp.tensor.storage import Storage
 from jaxvjp.tensor.tensor import Tensor
@@ -45,6 +46,7 @@ PARAMETER = _Name("torch._utils", "_rebuild_parameter")
 PARAMETER_WITH_STATE = _Name("torch._utils", "_rebuild_parameter_with_state")
 OF_TYPE, PLAIN = _Name("torch._tensor", "_rebuild_from_type_v2"), _Name("torch", "Tensor")
 SIZE, DEVICE = _Name("torch", "Size"), _Name("torch", "device")
+SPARSE, LAYOUT = _Name("torch._utils", "_rebuild_sparse_tensor"), _Name("torch.serialization", "_get_layout")
 BYTES = _Name("torch.storage", "UntypedStorage")
 STORAGES = {each: _Name("torch", f"{each.legacy}Storage") for each in ALL}
 
@@ -104,6 +106,12 @@ class _Pickler(pickle._Pickler):
             state = state_of(obj)
             parts: Any = (obj.data, obj.requires_grad, OrderedDict())
             return (PARAMETER_WITH_STATE, (*parts, state)) if state else (PARAMETER, parts)
+        if isinstance(obj, layout):
+            return LAYOUT, (repr(obj),)
+        if isinstance(obj, Tensor) and obj.layout is not strided:
+            sparse: Any = obj
+            rows = (sparse._indices(),) if obj.is_sparse else (sparse.crow_indices(), sparse.col_indices())
+            return SPARSE, (obj.layout, (*rows, sparse._values(), obj.shape, *[obj.is_coalesced()] * obj.is_sparse))
         if isinstance(obj, Tensor):
             state, (function, parts) = state_of(obj), self._reduced(obj)
             kind: Any = PLAIN if type(obj) is Tensor else type(obj)

@@ -101,19 +101,20 @@ def tensor(
     if own not in implied:
         shown.append(f"dtype={own}")
     body = "[]" if empty else _block(array, _format(array, own), len(prefix), array.size > options.threshold)
-    return _with_suffixes(prefix + body, [*shown, *suffixes], len(prefix))
+    return with_suffixes(prefix + body, [*shown, *suffixes], len(prefix))
 
 
 def without_data(shape: tuple[int, ...], own: dtype, why: list[str], suffixes: Sequence[str], name: str) -> str:
     """`tensor(..., device='meta', size=(2, 3))`, for a tensor on that device, or whose numbers nobody has yet."""
     shown = [*why, f"size={shape}", *([] if own is get_default_dtype() else [f"dtype={own}"])]
-    return _with_suffixes(f"{name}(...", [*shown, *suffixes], len(name) + 1)
+    return with_suffixes(f"{name}(...", [*shown, *suffixes], len(name) + 1)
 
 
-def _with_suffixes(text: str, suffixes: Sequence[str], indent: int) -> str:
+def with_suffixes(text: str, suffixes: Sequence[str], indent: int, new_line: bool = False) -> str:
+    """What `text` begins, with words about it, each on a new line where it would be too long; the first if asked."""
     last_line = len(text) - text.rfind("\n") + 1  # torch counts the last line of the elements two characters longer
-    for suffix in suffixes:
-        if last_line + len(suffix) + 2 > options.linewidth:
+    for at, suffix in enumerate(suffixes):
+        if (new_line and not at) or last_line + len(suffix) + 2 > options.linewidth:
             text += ",\n" + " " * indent + suffix
             last_line = indent + len(suffix)
         else:

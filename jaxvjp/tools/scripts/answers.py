@@ -61,8 +61,6 @@ def absent(name: str, why: str | None = NAMED) -> Any:
         name: as in "torch.fx.Tracer".
         why: the sentence that the error ends in.
     """
-    if name.startswith("torch.sparse"):
-        why = "It is a sparse tensor, of which there are none here: compute with a dense one, `torch.mm(a, x)`."
     place, _, last = name.rpartition(".")
     return Absence(last, (), {"__module__": place, "__qualname__": name, "__doc__": why, "absent": True})
 
