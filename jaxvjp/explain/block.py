@@ -350,9 +350,9 @@ class _Signs(ast.NodeTransformer):
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
+        if isinstance(node.op, ast.Mult) and _is_one(node.left) and not isinstance(node.right, ast.Constant):
+            return node.right
         if isinstance(node.op, ast.Add) and isinstance(node.right, ast.BinOp) and isinstance(node.right.op, ast.Mult):
-            if _is_one(node.right.left):
-                return ast.BinOp(node.left, ast.Add(), node.right.right)
             product = _without_sign(node.right)
             if product is not None:
                 return ast.BinOp(node.left, ast.Sub(), product)

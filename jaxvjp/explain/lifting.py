@@ -8,8 +8,9 @@ read from outside.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from typing import Any
 
 from jaxvjp.core.record.graph import Node, reachable
@@ -74,6 +75,32 @@ class Lifted:
             found.step, self.calls[0].shorter = self.calls[0], None
             found.step.outputs.insert(self.place + len(self.returned) - 1, found)
         return self.returned[value]
+
+    def return_as(self, other: Lifted, steps: Sequence[Step], of_other: Sequence[Step]) -> None:
+        """Returns what `other` does beside its results, which it computes in the same `steps`; nothing where that reads
+        what this function does not."""
+        same = dict(zip(other.params, self.params, strict=True))
+        for mine, its in zip(steps, of_other, strict=True):
+            same.update(zip(its.outputs, mine.outputs, strict=True))
+        with _without_returned(self), _without_returned(other):
+            read = [*zip(other.reads(), self.reads(), strict=True)]
+        same.update({other.inner.reached[its]: self.inner.reached[mine] for its, mine in read})
+        added: list[Step] = []
+        for step in live(other.inner.steps, other.everything):
+            if step in of_other:
+                continue
+            if not same.keys() >= {*step.inputs}:
+                return
+            added.append(made := copy(step))
+            made.inputs = [same[each] for each in step.inputs]
+            made.outputs = [Value(each.wanted) for each in step.outputs]
+            for before, output in zip(step.outputs, made.outputs, strict=True):
+                same[before], output.step = output, made
+        self.inner.steps += added
+        for before, outside in other.returned.items():
+            found = self.returned[same[before]] = Value(outside.wanted)
+            found.step, self.calls[0].shorter = self.calls[0], None
+            self.calls[0].outputs.insert(self.place + len(self.returned) - 1, found)
 
     def order_returned(self) -> None:
         """Has what it returns beside its results in the order of computing, in whichever order it was asked for."""
@@ -180,6 +207,31 @@ class Lifted:
         return self.same.name, [*expressions[:count], *together(self.names, more)]
 
 
+@contextmanager
+def _without_returned(made: Lifted) -> Iterator[None]:
+    returned, made.returned = made.returned, {}
+    try:
+        yield
+    finally:
+        made.returned = returned
+
+
+def returned_alike(functions: Sequence[Lifted]) -> None:
+    """Has the calls at one line of functions that are the same otherwise return the same beside their results: `acc`,
+    of which only the last round's is read, is assigned in each round then, and all rounds are alike."""
+    groups: dict[tuple[Any, ...], list[tuple[Lifted, list[Step]]]] = {}
+    for made in [each for each in functions if each.calls]:
+        outer = {here: value for value, here in made.inner.reached.items()}
+        steps = live(made.inner.steps, made.results)
+        with _without_returned(made), placeholders([each for each in steps if varies(each, outer)]):
+            groups.setdefault((made.calls[0].where, *made.form()), []).append((made, steps))
+    for group in groups.values():
+        most, of_most = max(group, key=lambda pair: len(pair[0].returned))
+        for made, steps in group:
+            if most.returned and not made.returned:
+                made.return_as(most, steps, of_most)
+
+
 def _constant(value: Value) -> str:
     """The text of a short array without a name that the program computes of nothing, `jnp.ones(2)`; "" for others."""
     step = value.step
@@ -196,6 +248,8 @@ def owners_of(top: Scope, wanted: Node) -> dict[Node, Lifted]:
         [wanted], lambda each: () if each in top.values or each in top.owners else top.text.inputs(each)
     ):
         if node in top.values:
+            if node in top.owners:  # what a function returns already
+                owners[node] = top.owners[node]
             continue
         of_several = node.operation is tuple_item and node.inputs  # what was computed before has no inputs any more
         owner = top.owners.get(node.inputs[0] if of_several else node)  # type: ignore[arg-type]
@@ -255,7 +309,7 @@ def given_by_round(functions: Sequence[Lifted]) -> None:
     for made in functions:
         outer = {here: value for value, here in made.inner.reached.items()}
         steps = live(made.inner.steps, made.everything)
-        found = [each for each in steps if each.note == "number" or (each.part and each.inputs[0] in outer)]
+        found = [each for each in steps if varies(each, outer)]
         with placeholders(found):
             groups.setdefault(made.form(), []).append((made, found))
     for group in groups.values():
@@ -269,6 +323,11 @@ def given_by_round(functions: Sequence[Lifted]) -> None:
                 made.inner.reached[given] = step.outputs[0]
                 made.inner.steps.remove(step)
                 step.outputs[0].step = None
+
+
+def varies(step: Step, outer: Mapping[Value, Value]) -> bool:
+    """Whether it may be another one in each round: a number, or a part `x[2]` of a value from outside."""
+    return step.note == "number" or (step.part and len(step.inputs) == 1 and step.inputs[0] in outer)
 
 
 def _part_name(whole: Value) -> str:
@@ -296,6 +355,8 @@ def _plain(number: Step) -> bool:
 def divided(functions: Sequence[Lifted], steps: Sequence[Step], varying: Collection[Value] | None = None) -> None:
     """Decides what is an argument of each function, and which are one; `steps` are those of the program. If these are
     inside a function, its arguments are `varying`, and what it assigns cannot be read from outside."""
+    if varying is None:
+        returned_alike(functions)
     for made in functions:
         made.order_returned()
     if varying is None:

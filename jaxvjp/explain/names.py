@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import dis
 import inspect
 import keyword
 import linecache
@@ -23,6 +24,7 @@ from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.user_lines import UserLine, cell_of
 from jaxvjp.nn.modules.module import Module
 from jaxvjp.ops.identity import detach, function_result, variable
+from jaxvjp.ops.layouts import strided
 from jaxvjp.tensor.tensor import Tensor
 
 Span = tuple[int, int, int, int]
@@ -188,8 +190,11 @@ def assigned(where: UserLine, index: int | Sequence[Any] | None = None, kind: st
         if expression is tree.value:
             return _plain(tree.target)
     elif isinstance(tree, ast.For):
+        name = _plain(tree.target)
+        if expression is tree.iter and not dis.opname[where[0].co_code[where[1]]].endswith("_ITER"):
+            return name and f"{name}s"  # all that `for x in torch.randn(3, 2)` goes through
         if expression is tree or expression is tree.iter:
-            return _plain(tree.target)
+            return name
     elif isinstance(tree, ast.AugAssign):
         if expression is tree or expression is tree.target:
             return _written(tree.target, kind)
@@ -326,6 +331,9 @@ def _reached(variables: Mapping[str, Any], deep: int, known: Mapping[Tensor, Seq
         inner: list[tuple[str, Any]] = []
         for name, value in level:
             if isinstance(value, Tensor):
+                parts: Any = value
+                if value.layout is not strided:
+                    inner += [(f"{name}_indices", parts._indices()), (f"{name}_values", parts._values())]
                 continue
             own = "" if name == "self" else f"{name}_"
             for place, (part, each) in enumerate(_parts(value)):

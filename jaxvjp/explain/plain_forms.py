@@ -24,6 +24,7 @@ from jaxvjp.ops.neural.classification import cross_entropy, nll_loss
 from jaxvjp.ops.neural.loss import binary_cross_entropy, reduced
 from jaxvjp.ops.neural.normalization import layer_norm, moved_towards, standardized_batch
 from jaxvjp.ops.pointwise import abs_, clamp, clamp_max, clamp_min, relu
+from jaxvjp.ops.scattering import index_add
 
 
 def _clamp(input: Any, min: Any = None, max: Any = None) -> Any:  # at a bound half of the gradient
@@ -48,6 +49,14 @@ def _vector_norm(input: Any, order: Any, dim: Any, keepdims: bool = False) -> An
     if order != 2 or jnp.iscomplexobj(input) or 2 < len(reduced) < input.ndim or not reduced:
         return NotImplemented
     return jnp.linalg.norm(input, axis=_axis(reduced, input), keepdims=keepdims)
+
+
+def _index_add(input: Any, dim: Any, index: Any, source: Any, *, alpha: Any = 1) -> Any:  # where an index is outside
+    if not input.ndim or not index.ndim or input.dtype == bool:
+        return NotImplemented
+    added = source if isinstance(alpha, int) and alpha == 1 else alpha * source
+    before = (slice(None),) * wrap(dim, input.ndim)
+    return input.at[(*before, index) if before else index].add(added)
 
 
 def _shared(input: Any, extreme: Any, reduced: Any, keepdims: bool = False, of_nan: str = "") -> Any:  # beside a NaN
@@ -166,6 +175,7 @@ PLAIN.update(
         clamp: _clamp,
         clamp_min: lambda x, low: jnp.maximum(x, low),
         clamp_max: lambda x, high: jnp.minimum(x, high),
+        index_add: _index_add,
         lerp: (interpolated := lambda x, end, weight: x + weight * (end - x)),
         number_lerp: interpolated,
         # With a factor 0 or infinity; by the name of the fold here, as it is written.

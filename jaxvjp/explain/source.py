@@ -34,7 +34,7 @@ from jaxvjp.explain.names import assigned
 from jaxvjp.explain.scope import NeedsWide, Scope, itself, partial, together
 from jaxvjp.explain.states import histories_of
 from jaxvjp.explain.story import Event, Story, hooks_before, released
-from jaxvjp.explain.text import Text, narrow, wide
+from jaxvjp.explain.text import Text, narrow, of_pullback, wide
 from jaxvjp.tensor.tensor import Tensor
 
 STYLES = ("vjp", "grad", "jacrev")
@@ -140,6 +140,8 @@ class Writer:
         self.sizes: Mapping[str, int] = {}  # of the dicts that inputs are in
         self.pullbacks: dict[Any, tuple[list[Value], Value]] = {}
         self.kept: set[Any] = set()
+        roots = [root for event in story.passes for root in event.what.roots]
+        self.differentiated = {*reachable(roots, self.text.inputs)}
         self.inside: set[Node] = set()  # roots of backward passes that are written inside functions only
         self.calls: dict[str, tuple[list[str], int]] = {}
         self.state: list[tuple[Node, Value]] = []
@@ -563,7 +565,6 @@ class Writer:
         final = {value for _, value in self.state}
         read = {each for step in self.top.steps for each in step.inputs}
         walks = self.story.passes
-        differentiated = {*reachable([root for event in walks for root in event.what.roots], self.text.inputs)}
         trained = {each for event in walks for pair in event.what.gradients.items() for each in pair}
         begun = walks[0].order if walks else math.inf
 
@@ -571,7 +572,7 @@ class Writer:
             return node.serial > begun and trained.isdisjoint(reachable([node], self.text.inputs))
 
         for node, value in self.state:
-            step = None if value in read or node in differentiated else value.step
+            step = None if value in read or node in self.differentiated else value.step
             if step is not None and (of_data(node) or (step.write is itself and step.inputs[0] in final)):
                 step.order = math.inf  # without it all rounds are alike, as with another name of what stands at the end
         return [*[value for _, value in self.state], *[value for _, _, value in self.results]]
@@ -600,12 +601,14 @@ class Writer:
         }
 
     def intermediate(self, node: Node) -> bool:
-        """Whether a value is known only inside a function: nobody wrote it in place, and no other round gives it
-        back."""
+        """Whether a value is one on the way to what was differentiated, known only inside a function: nobody wrote it
+        in place, and no other round gives it back."""
         if node in self.inside:
             return True
         if node in self.top.values or node not in owners_of(self.top, node):
             return False
+        if node not in self.differentiated:  # `acc`, or a cotangent that has a name in a custom Function's backward
+            return of_pullback(node)
         own = self.story.names.get(node)
         shown = [node.tensor, *[each for each, name in self.story.tensors.items() if name == own]]
         if any(each is not None and each.__versions__.count for each in shown) and not node.requires_grad:

@@ -356,6 +356,12 @@ def wide(aval: Aval | tuple[Aval, ...]) -> bool:
     return bool(aval.dtype.numpy.itemsize >= (16 if aval.dtype.is_complex else 8))
 
 
+def of_pullback(node: Node) -> bool:
+    """Whether it is a cotangent that a backward pass computed."""
+    source: Any = node.inputs[0] if node.operation is tuple_item and node.inputs else node
+    return type(source) is Node and source.operation is pullback
+
+
 def narrow(nodes: Sequence[Node]) -> bool:
     """Whether the only 64-bit values among `nodes` are integers that fit into 32 bits, as labels and indices do."""
     own = [node for node in nodes if wide(node.aval)]

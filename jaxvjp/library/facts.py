@@ -120,8 +120,8 @@ FACTS = {
     dense_dim(self: Tensor) -> int = self.ndim  # The number of dimensions, of which none is sparse.
     coalesce(self: Tensor) -> Tensor = raise RuntimeError("coalesce" + NOT_SPARSE)  # RuntimeError: it is not sparse.
     indices(self: Tensor) -> Tensor = raise RuntimeError("indices" + NOT_SPARSE)  # RuntimeError: it is not sparse.
-    values(self: Tensor) -> Tensor = raise RuntimeError("values" + NOT_SPARSE.replace(" coordinate", ""))  # RuntimeError: it is not sparse.
-    is_coalesced(self: Tensor) -> bool = raise RuntimeError("is_coalesced" + NOT_SPARSE)  # RuntimeError: it is not sparse.
+    values(self: Tensor) -> Tensor = raise RuntimeError(NO_VALUES)  # RuntimeError: it is not sparse.
+    is_coalesced(self: Tensor) -> bool = raise RuntimeError("is_coalesced" + NOT_SPARSE)  # RuntimeError for it.
     is_pinned(self: Tensor, device: Any = None) -> bool = False  # Never: JAX moves memory itself.
     is_shared(self: Tensor) -> bool = False  # Never: no other process sees it.
     resize(self: Tensor, *sizes: Any) -> Tensor = _resized("resize", self,
@@ -139,6 +139,7 @@ FACTS = {
         The entries that are not zero, by rows.
     """,
 }
+NO_VALUES = "values expected sparse tensor layout but got Strided"
 NOT_SPARSE = " expected sparse coordinate tensor layout but got Strided"
 
 
