@@ -191,7 +191,7 @@ def assigned(where: UserLine, index: int | Sequence[Any] | None = None, kind: st
             return _plain(tree.target)
     elif isinstance(tree, ast.For):
         name = _plain(tree.target)
-        if expression is tree.iter and not dis.opname[where[0].co_code[where[1]]].endswith("_ITER"):
+        if where and expression is tree.iter and not dis.opname[where[0].co_code[where[1]]].endswith("_ITER"):
             return name and f"{name}s"  # all that `for x in torch.randn(3, 2)` goes through
         if expression is tree or expression is tree.iter:
             return name
