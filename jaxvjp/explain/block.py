@@ -345,8 +345,14 @@ def spelled(expression: Expression) -> str:
 class _Signs(ast.NodeTransformer):
     """Rewrites `w + -0.1 * g` as `w - 0.1 * g`, and `w + 1 * g` as `w + g`, which is the same number.
 
-    `1 / n * 2.0`, by which torch computes `2.0 / n`, is that again.
+    `1 / n * 2.0`, by which torch computes `2.0 / n`, is that again, and `[hs[0], hs[1]]` the list `hs` of two.
     """
+
+    def visit_List(self, node: ast.List) -> ast.AST:
+        self.generic_visit(node)
+        first: Any = node.elts[0] if node.elts else None
+        parts = [f"{ast.unparse(first.value)}[{place}]" for place in range(getattr(first, "count", 0))]
+        return first.value if parts and [*map(ast.unparse, node.elts)] == parts else node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)

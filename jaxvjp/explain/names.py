@@ -209,6 +209,14 @@ def assigned(where: UserLine, index: int | Sequence[Any] | None = None, kind: st
     return None
 
 
+def goes_on(where: UserLine) -> bool:
+    """Whether a statement reads what it assigns, as `h = cell(h)` does; also of one that assigns no variable."""
+    found = statement(where)
+    names = [each for each in ast.walk(found.tree) if isinstance(each, ast.Name)] if found is not None else []
+    stored, read = ({each.id for each in names if isinstance(each.ctx, kind)} for kind in (ast.Store, ast.Load))
+    return not stored or not stored.isdisjoint(read)
+
+
 def _keys_of(whole: ast.expr, part: ast.AST | None) -> list[str] | None:
     """The keys of what stands in the text of a dict or a list: "b" and "0" of 2.0 in `{"a": 1.0, "b": [2.0]}`."""
     if whole is part:

@@ -124,11 +124,10 @@ class Writer:
     ) -> None:
         self.nodes = all_nodes(story)
         self.histories = histories_of(story, self.nodes)
-        only = {node for node, (base, place) in self.histories.items() if story.names[node] == f"{base}_{place}"}
-        tensors = {node.tensor for node in only}
+        listed = {f"{base}_{place}" for base, place in self.histories.values()}
         story = story._replace(
-            names={node: own for node, own in story.names.items() if node not in only},
-            tensors={tensor: own for tensor, own in story.tensors.items() if tensor not in tensors},
+            names={node: own for node, own in story.names.items() if own not in listed},
+            tensors={tensor: own for tensor, own in story.tensors.items() if own not in listed},
         )
         self.story = story
         self.style = style
@@ -146,6 +145,7 @@ class Writer:
         self.calls: dict[str, tuple[list[str], int]] = {}
         self.state: list[tuple[Node, Value]] = []
         self.appended: list[tuple[str, Node]] = []
+        self.collected: dict[Node, Value] = {}
         self.gradients: dict[Any, tuple[Node, Value]] = {}
         self.results: list[tuple[Node, Node | None, Value]] = []
 
@@ -153,6 +153,7 @@ class Writer:
         self.text.look_for_rounds(self.nodes)
         for place, event in enumerate(self.story.events):
             if isinstance(event.what, Walked):
+                self.collect(min(root.serial for root in event.what.roots))
                 self.walk(place, event, event.what)
             elif isinstance(event.what, GradSet) and event.what.node is None:
                 self.clear(event)
@@ -545,19 +546,11 @@ class Writer:
             if tensor.__node__ is not first and tensor not in gone
         ]
         back = [node for node in dict.fromkeys([*owners, *self.story.shown]) if not self.intermediate(node)]
-        lists: dict[str, Value] = {}
-        partly = {base for node, (base, _) in self.histories.items() if node not in back}
+        self.collect(math.inf)
         for node in back:
-            value = self.top.value(node)
-            if node in self.histories and self.histories[node][0] not in partly:
-                base, place = self.histories[node]
-                if base not in lists:
-                    empty = Step([], lambda _: parsed("[]"), [base], -0.5)
-                    lists[base] = self.top.add(empty).outputs[0]
-                self.append(lists[base], value, node)
-                self.appended.append((f"{base}[{place}]", node))
-                if node not in self.story.names:
-                    continue
+            value = self.collected.get(node) or self.top.value(node)
+            if node in self.collected and node not in self.story.names:
+                continue
             own = self.story.names.get(node)
             if value.wanted is None or (own is not None and gradients.get(value.wanted, value) is not value):
                 value.wanted = own  # `g = x.grad`, where x has another `grad` now
@@ -576,6 +569,22 @@ class Writer:
             if step is not None and (of_data(node) or (step.write is itself and step.inputs[0] in final)):
                 step.order = math.inf  # without it all rounds are alike, as with another name of what stands at the end
         return [*[value for _, value in self.state], *[value for _, _, value in self.results]]
+
+    def collect(self, until: float) -> None:
+        """Appends what lines have appended to lists by now, and has what comes later read it in these."""
+        lists: dict[str, list[Node]] = {}
+        for node, (base, _) in self.histories.items():
+            lists.setdefault(base, []).append(node)
+        for base, nodes in lists.items():
+            done = nodes[0] in self.collected or nodes[-1].serial > until
+            if done or not {*nodes} <= {*self.story.shown} or any(map(self.intermediate, nodes)):
+                continue
+            whole = self.top.add(Step([], lambda _: parsed("[]"), [base], -0.5)).outputs[0]
+            for place, node in enumerate(nodes):
+                self.collected[node] = self.top.value(node)
+                self.append(whole, self.collected[node], node)
+                self.appended.append((f"{base}[{place}]", node))
+                self.top.values[node] = self.top.add(element(whole, place, len(nodes))).outputs[0]
 
     def append(self, whole: Value, value: Value, node: Node) -> None:
         """`losses.append(loss)`."""
@@ -668,6 +677,17 @@ class Writer:
 
 def _sum(e: Sequence[Expression]) -> Expression:
     return ast.BinOp(e[0], ast.Add(), e[1])
+
+
+def element(whole: Value, place: int, count: int) -> Step:
+    """`losses[2]`, where all `count` elements in order are written `losses`."""
+
+    def write(expressions: Sequence[Expression]) -> Expression:
+        found = ast.Subscript(expressions[0], ast.Constant(place), ast.Load())
+        found.count = count  # type: ignore[attr-defined]
+        return found
+
+    return Step([whole], write, free=True)
 
 
 def has_aux(made: Lifted) -> dict[str, Expression]:

@@ -7,7 +7,8 @@ before the first round of each.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -153,9 +154,12 @@ def _momentum(chain: Chain, found: States) -> Node | None:
     return zeros
 
 
-def tabulated(nodes: Sequence[Node], named: Any) -> Iterator[tuple[Node, str | None, list[tuple[Node, Node]]]]:
-    """Data that a line makes anew in each round, such as noise, as rows of one array: the array, their name, and for
-    each of them the row that stands for it. `named` tells the name of a node."""
+def tabulated(
+    nodes: Sequence[Node], named: Any, every: Mapping[Node, Sequence[str]]
+) -> Iterator[tuple[Node, str | None, list[tuple[Node, Node]], bool]]:
+    """Data that a line makes anew in each round, such as noise, as rows of one array: the array, their name, for each
+    of them the row that stands for it, and whether they are in a list, `data = [(x, y), ...]`, which may be gone
+    through more than once. `named` tells the name of a node, and `every` all that it has."""
     sites: dict[Any, list[Node]] = {}
     for node in sorted(nodes, key=lambda node: node.serial):
         written = node.requires_grad or (node.versions is not None and node.versions.count)
@@ -165,9 +169,13 @@ def tabulated(nodes: Sequence[Node], named: Any) -> Iterator[tuple[Node, str | N
         # The last may be one that a variable still shows, `x` of `for batch in loader: x, y = batch`.
         last, names = named(own[-1]), {named(each) for each in own[:-1]} - {None}
         names = {last} if last is not None and len(names) < 2 else names
+        listed = len(names) > 1 and [*map(named, own)] == _places(named(own[0]), len(own))
+        if listed:  # the loop's variable shows the last of them
+            own_names = [each for each in every.get(own[-1], ()) if each != named(own[-1])]
+            names = {*own_names[:1]} or {(named(own[0]) or "").replace("_0", "", 1)}
         differ = len({np.asarray(each.value).tobytes() for each in own}) > 1
         if len(own) >= ROUNDS and len(names) < 2 and own[0].aval.shape and differ:
-            rounds = _twice(own)
+            rounds = [[each] for each in own] if listed else _twice(own)
             values = np.stack([np.asarray(each[0].value) for each in rounds])
             aval = own[0].aval
             table = Node(None, (), (), Aval(values.shape, aval.dtype, False, aval.device), where=own[0].where)
@@ -177,7 +185,13 @@ def tabulated(nodes: Sequence[Node], named: Any) -> Iterator[tuple[Node, str | N
                 row = Node(select, (0,), (table, Number(place, int32)), aval, where=own[0].where)
                 row.serial = round_[0].serial
                 rows += [(node, row) for node in round_]
-            yield table, next(iter(names), None), rows
+            yield table, next(iter(names), None), rows, listed
+
+
+def _places(first: str | None, count: int) -> list[str]:
+    """The names of a list's elements, or of the same place in each of them, `data_0_1`, `data_1_1`, by the first."""
+    before, found, after = (first or "").partition("_0")
+    return [f"{before}_{place}{after}" for place in range(count)] if found else []
 
 
 def _twice(nodes: Sequence[Node]) -> list[Sequence[Node]]:
@@ -191,7 +205,7 @@ def _twice(nodes: Sequence[Node]) -> list[Sequence[Node]]:
 
 def histories_of(story: Story, nodes: Sequence[Node]) -> dict[Node, tuple[str, int]]:
     """The values that a line appends to a list of the user's in each round, `losses.append(loss)`, with the list's
-    name and their places; only those that nothing reads in a later round."""
+    name and their places; only those that nothing reads in a later round, but after the last."""
     lists: dict[str, dict[int, Node]] = {}
     for node in story.shown:
         for each in story.every.get(node, ()):
@@ -199,14 +213,19 @@ def histories_of(story: Story, nodes: Sequence[Node]) -> dict[Node, tuple[str, i
             written = (node.requires_grad and node.is_leaf) or (node.versions is not None and node.versions.count)
             if base and place.isdigit() and node.operation is not None and not written:
                 lists.setdefault(base, {})[int(place)] = node
-    read: dict[Any, int] = {}
+    read: defaultdict[Any, list[int]] = defaultdict(list)
     for node in nodes:
-        read.update((operand, max(read.get(operand, 0), node.serial)) for operand in node.inputs)
+        for operand in node.inputs:
+            read[operand].append(node.serial)
     found: dict[Node, tuple[str, int]] = {}
     for base, own in lists.items():
         rounds = [own[place] for place in sorted(own)]
         complete = len(own) >= ROUNDS and sorted(own) == [*range(len(own))] and base not in story.names.values()
-        in_time = all(one.serial < after.serial > read.get(one, 0) for one, after in pairwise(rounds))
+        last = rounds[-1].serial
+        in_time = all(
+            one.serial < after.serial and not any(after.serial <= each <= last for each in read[one])
+            for one, after in pairwise(rounds)
+        )
         if complete and in_time and len({each.where for each in rounds}) == 1:
             found.update((node, (base, place)) for place, node in enumerate(rounds))
     return found

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.core.derive.pullback import pullback
-from jaxvjp.core.record.graph import Node, Number, gradient_edges
+from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.program import Program
 from jaxvjp.explain.block import Value
@@ -23,6 +23,7 @@ from jaxvjp.explain.names import (
     assigned,
     calls_with,
     copied_by_user,
+    goes_on,
     heads_a_loop,
     numbered,
     operation_of,
@@ -59,6 +60,7 @@ class Text:
             self.first.setdefault(tensor, node)
         self.twins: dict[Node, Node] = {}
         self.copies: set[Node] = set()
+        self.listed: set[Node] = set()  # rows that stand for the tensors of a list
         self.changed = {node: found for node, each in story.unpacked.items() if (found := _changed(each))}
         self.transforms: list[Node] = []
         self.inner: set[Node] = set()
@@ -120,6 +122,11 @@ class Text:
             all_rounds = bool(names) and own[-1] in self.story.names and not len(own) % len(names)
             if all_rounds and (passive or len(own) // len(names) in passes):
                 self.rounds.update(zip(own, names * (len(own) // len(names)), strict=True))
+        lines: dict[Any, list[Node]] = {}
+        for (where, *_), own in rounds.items():
+            lines.setdefault(where, []).extend(own)
+        for own in lines.values():
+            self.inner.update(_before_the_last(sorted(own, key=lambda node: node.serial)))
         for node, name in self.story.overwritten.items():
             self.rounds.setdefault(node, name)
         for node in nodes:
@@ -146,7 +153,8 @@ class Text:
         self.copies = states.copies
         known = {*self.twins, *self.starts, *self.twins.values()}
         places = {each for node in nodes if node.operation is index for each in node.inputs[1:]}
-        for table, own, rows in tabulated([node for node in nodes if node not in known], self.name_of):
+        data_nodes = [node for node in nodes if node not in known]
+        for table, own, rows, listed in tabulated(data_nodes, self.name_of, self.story.every):
             data = "indices" if all(node in places for node, _ in rows) else "data"
             plural = f"all_{own}" if own and own.endswith("s") else f"{own}s"
             name = numbered(safe(plural) if own else data, self.taken)
@@ -154,6 +162,7 @@ class Text:
             self.starts[table] = name, -1
             self.twins.update(rows)
             self.rounds.update((row, own) for _, row in rows if own)
+            self.listed.update(row for _, row in rows if listed)
 
     def save_copies(self, nodes: Sequence[Node], updates: Sequence[Any]) -> list[Node]:
         """Has what a file gives back as it was before later writes, `torch.load("best.pt")`, copied when it was there.
@@ -354,6 +363,26 @@ def wide(aval: Aval | tuple[Aval, ...]) -> bool:
     if isinstance(aval, tuple):
         return any(wide(each) for each in aval)
     return bool(aval.dtype.numpy.itemsize >= (16 if aval.dtype.is_complex else 8))
+
+
+def _at_once(nodes: Sequence[Node]) -> bool:
+    """Whether a line made these nodes when it ran once: all are for the last, and the line does not go on from its own
+    result, as `h = cell(h)` does."""
+    own = {*nodes}
+    of_last = reachable(nodes[-1:], lambda node: [each for each in node.inputs if each in own])
+    return len(of_last) == len(nodes) and not goes_on(nodes[-1].where)
+
+
+def _before_the_last(nodes: Sequence[Node]) -> list[Node]:
+    """Of the nodes of a line those of the last one's operation that are not the line's result: the first linear layer
+    of `y = Sequential(Linear(2, 3), ReLU(), Linear(3, 2))(x)`. None, where the line ran again in no regular way."""
+    count, operations = len(nodes), [node.operation for node in nodes]
+    divisors = [each for each in range(1, count + 1) if not count % each]
+    period = next(each for each in divisors if operations == operations[:each] * (count // each))
+    if period == 1 or (period == count and not _at_once(nodes)):
+        return []
+    early = [node for at, node in enumerate(nodes, 1) if node.operation is operations[-1] and at % period]
+    return [node for node in early if not node.in_place]
 
 
 def of_pullback(node: Node) -> bool:

@@ -51,7 +51,7 @@ class SparseTensor(Tensor):
             raise NotImplementedError(
                 f"Could not run 'aten::{func.__name__}' with arguments from the 'SparseCPU' backend. This could be "
                 "because the operator doesn't exist for this backend, or was omitted during the selective/custom build "
-                "process (if using custom build).\nThere is no sparse form of it here: make the tensor dense, `x.to_dense()`."
+                "process (if using custom build).\nThere is no sparse form of it here: make it dense, `x.to_dense()`."
             )
         with DisableTorchFunctionSubclass():
             return func(*args, **(kwargs or {}))

@@ -30,6 +30,10 @@ UNUSED = (
     "Tensor {} of `wrt` is not what the outputs were computed from, or it requires no gradient and they were read "
     "already: then their program is gone. Take the function before, or call `requires_grad_()` on the tensor first."
 )
+TWICE = (
+    "tensors {} and {} of `wrt` are one tensor, so a function of both cannot tell which to use\n"
+    "Name it once, as `dict(model.named_parameters())` does with tied weights: its gradient is the whole one."
+)
 
 
 class RecordedFunction:
@@ -61,6 +65,8 @@ class RecordedFunction:
             same = [one for one in behind if one is node or (leaf is not None and one.leaf is leaf)]
             if not same:
                 raise RuntimeError(UNUSED.format(place))
+            if same[0] in starts:
+                raise ValueError(TWICE.format(starts[same[0]], place))
             starts.update(dict.fromkeys(same, place))
         self._wrt, self._given = leaves, given
         self._avals = [position.__node__.aval for position in leaves]
@@ -142,6 +148,7 @@ def as_function(outputs: Any, wrt: Any) -> RecordedFunction:
         requires no gradient and was read before. `f.operands` are the arrays of `wrt` as they are today.
 
     Raises:
+        ValueError: one tensor is twice among `wrt`.
         RuntimeError: the graph was freed; or it goes through a custom `autograd.Function`, whose backward JAX would
             ignore; or one of `wrt` is not in it.
         TypeError: something else than tensors in `outputs` or `wrt`; when `f` is called: arrays of other shapes or
@@ -195,7 +202,7 @@ def pullback(outputs: Any, inputs: Any) -> Pullback:
         `jax.vmap(p)`, and passed to a function under `jax.jit`: it is a pytree.
 
     Raises:
-        RuntimeError: as for `as_function`.
+        RuntimeError, ValueError: as for `as_function`.
 
     Underneath: `jax.vjp` of `as_function(outputs, inputs)`.
     """
