@@ -577,7 +577,8 @@ class Writer:
             lists.setdefault(base, []).append(node)
         for base, nodes in lists.items():
             done = nodes[0] in self.collected or nodes[-1].serial > until
-            if done or not {*nodes} <= {*self.story.shown} or any(map(self.intermediate, nodes)):
+            inside = any(node.requires_grad and node not in self.top.values for node in nodes) and until < math.inf
+            if done or inside or not {*nodes} <= {*self.story.shown} or any(map(self.intermediate, nodes)):
                 continue
             whole = self.top.add(Step([], lambda _: parsed("[]"), [base], -0.5)).outputs[0]
             for place, node in enumerate(nodes):

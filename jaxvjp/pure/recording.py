@@ -30,6 +30,7 @@ from jaxvjp.pure.arrays import (
     wide_types,
 )
 from jaxvjp.tensor.levels import Guard
+from jaxvjp.tensor.refusals import is_key
 from jaxvjp.tensor.tensor import Tensor, wrap
 
 UNDERNEATH = "a pure function of JAX arrays, which replays what was recorded"
@@ -61,14 +62,20 @@ class Body:
         name: the function's.
         arguments: nodes that stand for its array arguments.
         outputs: the nodes of what it returned.
-        tree: the structure of that.
+        keys: what it returned of `jax.random`, by their places: no tensor has them, so they pass through.
+        tree: the structure of all that.
     """
 
     def __init__(
-        self, function: Callable[..., Any], leaves: Sequence[Any], tree: Any, arrays: Sequence[Any] = ()
+        self,
+        function: Callable[..., Any],
+        leaves: Sequence[Any],
+        tree: Any,
+        arrays: Sequence[Any] = (),
+        with_keys: bool = False,
     ) -> None:
         """`leaves` are the leaves of `(args, kwargs)` of the structure `tree`: an `Aval` stands for an array, whose
-        value may be among `arrays`; anything else is passed on.
+        value may be among `arrays`; anything else is passed on. `with_keys` it may return keys of `jax.random`.
 
         RuntimeError for a function that writes what it did not make, or an argument that it does not return; TypeError
         for one that returns something else than tensors, arrays and numbers.
@@ -87,7 +94,8 @@ class Body:
             given, named = jax.tree.unflatten(tree, [next(rest) if isinstance(leaf, Aval) else leaf for leaf in leaves])
             found, self.tree = jax.tree.flatten(function(*given, **named), is_leaf=is_tensor)
             self._check_writes(shown, tensors, found, leaves, tree)
-            self.outputs = [self._output(each) for each in found]
+            self.keys = {place: each for place, each in enumerate(found) if with_keys and is_key(each)}
+            self.outputs = [self._output(each) for place, each in enumerate(found) if place not in self.keys]
 
     def _check_writes(
         self, shown: list[Node], tensors: list[Tensor], found: list[Any], leaves: Sequence[Any], tree: Any
@@ -149,10 +157,10 @@ def functional(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def pure(*args: Any, **kwargs: Any) -> Any:
         leaves, tree = jax.tree.flatten((args, kwargs))
-        if not wide_types() and any(isinstance(each, jax.core.Tracer) for each in leaves):  # as JAX takes them there
+        if not wide_types():  # as JAX takes them
             leaves = [narrow(each, "iuf") if isinstance(each, np.ndarray) else each for each in leaves]
         arrays = [leaf for leaf in leaves if is_array(leaf)]
-        body = Body(function, [aval_of(leaf) if is_array(leaf) else leaf for leaf in leaves], tree, arrays)
+        body = Body(function, [aval_of(leaf) if is_array(leaf) else leaf for leaf in leaves], tree, arrays, True)
         if grad_mode().enabled:
             refuse_lost(body.outputs, READ)
         if any(isinstance(each, jax.core.Tracer) for each in arrays):
@@ -160,7 +168,9 @@ def functional(function: Callable[..., Any]) -> Callable[..., Any]:
         else:
             for node, array in zip(body.arguments, arrays, strict=True):  # a graph like any other, which is remembered
                 node.operation, node.inputs, node.value = None, (), node_of(array).value
-        results = arrays_of(body.outputs)
-        return jax.tree.unflatten(body.tree, results if wide_types() else [narrow(result) for result in results])
+        found = arrays_of(body.outputs)
+        results = iter(found if wide_types() else [narrow(each) for each in found])
+        whole = [body.keys[at] if at in body.keys else next(results) for at in range(body.tree.num_leaves)]
+        return jax.tree.unflatten(body.tree, whole)
 
     return pure

@@ -119,6 +119,44 @@ for start, rate in zip(starts, [0.1 / (k + 1) for k in range(24)]):
         "for step in range(12):\n    if step % 5 == 0:\n        loss, w_grad = jax.value_and_grad(f)(w, X[step % 4])",
         "    else:\n        loss, w_grad = jax.value_and_grad(f_2)(w, X[step % 4])",
     ),
+    "batches in a list": (
+        "data = [(torch.rand(2, 2), torch.rand(2)) for _ in range(4)]\nfor epoch in range(3):\n    for x, t in data:\n"
+        "        loss = ((x @ w - t) ** 2).mean()" + STEP.replace("\n", "\n    "),
+        "def f(w, x, t):\n    return jnp.mean((x @ w - t) ** 2)",
+        "    for i in range(4):\n",
+        "jax.value_and_grad(f)(w, xs[i], ts[i])",
+    ),
+    "what goes through all of an unnamed tensor": (
+        "for x in torch.eye(2) * 3:\n    loss = ((x * w).sum() - 1) ** 2" + STEP,
+        "x = xs[i]",
+    ),
+    "a constant at a place that varies": (
+        "for j in torch.tensor([2, 0, 1, 3]):\n    loss = (w.sum() - X[j, 0]) ** 2" + STEP,
+        "j = js[i]",
+    ),
+    "gradients in a list that is stacked": (
+        "gs = []\nfor x in X:\n    loss = ((x * w).sum() - 1) ** 2\n    loss.backward()\n    gs.append(w.grad)\n"
+        "    w.grad = None\nG = torch.stack(gs)\n",
+        "    gs.append(w_grad)",
+        "G = jnp.stack(gs)",
+    ),
+    "gradients in a list that is differentiated": (
+        "gs = []\nfor x in X:\n    g, = torch.autograd.grad(((x * w).sum() - 1) ** 2, w)\n    gs.append(g.clone())\n"
+        "G = torch.stack(gs)\n(G.mean(0) * w).sum().backward()\n",
+        "    gs.append(g)",
+        "G = jnp.stack(gs)",
+    ),
+    "an accuracy that stands at the end": (
+        "for step in range(6):\n    out = X @ w\n    loss = (out**2).mean()\n    share = (out > 0.5).float().mean()"
+        + STEP,
+        "return loss, share",
+        "(loss, share), w_grad = jax.value_and_grad(f, has_aux=True)(w)",
+    ),
+    "an average that is bound anew": (
+        "mean = torch.zeros(4)\nfor step in range(4):\n    h = X @ w\n    with torch.no_grad():\n"
+        "        mean = 0.9 * mean + 0.1 * h\n    loss = (h**2).sum()" + STEP,
+        "(loss, mean), w_grad = ",
+    ),
     "what only some rounds do": (
         "kept = w.detach().clone()\nfor step in range(10):\n    loss = ((X[step % 4] * w).sum() - 1) ** 2"
         + STEP
@@ -172,6 +210,15 @@ def test_a_loop_is_printed_whole(name):
 def test_a_first_momentum_that_is_no_sum_stays_apart():
     story = told(optimized("SGD([w], lr=0.1, momentum=0.9, dampening=0.5)"))
     assert "jnp.array([0.0, 0.0])" not in story.source
+    story.check()
+
+
+def test_only_the_result_of_a_line_has_its_name():
+    story = told(
+        "net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU(), torch.nn.Linear(3, 2))\ny = net(X)\n"
+        "y.backward(X)\n"
+    )
+    assert "return jax.nn.relu(" in story.source
     story.check()
 
 

@@ -248,3 +248,35 @@ def test_a_key_is_refused_with_what_to_write():
             call()
     assert jaxvjp.wrap(jax.random.normal)(key, (2,)).shape == (2,)
     assert jaxvjp.from_jax(jax.random.key_data(key)).tolist() == [0, 0]
+
+
+def test_a_key_passes_through_a_function_in_torchs_words():
+    def step(carry, x):
+        key, h = carry
+        key, own = jax.random.split(key)
+        return (key, h + x * jaxvjp.wrap(jax.random.normal)(own, (3,))), h.sum()
+
+    def by_hand(carry, x):
+        key, h = carry
+        key, own = jax.random.split(key)
+        return (key, h + x * jax.random.normal(own, (3,))), h.sum()
+
+    begin = (jax.random.key(0), jnp.zeros(3)), jnp.arange(3.0)
+    (key, h), sums = jax.lax.scan(jaxvjp.functional(step), *begin)
+    (expected_key, expected_h), expected_sums = jax.lax.scan(by_hand, *begin)
+    assert (jax.random.key_data(key) == jax.random.key_data(expected_key)).all()
+    np.testing.assert_allclose([*h, *sums], [*expected_h, *expected_sums], rtol=1e-5)
+
+
+@pytest.mark.parametrize("transform", [lambda f: f, jax.jit, jax.grad, jax.vmap])
+def test_numpys_double_precision_is_single_where_jaxs_64_bit_types_are_off(transform):
+    square = jaxvjp.functional(lambda v: (v * v).sum())
+    data = np.ones((2, 3)) if transform is jax.vmap else np.ones(3)
+    assert transform(square)(data).dtype == transform(lambda v: (v * v).sum())(jnp.asarray(data)).dtype == np.float32
+
+
+def test_one_tensor_twice_is_refused():
+    w = jaxvjp.ones(2, requires_grad=True)
+    for take in (jaxvjp.as_function, jaxvjp.pullback):
+        with pytest.raises(ValueError, match=r"tensors 0 and 1 of `wrt` are one tensor(.|\n)*Name it once"):
+            take((w**2).sum(), [w, w])
