@@ -356,21 +356,23 @@ class _Signs(ast.NodeTransformer):
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
-        if isinstance(node.op, ast.Mult) and _is_one(node.left) and not isinstance(node.right, ast.Constant):
+        if isinstance(node.op, ast.Add) and _is(node.left, 0) and not isinstance(node.right, ast.Constant):
+            return node.right  # `sum(losses)` begins with 0
+        if isinstance(node.op, ast.Mult) and _is(node.left, 1) and not isinstance(node.right, ast.Constant):
             return node.right
         if isinstance(node.op, ast.Add) and isinstance(node.right, ast.BinOp) and isinstance(node.right.op, ast.Mult):
             product = _without_sign(node.right)
             if product is not None:
                 return ast.BinOp(node.left, ast.Sub(), product)
         inverse = node.left
-        divides = isinstance(inverse, ast.BinOp) and isinstance(inverse.op, ast.Div) and _is_one(inverse.left)
+        divides = isinstance(inverse, ast.BinOp) and isinstance(inverse.op, ast.Div) and _is(inverse.left, 1)
         if divides and isinstance(node.op, ast.Mult) and isinstance(node.right, ast.Constant):
             return ast.BinOp(node.right, ast.Div(), inverse.right)  # type: ignore[attr-defined]
         return node
 
 
-def _is_one(factor: ast.expr) -> bool:
-    return isinstance(factor, ast.Constant) and type(factor.value) is int and factor.value == 1
+def _is(operand: ast.expr, number: int) -> bool:
+    return isinstance(operand, ast.Constant) and type(operand.value) is int and operand.value == number
 
 
 def _without_sign(product: ast.expr) -> ast.expr | None:

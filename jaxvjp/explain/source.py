@@ -422,9 +422,9 @@ class Writer:
         if node not in walked.gradients:
             return f"{self.top.values[node].wanted or 'x'}_grad"
         if not walked.after and not self.story.hypothetical:
-            given = self.story.names.get(walked.gradients[node]) or assigned(
-                event.where, list(walked.gradients).index(node)
-            )
+            pulled = walked.gradients[node]
+            given = self.story.names.get(pulled) or self.text.rounds.get(pulled)
+            given = given or assigned(event.where, list(walked.gradients).index(node))
             if given is None and walked.batched and len(walked.gradients) == 1:  # `h = hessian(f, x)`
                 given = assigned(event.where)
             if given is not None:

@@ -245,7 +245,9 @@ class Recorder:
                 before: Any = written.inputs[0]
                 written = _written(before.inputs[0] if before.operation is detach and before.inputs else before)
         # A leaf that was written by way of `.data` is recorded again, too, and is there only now.
-        ended = [node for node in names if node.serial < last or node.operation is variable]
+        # So is a view of what was written since, `row = w[1:]; w.mul_(2)`.
+        views = {node for node in names if len(passed_on(node)) > 1 and passed_on(node)[-1].serial < last}
+        ended = [node for node in names if node.serial < last or node.operation is variable or node in views]
         shown = [node for node in ended if self.first < node.serial and node.device is not META]
         for tensor in list(dict.fromkeys(self.owners.values())):
             self.owners.setdefault(tensor.__node__, tensor)

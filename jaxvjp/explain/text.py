@@ -151,6 +151,7 @@ class Text:
         self.rounds.update(states.names)
         self.twins.update(states.twins)
         self.copies = states.copies
+        self._look_for_begun(nodes)
         known = {*self.twins, *self.starts, *self.twins.values()}
         places = {each for node in nodes if node.operation is index for each in node.inputs[1:]}
         data_nodes = [node for node in nodes if node not in known]
@@ -163,6 +164,23 @@ class Text:
             self.twins.update(rows)
             self.rounds.update((row, own) for _, row in rows if own)
             self.listed.update(row for _, row in rows if listed)
+
+    def _look_for_begun(self, nodes: Sequence[Node]) -> None:
+        """Gives what a state that is bound anew begins as the state's name: the zeros of `m[i] = 0.9 * m[i] + g[i]`."""
+        sites: dict[Any, list[Node]] = {}
+        for node in sorted(nodes, key=lambda node: node.serial):
+            if node.operation is not None and node.inputs and node.where is not None:
+                sites.setdefault((node.where, node.operation, str(node.aval)), []).append(node)
+        for own in sites.values():
+            for operands in zip(*[node.inputs for node in own], strict=False):
+                leaves = [type(each) is Node and each.operation is None and not each.requires_grad for each in operands]
+                period = leaves.index(False) if False in leaves else 0
+                if period and not any(leaves[period:]) and len(own) > period:
+                    for first, leaf, later in zip(own, operands[:period], operands[period:], strict=False):
+                        state = type(later) is Node and later.serial > first.serial and later.aval == leaf.aval
+                        name = self.name_of(later) if state and self.name_of(leaf) is None else None
+                        if name is not None and leaf.aval.shape and leaf not in self.starts:
+                            self.starts[leaf] = name, -1
 
     def save_copies(self, nodes: Sequence[Node], updates: Sequence[Any]) -> list[Node]:
         """Has what a file gives back as it was before later writes, `torch.load("best.pt")`, copied when it was there.
@@ -282,10 +300,20 @@ class Text:
             return own  # x of `for batch in loader: x, y = batch`
         kind = "view" if node.operation.write is not None else "write" if node.operation is put else ""
         name = assigned(node.where, index, kind) or assigned(node.where, kind=kind)
+        if kind == "write" and any(node.aval.shape != shape for shape in self.shapes.get(name, ())):
+            return None  # the whole of which `row`, of `row = w.data[1:]; row.mul_(2)`, is a part
         written = node.tensor
         if name is not None and written is not None and written.__versions__.count:
             return self._lasting(written, node) or name  # not `m`, where it is of `for m in momenta`
         return name or own
+
+    @cached_property
+    def shapes(self) -> dict[str | None, set[tuple[int, ...]]]:
+        """The shapes of the user's tensors, by their names."""
+        found: dict[str | None, set[tuple[int, ...]]] = {}
+        for tensor, own in self.story.tensors.items():
+            found.setdefault(own, set()).add(tensor.__node__.aval.shape)
+        return found
 
     @cached_property
     def returned(self) -> dict[int, list[FunctionCall]]:

@@ -157,6 +157,13 @@ for start, rate in zip(starts, [0.1 / (k + 1) for k in range(24)]):
         "        mean = 0.9 * mean + 0.1 * h\n    loss = (h**2).sum()" + STEP,
         "(loss, mean), w_grad = ",
     ),
+    "a momentum that is bound anew": (
+        "ps = [w]\nm = [torch.zeros_like(p) for p in ps]\nfor step in range(4):\n"
+        "    g = torch.autograd.grad(((X * w).sum() - 1) ** 2, ps)\n    with torch.no_grad():\n"
+        "        m[0] = 0.9 * m[0] + g[0]\n        w -= 0.1 * m[0]\n",
+        "m_0 = jnp.array([0.0, 0.0])",
+        "for _ in range(4):\n    g_0 = jax.grad(f)(w)",
+    ),
     "what only some rounds do": (
         "kept = w.detach().clone()\nfor step in range(10):\n    loss = ((X[step % 4] * w).sum() - 1) ** 2"
         + STEP
@@ -210,6 +217,13 @@ def test_a_loop_is_printed_whole(name):
 def test_a_first_momentum_that_is_no_sum_stays_apart():
     story = told(optimized("SGD([w], lr=0.1, momentum=0.9, dampening=0.5)"))
     assert "jnp.array([0.0, 0.0])" not in story.source
+    story.check()
+
+
+def test_a_view_shows_at_the_end_what_was_written():
+    story = told("part = w.data[1:]\npart.mul_(3)\n((X * w).sum() ** 2).backward()\n")
+    assert "w = w.at[1:2].set(part * 3)" in story.source
+    assert story.source.endswith("part = w[1:2]\n")
     story.check()
 
 
