@@ -223,7 +223,7 @@ def test_a_first_momentum_that_is_no_sum_stays_apart():
 def test_a_view_shows_at_the_end_what_was_written():
     story = told("part = w.data[1:]\npart.mul_(3)\n((X * w).sum() ** 2).backward()\n")
     assert "w = w.at[1:2].set(part * 3)" in story.source
-    assert story.source.endswith("part = w[1:2]\n")
+    assert story.source.splitlines()[-1].startswith("part = w[1:2]")
     story.check()
 
 
