@@ -10,7 +10,7 @@ from oracle import needs_torch
 from jaxvjp.__main__ import main
 from jaxvjp.tools.comparison.outcome import Side
 from jaxvjp.tools.comparison.report import Report
-from jaxvjp.tools.comparison.text import DIFFERENT, SAME, compare_line
+from jaxvjp.tools.comparison.text import CLOSE, DIFFERENT, SAME, compare_line
 
 
 @pytest.mark.parametrize(
@@ -40,6 +40,17 @@ from jaxvjp.tools.comparison.text import DIFFERENT, SAME, compare_line
         ("x 3 sizes", "x 4 sizes", DIFFERENT),
         ("lifetime 3", "lifetime 4", DIFFERENT),
         ("3 seconds left of 5", "2 seconds left of 6", DIFFERENT),
+        ("n 139912345678901.", "n 140012345678902.", SAME),
+        ("5.136269462877141", "5.1362694628771415", CLOSE),
+        ("5.131111111111111", "5.149999999999999", DIFFERENT),
+        ("139912345678901.5", "140912345678901.5", DIFFERENT),
+        ("t = 0.7 s = 0.1", "t = 0.5 s = 0.1", DIFFERENT),
+        ("loss 0.7 s 0.1", "loss 0.5 s 0.1", DIFFERENT),
+        ("max 0.7 min tensor(0.1)", "max 0.5 min tensor(0.1)", DIFFERENT),
+        ("t: 0.7 s: [0.1, 0.2]", "t: 0.5 s: [0.1, 0.2]", DIFFERENT),
+        ("3 min 42 s, loss 1", "4 min 1 s, loss 1", SAME),
+        ("0.7s 0.1", "0.5s 0.1", SAME),
+        ("took 0.7 s: loss 0.1", "took 0.5 s: loss 0.1", SAME),
     ],
 )
 def test_times_are_left_out(torch, given, verdict):

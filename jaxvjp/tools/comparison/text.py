@@ -18,9 +18,12 @@ FLOOR = 0.01
 ALIGNED = 2000
 """If the two sides print different numbers of lines, up to this many are aligned as a diff does."""
 NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|\.\d+(?:e[-+]?\d+)?|inf\b|nan\b)", re.IGNORECASE)
-ADDRESS = re.compile(r"\b(?:0x[0-9a-f]{6,}|1[34]\d{13})\b")
-"""Addresses, as in `<Tensor object at 0x7f...>`, and as `id` gives them, differ from run to run."""
-UNIT = r"(?= ?(?:s|secs?|seconds?|mins?|minutes?|ms|µs|us|ns|\w+/s|s/\w+)\b)"
+ADDRESS = re.compile(r"\b(?:0x[0-9a-f]{6,}|(?<!\.)1[34]\d{13}(?!\.\d))\b")
+"""Addresses, as in `<Tensor object at 0x7f...>`, and as `id` gives them, differ from run to run; decimals do not."""
+UNITS = r"(?:s|secs?|seconds?|mins?|minutes?|ms|µs|us|ns|\w+/s|s/\w+)\b"
+NAMED = rf" ?=| ?:? ?(?:tensor\(|\[)?[-+]?\.?\d[\d.:]*+(?! ?{UNITS})"
+UNIT = rf"(?={UNITS}| {UNITS}(?!{NAMED}))"
+"""The unit of a time. A word that a number follows is a name, `s = 0.1` or `min 0.1`, but for `3 min 4 s`."""
 CLOCK = r"\d\d?: ?\d\d: ?\d\d(?:\.\d+)?"
 STAMP = r"(?<!\d)(?:\d{4}-?\d\d-?\d\d|\d{8}|[A-Z][a-z]{2}\d\d)[-_T ](?:\d\d[-_:.]?){2}\d\d(?!\d)"
 TIMES = re.compile(
