@@ -176,15 +176,22 @@ class _Script:
             )
         lines = listed([each.where for each in steps.unwritten(reads)], story.file)
         left_out = f"Left out is what only Python reads, of {lines}"
-        columns = [zip(*[each.numbers for each in steps.steps_of(kind)], strict=True) for kind in range(steps.kinds)]
-        vary = any(len({number.value for number, *_ in column}) > 1 for own in columns for column in own)
-        decided_by = "what it decided, and numbers made of it, are" if vary else "what it decided is"
+        last = steps.last_number()
+        decided_by = "what it decided, and numbers made of it, are" if last else "what it decided is"
         self.left_out = [f"{left_out}; {decided_by} as in this run."] if lines else []
         decided = [node for step in steps.steps for node in step.nodes if any(map(steps.trained, steps.causes(node)))]
         asked = {each for each in reads if steps.independent(each) and steps.trained(each)}
         sampled = [each.where for each in decided if each in steps.draws.sampled]
         picked = [each.where for each in decided if each not in steps.draws.sampled]
-        read = [each.where for each in story.events if isinstance(each.what, Read) and each.what.node in asked]
+        losses = {loss for step in steps.steps for loss in step.losses}
+        read = [
+            each.where
+            for each in story.events
+            if isinstance(each.what, Read)
+            and (each.what.node in asked or (steps.origin(each.what.node) in losses and each.order < last))
+            and each.what.node in reads
+            and not ((line := statement(each.where)) is not None and line.prints)
+        ]
         told = {
             "Values decided what ran in {}: its places are as recorded; see jnp.where, x[jnp.argmax(x)].": picked,
             "Samples of {} are torch's, from the weights of then: see jax.random.categorical.": sampled,

@@ -608,6 +608,26 @@ class Steps(TrainingGraph):
             found[kind] = [place for place, values in enumerate(columns) if len({*map(repr, values)}) > 1]
         return found
 
+    def last_number(self) -> float:
+        """When a number was last used that varies between steps and may be made of what Python has read: an operand, a
+        rate, or a number that became a tensor; 0 if there is none."""
+        found: list[tuple[Any, Any, float]] = []  # the place, the value, and when
+        for step in self.steps:
+            found += [
+                ((node.where, place), number.value, node.serial) for place, (number, node) in enumerate(step.numbers)
+            ]
+            leaves = [
+                each for each in step.operands if step.has(each) and not each.aval.shape and not self.inputs(each)
+            ]
+            found += [(each.where, each, each.serial) for each in leaves if each.aval.dtype.differentiable]
+        for update in self.updates:
+            ruled = [(place, each.rate) for place, each in enumerate(update.groups) if each.rule is not None]
+            found += [((id(update.optimizer), place), rate, update.first) for place, rate in ruled]
+        values: dict[Any, set[Any]] = {}
+        for place, value, _ in found:
+            values.setdefault(place, set()).add(value)
+        return max([when for place, _, when in found if len(values[place]) > 1], default=0)
+
     # What is recorded and was computed from values.
 
     def _kept(self) -> list[Node]:

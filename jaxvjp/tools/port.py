@@ -167,10 +167,10 @@ def decisions() -> Iterator[dict[Any, list[tuple[Node, Any]]]]:
             frame: Any = sys._getframe(1)
             where = user_line(frame)
             while frame is not None and frame.f_globals.get("__name__", "").startswith(
-                ("jaxvjp.tensor", "jaxvjp.types")
+                ("jaxvjp.tensor", "jaxvjp.types", "jaxvjp.optim.cycles")
             ):
                 frame = frame.f_back
-            # It is the user's line itself, and no optimizer that it calls.
+            # It is the user's line itself, and no optimizer that it calls; a schedule reads for it.
             if where is not None and frame is not None and where[0] is frame.f_code:
                 found.setdefault(where, []).append((self.__shown__, answer))
             return answer

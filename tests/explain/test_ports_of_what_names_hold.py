@@ -305,6 +305,38 @@ def test_what_values_of_the_training_decided_is_noted(tmp_path, loss, wanted):
     assert [each for each in (TAKES, SAMPLES, READS) if each in text] == wanted
 
 
+RATES = """
+from torch.optim.lr_scheduler import ReduceLROnPlateau
+optimizer = torch.optim.SGD(net.parameters(), lr=0.05)
+plateau = ReduceLROnPlateau(optimizer, factor=0.5, patience=0, threshold=0.9)
+scale, group = 1.0, optimizer.param_groups[0]
+for step in range(4):
+    loss = scale * (net(X) - Y).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    MADE
+    optimizer.step()
+    print(step, loss.item())
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        ("group['lr'] = 0.02 * loss.item()", True),
+        ("plateau.step(loss.item())", True),
+        ("plateau.step(loss.detach())", True),
+        ("scale = float(loss)", True),
+        ("seen = loss.item()", False),  # no number varies
+        ("group['lr'] *= 0.9", False),  # the loss is only printed
+    ],
+)
+def test_a_rate_or_a_factor_that_python_made_of_a_loss_is_noted(tmp_path, capsys, made, told):
+    assert port(tmp_path, RATES.replace("MADE", made))[0] == 0
+    said = "What Python computes of the values that line 26 reads is as recorded."
+    assert (said in capsys.readouterr().err) == told
+
+
 @pytest.mark.parametrize(("place", "status"), [("int(J)", 1), ("J.tolist()", 1), ("J", 0), ("J[None]", 0)])
 def test_an_index_that_makes_too_many_forms_is_named_where_it_is_read(tmp_path, capsys, place, status):
     text = "turn = 9 * torch.eye(5)[[0, 1, 2, 3, 4, 0]] + 1\n" + DECIDED.replace("range(4)", "range(6)")
