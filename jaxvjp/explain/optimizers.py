@@ -61,7 +61,7 @@ class Update(NamedTuple):
     def with_groups(self, alike: Sequence[Any]) -> Update:
         """The step with one group for each set of groups that are `alike`."""
         merged: dict[Any, list[Group]] = {}
-        for key, group in zip(alike, self.groups, strict=True):
+        for key, group in zip(alike, self.groups, strict=False):  # a group may be added later
             merged.setdefault(key, []).append(group)
         joined: list[Group] = []
         for own in merged.values():
@@ -156,8 +156,12 @@ class Updates:
 
 
 def _alike(updates: Sequence[Update], optimizer: Any) -> list[Any]:
-    """For each group of an optimizer its rules and rates in all steps; for one without a rule its number."""
-    columns = zip(*[each.groups for each in updates if each.optimizer is optimizer], strict=True)
+    """For each group of an optimizer its rules and rates in all steps; for one without a rule its number, and for all
+    if one was added between steps: there are no rules then."""
+    rows = [each.groups for each in updates if each.optimizer is optimizer]
+    if len({*map(len, rows)}) > 1:
+        return [*range(max(map(len, rows)))]
+    columns = zip(*rows, strict=True)
     return [
         number if None in [each.rule for each in own] else str([(each.rule, each.rate) for each in own])
         for number, own in enumerate(columns)

@@ -33,7 +33,9 @@ from jaxvjp.explain.steps import Entry, NotPortable, StateRead, Steps, places
 from jaxvjp.explain.story import Story
 from jaxvjp.explain.text import Text, wide
 from jaxvjp.explain.training_graph import TrainingStep
+from jaxvjp.explain.wrapped import NO_COPY
 from jaxvjp.ops.view import slice_
+from jaxvjp.pure.wrapping import Call, name_of
 
 FEW, WIDTH = 4, 116
 """An array of more numbers than FEW is in the file of data; a line is at most WIDTH long, if it can be broken."""
@@ -494,6 +496,10 @@ class _Script:
             raise OtherText(others)
         text = self.text
         assert text is not None
+        for node in [each for step in steps.steps for each in step.nodes if type(each) is Node]:
+            call = node.static[0] if isinstance(node.static, tuple) and node.static else None
+            if isinstance(call, Call) and any(each is call.function for each in text.handed_over.values()):
+                raise NotPortable(NO_COPY.format(name_of(call.function)), node.where)
         settings = [WIDE_TYPES] if self.wide else []
         if jax.default_backend() != "cpu":
             settings.append(EXACT_PRODUCTS)

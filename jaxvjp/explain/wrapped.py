@@ -1,18 +1,22 @@
 """Writes a call of a wrapped JAX function (`torch.wrap`) as what it is: `jax.nn.gelu(x, approximate=False)`.
 
-One of an installed library, such as optax, is imported. A function of the user's is copied into the program, if it
-reads nothing but its arguments, `jax` and `jnp`. Any other is handed over to the program under its own name.
+One of an installed library, such as optax, is imported. A function of the user's is copied into the program, with its
+derivatives, if it reads nothing but its arguments, `jax` and `jnp`, numbers that never change, and such functions. Any
+other is handed over to the program under its own name.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
+import linecache
+import re
 import sys
-import textwrap
 from collections.abc import Sequence
 from contextlib import suppress
-from types import CodeType
+from copy import deepcopy
+from functools import lru_cache
+from types import CodeType, ModuleType
 from typing import Any
 
 import jax
@@ -27,8 +31,15 @@ from jaxvjp.explain.recorded_functions import path_of
 from jaxvjp.explain.scope import WRITERS, Scope
 from jaxvjp.pure.wrapping import ARRAY, Call, name_of
 
-READ = {"jax": jax, "jnp": jnp}
-"""What is read in a function that a program has a copy of, as all programs have it."""
+READ: dict[Any, str] = {jax: "jax", jnp: "jnp", **{getattr(jax, e): f"jax.{e}" for e in ("lax", "nn", "random")}}
+"""Modules that a function reads of which a program has a copy, and what they are there."""
+NO_COPY = (
+    "there can be no copy of {}, a wrapped function: one of a function without a closure, or of a "
+    "`jax.custom_vjp` or `jax.custom_jvp` of such, that reads only its arguments, jax, jnp, numbers that are set once, "
+    "and functions like that"
+)
+RULES = {jax.custom_vjp: ("fwd", "bwd"), jax.custom_jvp: ("jvp",)}
+"""The functions that a function with derivatives of the user's has besides its own."""
 
 
 def wrapped(scope: Scope, node: Node) -> Any:
@@ -64,9 +75,9 @@ def _callee(scope: Scope, function: Any) -> Expression:
     if installed(function) and getattr(sys.modules.get(library), called, None) is function:
         scope.text.imports[f"import {library}"] = None
         return name(f"{library}.{called}")
-    source = _source_of(function)
-    if source is not None:
-        return name(scope.text.define(*source))
+    copied = _copied(scope, function)
+    if copied is not None:
+        return name(copied)
     known = scope.text.handed_over
     own = next((each for each, value in known.items() if value is function), None)
     if own is None:
@@ -86,37 +97,104 @@ def _names_of(code: CodeType) -> set[str]:
     return {*code.co_names}.union(*inner)
 
 
-def _source_of(function: Any) -> tuple[str, str] | None:
-    """The name and the text, for `Text.define`, of a function that reads only its arguments, `jax` and `jnp`."""
+def _copied(scope: Scope, function: Any, callers: tuple[Any, ...] = ()) -> str | None:
+    """The name of a copy of a function in the program, which `callers` call; None if it can have none."""
+    within = (*callers, function)
+    if isinstance(function, jax.stages.Wrapped):  # the program needs no `jax.jit` within
+        return _copied(scope, vars(function)["__wrapped__"], within)
+    rules = RULES.get(type(function), ())
+    if rules and (function.nondiff_argnums or getattr(function, "symbolic_zeros", False)):
+        return None
+    wanted, text = _source_of(scope, function.fun if rules else function, within)
+    texts = [_source_of(scope, getattr(function, rule), within)[1] for rule in rules]
+    if not text or not all(texts):
+        return None
+    if rules:
+        kind = f"jax.{type(function).__name__}"
+        text = re.sub(r"^NAME = (.*)", rf"NAME = {kind}(\1)", text) if text[:4] == "NAME" else f"@{kind}\n{text}"
+        own = [each.replace("NAME", f"NAME_{rule}", 1) for each, rule in zip(texts, rules, strict=True)]
+        given = ", ".join(f"NAME_{rule}" for rule in rules)
+        text = "\n\n\n".join([text, *own, f"NAME.def{kind[-3:]}({given})"])
+    return scope.text.define(wanted, text)
+
+
+def _module_of(function: Any) -> ast.Module:
+    """The syntax of the file that a function is from; an empty one if it is not known."""
+    return _parsed("".join(linecache.getlines(function.__code__.co_filename)))
+
+
+@lru_cache(maxsize=8)
+def _parsed(text: str) -> ast.Module:
+    with suppress(SyntaxError):
+        return ast.parse(text)
+    return ast.Module([], [])
+
+
+def _made(function: Any) -> tuple[Any, str]:
+    """The syntax of a function, and the name of what its line assigns, or its own; None if it is not known."""
+    code, tree = function.__code__, _module_of(function)
+    columns = {(line, column) for line, _, column, _ in code.co_positions()}
+    for each in ast.walk(tree):
+        if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name):
+            for made in getattr(each.value, "args", ()):
+                made.assigned = each.targets[0].id  # `two = torch.wrap(lambda x: 2 * x)`
+        if isinstance(each, ast.FunctionDef) and each.name == code.co_name:
+            if code.co_firstlineno in (each.lineno, *[one.lineno for one in each.decorator_list]):
+                return deepcopy(each), each.name
+        elif isinstance(each, ast.Lambda) and (each.body.lineno, each.body.col_offset) in columns:
+            return deepcopy(each), getattr(each, "assigned", "function")
+    return None, ""
+
+
+def _set_once(function: Any, called: str) -> bool:
+    """Whether the module of a function assigns to a name in one line, which is in no loop and no function."""
+    tree = _module_of(function)
+    stored = [each for each in ast.walk(tree) if isinstance(each, ast.Name) and each.id == called]
+    stored = [each for each in stored if not isinstance(each.ctx, ast.Load)]
+    return len(stored) == 1 and any(stored[0] in ast.walk(each) for each in tree.body if isinstance(each, ast.Assign))
+
+
+def _source_of(scope: Scope, function: Any, within: tuple[Any, ...]) -> tuple[str, str]:
+    """The name and the text, for `Text.define`, of a function that reads only its arguments, `jax` and `jnp`, numbers
+    that never change, and such functions; it may call the last one it is `within`, of which it is a part. Without a
+    text, if it reads other things."""
     if not inspect.isfunction(function) or function.__closure__ or hasattr(function, "__wrapped__"):
-        return None
-    given = function.__globals__
-    if any(given[each] is not READ.get(each) for each in _names_of(function.__code__) if each in given):
-        return None
-    found: list[Any] = []
-    with suppress(OSError, SyntaxError):
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-        every = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef | ast.Lambda)]
-        within = {inner for each in every for inner in ast.walk(each) if inner is not each}
-        found = [each for each in every if each not in within]
-    if len(found) != 1:  # which of them it is cannot be told
-        return None
-    (made,) = found
-    if not all(isinstance(each, ast.Constant | None) for each in (*made.args.defaults, *made.args.kw_defaults)):
-        return None
+        return "", ""
+    made, wanted = _made(function)
+    given, read = function.__globals__, _names_of(function.__code__)
+    if made is None or not all(
+        isinstance(e, ast.Constant | None) for e in (*made.args.defaults, *made.args.kw_defaults)
+    ):
+        return "", ""
+    stands: dict[str, Expression] = {}
+    for each in read & {*given}:
+        value = given[each]
+        if value is within[-1] or (isinstance(value, ModuleType) and value in READ):
+            stands[each] = name("NAME" if value is within[-1] else READ[value])
+        elif type(value) in (int, float, bool) and _set_once(function, each):
+            stands[each] = literal(value)
+        else:
+            known = callable(value) and not any(value is each for each in within)
+            own = (path_of(value) or _copied(scope, value, within)) if known else None
+            if own is None:
+                return "", ""
+            stands[each] = name(own)
+    local = {each.arg for each in ast.walk(made) if isinstance(each, ast.arg)}
+    local |= {each.id for each in ast.walk(made) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+
+    class Put(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> Any:
+            return stands.get(node.id, node) if node.id not in local else node
+
+        def visit_arg(self, node: ast.arg) -> Any:
+            return ast.arg(node.arg)
+
+    if local & {each for each, text in stands.items() if ast.unparse(text) != each}:
+        return "", ""
     if isinstance(made, ast.FunctionDef):
-        wanted, made.name, made.decorator_list, made.returns = made.name, "NAME", [], None
-        for each in ast.walk(made):
-            if isinstance(each, ast.arg):
-                each.annotation = None
-        return wanted, ast.unparse(made)
-    first: Any = tree.body[0]  # `two = torch.wrap(lambda x: 2 * x)`
-    named = (
-        isinstance(first, ast.Assign)
-        and isinstance(first.targets[0], ast.Name)
-        and made in getattr(first.value, "args", ())
-    )
-    return first.targets[0].id if named else "function", f"NAME = {ast.unparse(made)}"
+        made.name, made.decorator_list, made.returns = "NAME", [], None
+        return wanted, ast.unparse(Put().visit(made))
+    return wanted, f"NAME = {ast.unparse(Put().visit(made))}"
 
 
 def _spelled(scope: Scope, value: Any) -> Expression:

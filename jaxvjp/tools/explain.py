@@ -19,6 +19,7 @@ from jaxvjp.explain.names import told_at
 from jaxvjp.explain.picture import LARGEST, Picture
 from jaxvjp.explain.refusal import Refusal, line_of
 from jaxvjp.explain.source import STYLES, Program, configured, executed
+from jaxvjp.explain.wrapped import NO_COPY
 from jaxvjp.tools.scripts.program import run_as_main, started_as, to_standard_error
 from jaxvjp.tools.scripts.run import of_script
 from jaxvjp.tools.scripts.stand_in import as_torch
@@ -82,6 +83,8 @@ def show(explanation: Explanation, given: Any) -> int:
         if given.jaxpr or given.hlo:
             for name, text in lowered(program, given.hlo):
                 print(f"\n# {name} and its pullback, {'compiled' if given.hlo else 'as a jaxpr'}:\n{text}")
+        for each in program.handed_over:
+            print(f"{given.script}: {NO_COPY.format(each)}", file=sys.stderr)
         if given.line is None and (remarks := explanation.remarks()):
             print(f"\n{remarks}")
 

@@ -151,6 +151,20 @@ GROUPS = """
         torch.nn.utils.clip_grad_norm_(net.parameters(), 0.3)
         optimizer.step()
 """
+UNFROZEN = """
+    import torch
+
+    torch.manual_seed(0)
+    X = torch.randn(12, 3)
+    body, head = torch.nn.Linear(3, 4).requires_grad_(False), torch.nn.Linear(4, 1)
+    optimizer = torch.optim.RULE(head.parameters(), lr=0.05)
+    for step in range(6):
+        if step == 3:
+            optimizer.add_param_group({"params": body.requires_grad_(True).parameters(), "lr": 0.01})
+        optimizer.zero_grad()
+        (head(body(X).tanh()).squeeze(1) - X.sum(1)).square().mean().backward()
+        optimizer.step()
+"""
 HOOKS = """
     import torch
 
@@ -437,8 +451,10 @@ def test_hooks_of_modules_backward_passes(tmp_path, capsys):
     [
         (CYCLED, 'batch["rate'),  # OneCycleLR varies the momentum: the formula, as it was recorded
         (GROUPS, "optax.clip_by_global_norm(0.3).update((net_0_grad, net_2_grad), optax.EmptyState())[0]"),
+        (UNFROZEN.replace("RULE", "Adam"), "def step_2(state):"),
+        (UNFROZEN.replace("RULE", "SGD"), "def step_2(state):"),
     ],
-    ids=["cycled", "groups"],
+    ids=["cycled", "groups", "a group added to Adam", "a group added to SGD"],
 )
 def test_settings_of_optimizers(tmp_path, capsys, text, wanted):
     status, source = ported(tmp_path, text, "--check")
