@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from jaxvjp.core.record.graph import Node
+from jaxvjp.core.record.graph import Node, reachable
+from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.versions import next_serial
 from jaxvjp.library import random_gamma, random_tensors
+from jaxvjp.library.factories import new_leaf
 from jaxvjp.library.generator import Generator
-from jaxvjp.nn import dropout
+from jaxvjp.nn import dropout, init
 from jaxvjp.tensor.batched_randomness import drawn_from
 from jaxvjp.types.dtypes import dtype, float32, float64
 
@@ -38,6 +40,7 @@ class Draws:
     def __enter__(self) -> Draws:
         self._methods = {name: getattr(Generator, name) for name in EXPRESSIONS}
         self._scaled, dropout._scaled = dropout._scaled, self._mask
+        self._truncated_normal, init.trunc_normal_ = init.trunc_normal_, self._truncated
         for name, method in self._methods.items():
             setattr(Generator, name, self._noting(name, method))
         for module in (random_gamma, random_tensors):
@@ -48,7 +51,7 @@ class Draws:
     def __exit__(self, *_: object) -> None:
         for name, method in self._methods.items():
             setattr(Generator, name, method)
-        dropout._scaled = self._scaled
+        dropout._scaled, init.trunc_normal_ = self._scaled, self._truncated_normal
         for module in (random_gamma, random_tensors):
             vars(module)["drawn_from"] = drawn_from
         vars(random_tensors)["_drawn"] = self._drawn
@@ -59,9 +62,17 @@ class Draws:
         made.sampled, made.made = self.sampled, self.made
         return made
 
-    def _sampled(self, *given: Any) -> Any:
-        found = drawn_from(*given)
-        self.sampled.add(found.__node__)
+    def _sampled(self, draw: Any, *given: Any) -> Any:
+        found = drawn_from(draw, *given)
+        coins = draw.__qualname__ == "bernoulli.<locals>.draw" and not transforming().batches
+        chances = np.unique(np.asarray(given[0].detach().__value__)) if coins else np.empty(0)
+        sources = reachable([given[0].__node__], lambda each: each.inputs if type(each) is Node else ())
+        trained = any(type(each) is Node and each.requires_grad for each in sources)
+        if len(chances) == 1 < given[0].numel() and not trained:  # a chance that is no value of the training
+            text = f"jax.random.bernoulli({{key}}, {float(str(chances[0]))!r}, {{shape}})"
+            self._note(found.numpy(), text, found.__node__.serial - 1)
+        else:
+            self.sampled.add(found.__node__)
         return found
 
     def _leaf(self, *given: Any) -> Any:
@@ -75,8 +86,19 @@ class Draws:
         self._note(mask, f"jax.random.bernoulli({{key}}, {1 - p!r}, {{shape}}){{cast}} / {1 - p!r}")
         return mask
 
-    def _note(self, values: Any, expression: str) -> None:
-        self._known.setdefault(_digest(np.asarray(values)), []).append((next_serial(), expression))
+    def _truncated(
+        self, tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
+    ) -> Any:
+        """The draw as one: how often torch draws again depends on the numbers."""
+        drawn = self._truncated_normal(tensor.detach().clone(), mean, std, a, b, generator).numpy()
+        bounds = ", ".join(f"{(each - mean) / std!r}" for each in (a, b))
+        text = f"jax.random.truncated_normal({{key}}, {bounds}, {{shape}}{{dtype}})"
+        self._note(drawn, text if (mean, std) == (0, 1) else f"{mean!r} + {std!r} * {text}")
+        return init._filled(lambda x: x.copy_(new_leaf(drawn, x.dtype)), tensor)
+
+    def _note(self, values: Any, expression: str, serial: int | None = None) -> None:
+        known = self._known.setdefault(_digest(np.asarray(values)), [])
+        known.append((next_serial() if serial is None else serial, expression))
 
     def _noting(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(method)

@@ -32,7 +32,7 @@ from jaxvjp.explain.step_writer import StepWriter, Tree, shared_beginning
 from jaxvjp.explain.steps import Entry, NotPortable, StateRead, Steps, places
 from jaxvjp.explain.story import Story
 from jaxvjp.explain.text import Text, wide
-from jaxvjp.explain.training_graph import TrainingStep
+from jaxvjp.explain.training_graph import TrainingStep, site_of
 from jaxvjp.explain.wrapped import NO_COPY
 from jaxvjp.ops.view import slice_
 from jaxvjp.pure.wrapping import Call, name_of
@@ -41,6 +41,7 @@ FEW, WIDTH = 4, 116
 """An array of more numbers than FEW is in the file of data; a line is at most WIDTH long, if it can be broken."""
 LISTED = 24
 """Of rows that steps read in no regular order at most so many places are listed; else the rows are stored."""
+NORMS = {"cdist", "dist", "norm", "linalg_norm", "linalg_vector_norm", "linalg_matrix_norm"}
 EITHER = "\nIts random numbers are drawn from keys; with --exact-random they are torch's, as recorded."
 RESERVED = """jax jnp np optax sys Path data state batch batches losses step number loss key keys draws exact updates"""
 UNBROKEN: Any = {"break_long_words": False, "break_on_hyphens": False}
@@ -144,6 +145,7 @@ def _ported(
         whole = Writer(story, "grad", exact=exact)
         whole.text.rounds.clear()  # a step has no rounds
         nodes = whole.text.save_copies(whole.nodes, updates)
+        whole.text.at_zero = set() if exact else _zeros(nodes)
         steps = Steps(story, whole.text, nodes, updates, draws, reads, ending, inside, inside)
         if inside and steps.kinds > 1:
             outside = Steps(story, whole.text, nodes, updates, draws, reads, ending, False, inside)
@@ -157,6 +159,15 @@ def _ported(
                 doubles = True
             except OtherText as other:
                 steps.part(other.kinds)
+
+
+def _zeros(nodes: Sequence[Node]) -> set[Node]:
+    """The norms, of lines that have given 0, through which a gradient may go: `jnp.linalg.norm` gives NaN there, which
+    no check under `jax.jit` need see."""
+    norms = [each for each in nodes if each.requires_grad and each.operation and each.operation.name in NORMS]
+    evaluate(norms)
+    lines = {site_of(each)[:2] for each in norms if not np.all(each.value)}
+    return {each for each in norms if site_of(each)[:2] in lines}
 
 
 class OtherText(Exception):  # noqa: N818 - no error: the script is written again

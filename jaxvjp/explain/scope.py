@@ -360,7 +360,7 @@ class Scope:
                 return self._alias(node, row)
         if node.operation is rebind and not node.requires_grad:  # it is the second, with the derivative of the first
             return self._alias(node, self.value(node.inputs[1]))
-        how = written_node(node, not self.text.exact)
+        how = written_node(node, not self.text.exact and node not in self.text.at_zero)
         self.text.simplified |= how.simplified
         if how.results[0] in how.given and not how.several:  # `clone`: the same value
             source = self.value(node.inputs[how.given.index(how.results[0])])

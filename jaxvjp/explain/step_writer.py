@@ -92,6 +92,7 @@ class StepWriter(Writer):
         if text is not None:  # the functions of all kinds are in one script
             self.text.definitions, self.text.texts, self.text.lines = text.definitions, text.texts, text.lines
             self.text.imports, self.text.simplified, self.text.functions = text.imports, text.simplified, text.functions
+            self.text.handed_over = text.handed_over
         self.expressions: dict[Value, ast.expr] = {}
         self.states: dict[Tree, Value] = {}
         self.clipped: dict[int, dict[Tree, Value]] = {}

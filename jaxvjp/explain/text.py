@@ -84,6 +84,7 @@ class Text:
         self.data: dict[Any, Value] = {}  # the values of large arrays without a name, by what they hold
         self.handed_over: dict[str, Any] = {}  # functions that the program is given, by their names in it
         self.reserved: frozenset[str] = frozenset()  # names of functions that a script has beside the user's
+        self.at_zero: set[Node] = set()  # norms that are 0, whose plain form has no derivative there
         self.lifted: set[Number] = set()  # numbers that are arguments, not written out
         self.taken: set[str] = {*story.names.values()}
         self.variables: set[str | None] = set()  # the user's names of all values, which no function without one gets
@@ -98,7 +99,7 @@ class Text:
                 self.parts.update([each for each in node.inputs if type(each) is Node and each.where == node.where])
         if whole is not None:
             self.first, self.begun, self.last, self.twins = whole.first, whole.begun, whole.last, whole.twins
-            self.inner, self.variables = whole.inner, whole.variables
+            self.inner, self.variables, self.at_zero = whole.inner, whole.variables, whole.at_zero
             return
         first: dict[int, Node] = {}
         last = self.last

@@ -432,7 +432,18 @@ for step in range(4):
     loss.backward()
     optimizer.step()
 """
+DISTANCES = """
+weight = nn.Parameter(torch.randn(3, 2))
+optimizer = torch.optim.SGD([weight], lr=0.1)
+for step in range(3):
+    rows = F.normalize(X[:6] @ weight, dim=1)
+    apart = torch.cdist(rows, rows).max(1).values + (rows[:, None] - rows[None]).norm(dim=-1).max()
+    optimizer.zero_grad()
+    (apart.mean() + X.norm() * weight.norm()).backward()
+    optimizer.step()
+"""
 PROGRAMS = {
+    "distances of which some are 0": (DISTANCES, [r"jnp\.where\(length == 0", r"jnp\.linalg\.norm\(params"], []),
     "pooling": (POOLED, [r"jnp\.max\(x, axis=2", r"jnp\.mean\(.*axis=2", r"jax\.lax\.add, .*/ 2"], ["slice_in_dim"]),
     "a list that is appended to": (
         SCANNED,

@@ -749,6 +749,16 @@ def test_random_numbers_are_drawn_from_keys_or_are_torchs(tmp_path):
     [
         ("torch.empty(1, 3).bernoulli_(0.5)", "jax.random.bernoulli(keys[0], 0.5, (1, 3)).astype(float)"),
         ("torch.empty(1, 3).normal_(0, 0.5)", "0.5 * jax.random.normal(keys[0], (1, 3))"),
+        ("torch.bernoulli(torch.full((1, 3), 0.8))", "jax.random.bernoulli(keys[0], 0.8, (1, 3)).astype(float)"),
+        ("torch.bernoulli(w.detach().sigmoid()[None])", "Samples of line 7 are torch's, from the weights of then"),
+        (
+            "torch.nn.init.trunc_normal_(torch.empty(1, 3))",
+            "jax.random.truncated_normal(keys[0], -2.0, 2.0, (1, 3))",
+        ),
+        (
+            "torch.nn.init.trunc_normal_(torch.empty(1, 3), 1.0, 2.0, -0.5, 0.5)",
+            "1.0 + 2.0 * jax.random.truncated_normal(keys[0], -0.75, -0.25, (1, 3))",
+        ),
         ("torch.empty(1, 3).exponential_()", "Random numbers of line 7 are torch's, as recorded."),
     ],
 )
