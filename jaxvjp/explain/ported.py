@@ -187,7 +187,8 @@ class _Script:
             self.dropped.append(
                 f"{told_at(leaf.where, story.file)}{called}: Python has computed its numbers, which are as recorded"
             )
-        lines = listed([each.where for each in steps.unwritten(reads)], story.file)
+        only = [each for each in reads if each not in steps.gathered]
+        lines = listed([each.where for each in steps.unwritten(only)], story.file)
         left_out = f"Left out is what only Python reads, of {lines}"
         last = steps.last_number()
         decided_by = "what it decided, and numbers made of it, are" if last else "what it decided is"
@@ -209,6 +210,7 @@ class _Script:
             "Values decided what ran in {}: its places are as recorded; see jnp.where, x[jnp.argmax(x)].": picked,
             "Samples of {} are torch's, from the weights of then: see jax.random.categorical.": sampled,
             "What Python computes of the values that {} reads is as recorded.": read,
+            "What {} makes of values of all steps is left out: they are in losses.": [e.where for e in steps.gathered],
             "What {} carries from step to step is as recorded.": [where for where, *_ in steps.recorded],
             "What {} draws stays torch's, as what was computed of it is recorded.": [each.where for each in steps.kept],
             "Random numbers of {} are torch's, as recorded.": [

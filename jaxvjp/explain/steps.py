@@ -107,6 +107,7 @@ class Steps(TrainingGraph):
         self.recorded = {*often} - self.carried
         self._independent.clear()
         self.everywhere, self.turning = self._constants(), self._turning()
+        training = [*self.steps]
         self.end = TrainingStep(self.steps[-1].last, []) if ending else None
         self.steps += [self.end] if self.end else []
         self.begun = [*self.steps]
@@ -119,6 +120,10 @@ class Steps(TrainingGraph):
             node = self.origin(tensor.__node__)
             if node in self.updated or (self.inputs(node) and not self.updating(node, ruled=True)):
                 self.held.setdefault(node, tensor)  # else an optimizer keeps it, which is compared by itself
+        new = [node for node, tensor in self.held.items() if tensor not in self.text.first]
+        self.gathered = [node for node in new if self._gathers(node, training)]
+        for node in self.gathered:
+            del self.held[node]
         own = [(tensor.__node__, called) for tensor, called in self.story.tensors.items() if called in story.modules]
         self.of_modules = {self.memory(node) or node: called for node, called in own}
         # Whether what steps before have left makes another form than what is given, as where a hidden state starts
@@ -138,6 +143,20 @@ class Steps(TrainingGraph):
             for node in self.unwritten(named)
             if not any(step.has(node) and self._passing(step, node) for step in self.begun)
         }
+
+    def _gathers(self, node: Node, steps: Sequence[TrainingStep]) -> bool:
+        """Whether a node was computed after the last step from what one line has computed in several steps, such as a
+        list of their losses: this is told beside the losses then."""
+        if node.serial <= steps[-1].last:
+            return False
+        sources = reachable([node], lambda each: self._operands(each) if each.serial > steps[-1].last else ())
+        read = [each for each in sources if each.serial <= steps[-1].last and not self.independent(each)]
+        own = {each: step for each in read for step in steps if step.has(each)}
+        if len({*map(site_of, read)}) != 1 or len({*own.values()}) < 2 or len(own) < len(read):
+            return False
+        for each, step in own.items():
+            step.losses += [self.origin(each)] * (self.origin(each) not in step.losses)
+        return True
 
     def unwritten(self, nodes: Iterable[Node]) -> list[Node]:
         """Those that depend on the training, and are neither a loss nor in the state at the end."""

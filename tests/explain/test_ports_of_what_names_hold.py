@@ -169,6 +169,19 @@ for step in range(4):
 with torch.no_grad():
     net[0].weight.copy_(torch.from_numpy(mean))
 """
+STACKED = """
+losses, sizes = [], []
+for step in range(4):
+    r = net(X) - Y
+    loss = r.square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    losses.append(loss.detach())
+    sizes.append(r.detach().abs().mean())
+losses = torch.stack(losses)
+sizes = torch.stack(sizes)
+"""
 SAVED = "copy.deepcopy(net.state_dict())"
 SCRIPTS = {
     "a target that is copied again and again": (TARGET, ['(state["net"], state["net"])']),
@@ -186,6 +199,7 @@ SCRIPTS = {
     "a copy that no operation made": (BEST.replace("SAVED", "copy.deepcopy(net.state_dict())"), ['"saved": ']),
     "what is computed after the last step": (AFTER, ['"guess"', "def step_end"]),
     "a gradient after the last step": (SLOPE, ['"slope"']),
+    "values in a list that is one tensor then": (STACKED, ["of all steps is left out: they are in losses.", "[loss, "]),
     "values in a list": (TOLD, ["loss, errors_0]", "loss, errors_2, net["]),
     "a training that is resumed": (RESUMED, []),
     "an optimizer made anew": (ANEW, ["net_adam_2_state"]),
