@@ -273,7 +273,8 @@ class _Script:
                 keys = dict(zip(map(str, range(len(own))) if numbers else tree.keys, tree.keys, strict=False))
                 found = [(keys[key], each) for key, each in own if key in keys and each in rest]
                 if len(found) == len(tree.keys) == len(keys):
-                    self.dicts.append(Tree(numbered(called, self.taken), [each for _, each in found]))
+                    whole = called if numbers or not cut else found[0][1].name[: cut - 1]  # `best_state` of `best`
+                    self.dicts.append(Tree(numbered(whole, self.taken), [each for _, each in found]))
                     self.dicts[-1].keys = [key for key, _ in found]
                     self.taken.add(self.dicts[-1].name)
                     rest = [each for each in rest if each not in self.dicts[-1].entries]

@@ -239,7 +239,8 @@ class Recorder:
             written = _written(shows)
             if written is None or (written is shows and shows.aval.dtype.differentiable):
                 continue  # a trained tensor's nodes are known otherwise
-            own = names.setdefault(written, own)  # of `best = model.state_dict()` the name is that of the model
+            # Of `best = model.state_dict()` the name is that of the model, also if it is copied, and loaded again.
+            own = names.setdefault(written, tensors.get(written.tensor, own))
             while written is not None:
                 overwritten.setdefault(written, own)
                 before: Any = written.inputs[0]

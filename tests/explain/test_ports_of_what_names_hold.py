@@ -182,6 +182,18 @@ for step in range(4):
 losses = torch.stack(losses)
 sizes = torch.stack(sizes)
 """
+LOADED = """
+ema, best = copy.deepcopy(net).requires_grad_(False), float("inf")
+for step in range(5):
+    update()
+    with torch.no_grad():
+        for own, p in zip(ema.parameters(), net.parameters()):
+            own.mul_(0.9).add_(p, alpha=0.1)
+        error = (ema(X) - Y).abs().mean().item()
+    if error < best:
+        best, best_state = error, copy.deepcopy(ema.state_dict())
+ema.load_state_dict(best_state)
+"""
 SAVED = "copy.deepcopy(net.state_dict())"
 SCRIPTS = {
     "a target that is copied again and again": (TARGET, ['(state["net"], state["net"])']),
@@ -199,6 +211,7 @@ SCRIPTS = {
     "a copy that no operation made": (BEST.replace("SAVED", "copy.deepcopy(net.state_dict())"), ['"saved": ']),
     "what is computed after the last step": (AFTER, ['"guess"', "def step_end"]),
     "a gradient after the last step": (SLOPE, ['"slope"']),
+    "an average that is kept and loaded again": (LOADED, ["ema = jax.tree.map(lambda ema", '"best_state": best_state']),
     "values in a list that is one tensor then": (STACKED, ["of all steps is left out: they are in losses.", "[loss, "]),
     "values in a list": (TOLD, ["loss, errors_0]", "loss, errors_2, net["]),
     "a training that is resumed": (RESUMED, []),
