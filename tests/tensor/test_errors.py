@@ -248,6 +248,29 @@ def test_the_freed_graph_error_names_the_loop_that_the_line_stands_outside_of():
         y.sum().backward()
 
 
+def test_the_freed_graph_error_names_the_backward_that_freed_it():
+    x = jaxvjp.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+
+    def before_the_loop():
+        y.backward(jaxvjp.ones(2))
+        for _ in range(2):
+            y.backward(jaxvjp.ones(2), retain_graph=True)
+
+    def rows():
+        z = x * 3
+        for _ in range(2):
+            z.backward(jaxvjp.ones(2))
+
+    with pytest.raises(RuntimeError) as caught:
+        before_the_loop()
+    line = before_the_loop.__code__.co_firstlineno + 1
+    assert f"`retain_graph=True` in line {line}, `y.backward(jaxvjp.ones(2))`, which freed it." in str(caught.value)
+    assert "the loop" not in str(caught.value)
+    with pytest.raises(RuntimeError, match=r"(?s)outside the loop.*, keep the graph, by `retain_graph=True` in line"):
+        rows()
+
+
 @pytest.mark.parametrize("retain_graph", [False, True])
 def test_a_state_that_is_carried_on_is_told_to_be_cut_off(retain_graph):
     def program(torch):

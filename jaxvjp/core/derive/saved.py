@@ -102,7 +102,7 @@ def release(operations: Iterable[Node], met: NodesMet) -> None:
     node: Node
     for node in operations:
         if node.value is not None:
-            passed = node.passed = passed or TensorsBehind(met)
+            passed = node.passed = passed or TensorsBehind(met, user_line())
         if node.special and node.python is not None:
             node.python.free()
         elif node.operation is not None and saves_something(node):
@@ -165,19 +165,29 @@ def _carried_on(node: Node, operations: Iterable[Node]) -> str:
 def freed_error(node: Node, operations: Iterable[Node] = ()) -> RuntimeError:
     """torch's sentence, then the line that recorded the node and what to write instead; `operations` are those of the
     backward pass that came upon it."""
-    loop = loop_around(user_line(), node.where)
+    here = user_line()
+    loop = loop_around(here, node.where)
+    by = next(
+        (each.passed.where for each in (node, *operations) if each.passed is not None and each.passed.where), None
+    )
+    before = located(by)
+    keep = "in the backward before"
+    if before is not None:
+        keep = f"in line {before.number}, `{before.text.partition('  #')[0].rstrip()}`, which freed it"
     carried = _carried_on(node, operations)
     if carried:
-        advice = carried
-    elif loop is not None:
+        advice = f"{carried}; or keep the graph, by `retain_graph=True` {keep}"
+    elif loop is None or loop_around(here, by) == loop:  # it was freed before the loop
         advice = (
-            f"That line stands outside the loop of line {loop}, in which this is called each time round: move it "
-            "inside the loop, so that each round records its own graph"
+            "Record the graph anew before each backward, by running that line again; or keep the graph, by "
+            f"`retain_graph=True` {keep}"
         )
     else:
-        advice = "Record the graph anew before each backward, by running that line again"
-    if carried or loop is None:
-        advice += "; or keep the graph, by `retain_graph=True` in the backward before"
+        advice = (
+            f"That line stands outside the loop of line {loop}, in which this is called each time round: move it "
+            "inside the loop, so that each round records its own graph; or, where only v differs from round to round, "
+            f"keep the graph, by `retain_graph=True` {keep}"
+        )
     return RuntimeError(f"{FREED}\nThe freed node is {node.gradient_name}, recorded by {node.location}\n{advice}.")
 
 

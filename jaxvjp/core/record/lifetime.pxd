@@ -20,3 +20,4 @@ cdef class NodesMet:
 cdef class TensorsBehind:
     cdef public list serials, onward
     cdef public dict holders, earlier
+    cdef public object where

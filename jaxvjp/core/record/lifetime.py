@@ -20,6 +20,7 @@ from jaxvjp.core.record.collector import leave_uncollected, uncollected_ref
 from jaxvjp.core.record.graph import Node, gradient_edges, reachable
 from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.saves import count_writes
+from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.ops.identity import rebind
 
 
@@ -98,9 +99,11 @@ def noted(nodes: list[Any], holders: dict[int, Any], earlier: dict[int, TensorsB
 
 
 class TensorsBehind:
-    """Which tensors are behind a freed node that has dropped its inputs, of those that the freeing pass met."""
+    """Which tensors are behind a freed node that has dropped its inputs, of those that the freeing pass met; `where`
+    is the user's line of that pass."""
 
-    def __init__(self, met: NodesMet) -> None:
+    def __init__(self, met: NodesMet, where: UserLine = None) -> None:
+        self.where = where
         # By index, and only where there are any: of 10,000 nodes few have a tensor that is still there.
         self.holders: dict[int, Any] = {}
         self.earlier: dict[int, TensorsBehind] = {}
