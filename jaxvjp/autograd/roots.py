@@ -30,6 +30,8 @@ from jaxvjp.types.user_code import own_name, user_frame, users_name
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 Inputs = Tensors | dict[str, Tensor]
+SHOWN = 4
+"""For at most so many tensors an error writes out what to give each."""
 
 
 def given(tensors: Any, function: str = "") -> list[Tensor | GradientEdge]:
@@ -86,16 +88,17 @@ def checked_gradients(gradients: Any, roots: list[Tensor]) -> list[Tensor | None
     try:
         given = [gradients] if isinstance(gradients, Tensor) else list(gradients)
     except TypeError as error:
-        raise _unclear(roots[0], None, f"{error}\n{_advice_on_v(gradients, roots[0])}", TypeError) from None
+        raise _unclear(roots, roots[0], None, f"{error}\n{_advice_on_v(gradients, roots[0])}", TypeError) from None
     for position, each in enumerate(given):
         if each is not None and not isinstance(each, Tensor):
             inside = isinstance(each, ARRAYS) and not isinstance(gradients, ARRAYS)
             root, whole = roots[min(position, len(roots) - 1)], each if inside or len(roots) > 1 else gradients
             told = f"gradients can be either Tensors or None, but got {type(each).__name__}\n"
-            raise _unclear(root, None, told + _advice_on_v(whole, root), TypeError)
+            raise _unclear(roots, root, None, told + _advice_on_v(whole, root), TypeError)
     if len(given) < len(roots):
-        advice = "Each tensor needs a v of its own, of its shape, in a list: `[v, w]`."
-        raise _unclear(roots[len(given)], None, f"got {len(roots)} tensors and {len(given)} gradients\n{advice}")
+        written = ", ".join(ones_for(each, own_name()) for each in roots) if len(roots) <= SHOWN else "v, w, ..."
+        advice = f"Each tensor needs a v of its own, of its shape, in a list: `[{written}]`."
+        raise _unclear(roots, roots[len(given)], None, f"got {len(roots)} tensors and {len(given)} gradients\n{advice}")
     return given[: len(roots)]
 
 
@@ -130,9 +133,10 @@ def roots_and_cotangents(
             node = root.__node__
             if gradient is None:
                 if node.requires_grad and root.numel() != 1:
-                    raise _unclear(root, None, _not_scalar(root))
+                    raise _unclear(roots, root, None, _not_scalar(root))
                 if node.requires_grad and root.dtype.is_complex:
                     raise _unclear(
+                        roots,
                         root,
                         None,
                         f"grad can be implicitly created only for real scalar outputs but got {root.dtype}\n"
@@ -156,7 +160,7 @@ def roots_and_cotangents(
                         f"invalid gradient at index {position} - expected device {root.device} but got "
                         f"{gradient.device}\nMove it first: `y.backward(v.to(y.device))`."
                     )
-                _check_gradient(position, Size(cotangent.aval.shape), gradient, root, batched)
+                _check_gradient(position, Size(cotangent.aval.shape), gradient, roots, batched)
                 cotangent = converted(cotangent, root.dtype)
             check_tracked(position, node)
             nodes.append(node)
@@ -219,7 +223,8 @@ def _like_root(scalar: Node, root: Node) -> Node:
     return record(add, (constant(0, root.aval), scalar))
 
 
-def _check_gradient(position: int, shape: Size, gradient: Tensor, root: Tensor, batched: bool) -> None:
+def _check_gradient(position: int, shape: Size, gradient: Tensor, roots: list[Tensor], batched: bool) -> None:
+    root = roots[position]
     if batched:
         if not shape:
             raise IndexError(
@@ -245,6 +250,7 @@ def _check_gradient(position: int, shape: Size, gradient: Tensor, root: Tensor, 
         if root.numel() == 1:
             advice += f". To repeat {y} for each number in v, as torch once did: `{y}.backward(v, broadcast=True)`"
         raise _unclear(
+            roots,
             root,
             gradient,
             f"Mismatch in shape: grad_output[{position}] has a shape of {shape} and output[{position}] has a shape of "
@@ -252,6 +258,7 @@ def _check_gradient(position: int, shape: Size, gradient: Tensor, root: Tensor, 
         )
     if gradient.dtype.is_complex != root.dtype.is_complex:
         raise _unclear(
+            roots,
             root,
             gradient,
             "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
@@ -266,10 +273,12 @@ def ones_for(root: Tensor, own: str) -> str:
     return f"{own}.ones({list(root.shape)}{kind})"
 
 
-def _unclear(root: Tensor, gradient: Tensor | None, text: str, kind: type[Exception] = RuntimeError) -> Exception:
+def _unclear(
+    roots: list[Tensor], root: Tensor, gradient: Tensor | None, text: str, kind: type[Exception] = RuntimeError
+) -> Exception:
     """An error about v, of which `explain` is told, to say more."""
     if root.requires_grad and listening():
-        tell(Unclear(root, gradient, text))
+        tell(Unclear(roots, root, gradient, text))
     return kind(text)
 
 

@@ -435,10 +435,10 @@ class Explained:
                 evaluate([result.gradient for result in results if result.gradient is not None])
             return [None if result.gradient is None else result.gradient.value for result in results]
         walked = story.events[0].what
-        (root,), (v,) = walked.roots, walked.cotangents
-        v = constant(1, root.aval) if v is None else v
-        leaves = [shown_tensor(result.node) for result in results]
-        pulled = grad(shown_tensor(root), leaves, shown_tensor(v), retain_graph=True, allow_unused=True)
+        begun = zip(walked.roots, walked.cotangents, strict=True)
+        given = [shown_tensor(constant(1, root.aval) if v is None else v) for root, v in begun]
+        roots, leaves = [[shown_tensor(each) for each in of] for of in (walked.roots, [each.node for each in results])]
+        pulled = grad(roots, leaves, given, retain_graph=True, allow_unused=True)
         return [None if each is None else each.__value__ for each in pulled]
 
 

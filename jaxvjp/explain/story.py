@@ -66,14 +66,15 @@ class Refused(NamedTuple):
     """A backward pass that was refused for its v.
 
     Attributes:
-        root: what it began at.
-        gradient: the v that it got, None without one.
+        roots: what it began at.
+        root, gradient: that of which the v was refused, and the v that it got, None without one.
         text: what the error said.
         frame, where: the user's frame and line that called it.
         freed: whether a backward pass before had freed the graph.
         before: the `grad` of each leaf at that moment.
     """
 
+    roots: Sequence[Tensor]
     root: Tensor
     gradient: Tensor | None
     text: str
@@ -200,7 +201,7 @@ class Recorder:
             self.unpacked.setdefault(what.node, what.nodes)
             return
         if isinstance(what, Unclear):
-            frame, nodes = sys._getframe(1), reachable([what.root.__node__], gradient_edges)
+            frame, nodes = sys._getframe(1), reachable([each.__node__ for each in what.roots], gradient_edges)
             freed = any(map(used_up, nodes))
             self.refused = Refused(*what, user_frame(frame), user_line(frame), freed, _grads_of(nodes))
             return
@@ -371,8 +372,10 @@ def _grads_of(nodes: Sequence[Node]) -> dict[Node, Node]:
     return {each: each.tensor._grad.__node__ for each in leaves}
 
 
-def story_of(result: Tensor, gradient: Tensor | None, frame: Any, recorded: Story | None = None) -> Story:
-    """The story of one result: how it was computed, and what a backward from it would do.
+def story_of(
+    result: Tensor, gradient: Tensor | None, frame: Any, recorded: Story | None = None, beside: Sequence[Tensor] = ()
+) -> Story:
+    """The story of one result: how it was computed, and what a backward from it would do, from it and those `beside`.
 
     What was `recorded` knows a graph that was freed, which values were read, and the gradients where it was refused.
     RuntimeError for a tensor without a graph, a leaf, and a graph that was freed otherwise.
@@ -393,7 +396,8 @@ def story_of(result: Tensor, gradient: Tensor | None, frame: Any, recorded: Stor
     v: Node | None = None
     if gradient is not None:
         (v,) = roots_and_cotangents([result], checked_gradients(gradient, [result]), False, False)[1]
-    nodes = reachable([node], gradient_edges)
+    roots = [node, *[each.__node__ for each in beside]]
+    nodes = reachable(roots, gradient_edges)
     for each in nodes:
         if used_up(each) and recorded is None:
             error = freed_error(each)
@@ -405,14 +409,14 @@ def story_of(result: Tensor, gradient: Tensor | None, frame: Any, recorded: Stor
     tensors, names = _named({} if frame is None else variables_of(frame))
     none: dict[Node, None] = dict.fromkeys(leaves)
     before = _grads_of(leaves) if recorded is None or recorded.refused is None else {**recorded.refused.before}
-    walked = Walked([node], [v], none, before, none, 0, False)
+    walked = Walked(roots, [v, *[None] * len(beside)], none, before, none, 0, False)
     unpacked: dict[Node, dict[Any, Node]] = {
         each: {each.inputs[place]: kept for place, kept in each.packed(False).items()}
         for each in nodes
         if each.packed is not None and each.python is None
     }
     reads = [] if recorded is None else [each for each in recorded.events if isinstance(each.what, Read)]
-    kept = _kept([node], {})
+    kept = _kept(roots, {})
     return Story([Event(next_serial(), None, walked), *reads], names, tensors, [], {}, {}, {}, unpacked, kept, True)
 
 

@@ -106,8 +106,10 @@ class Placed(NamedTuple):
 
 
 class Unclear(NamedTuple):
-    """A backward pass from the tensor `root` was refused, for its v: `gradient`, or None; `text` is the error's."""
+    """A backward pass from the tensors `roots` was refused, for the v of `root`: `gradient`, or None; `text` is the
+    error's."""
 
+    roots: Any
     root: Any
     gradient: Any
     text: str
