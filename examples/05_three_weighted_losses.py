@@ -15,6 +15,7 @@ DOCUMENTS = ["where_the_numbers_come_from"]
 WEIGHTS = [-0.1, 1.0, 0.0001]
 # The losses are w₁², w₁w₂ and w₂³ at w = [3, 2]: their gradients are [6, 0], [2, 3] and [0, 12].
 NUMBERS = {"w": [-0.1 * 6.0 + 2.0, 3.0 + 0.0001 * 12.0]}
+OUTPUTS = {"w": "loss"}
 
 
 def imperative():

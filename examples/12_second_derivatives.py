@@ -14,6 +14,7 @@ import jaxvjp as torch
 DOCUMENTS = ["other_ways_to_a_gradient"]
 X = [[1.0, -2.0], [3.0, 0.5]]
 NUMBERS = {"first": [[2.0, -4.0], [6.0, 1.0]], "second": [[2.0, 2.0], [2.0, 2.0]]}  # 2x and 2
+OUTPUTS = {"second": "first"}
 
 
 def imperative():

@@ -2,8 +2,8 @@
 
 An example is a file of `examples/` with the names of the documents that it is from (`DOCUMENTS`), the gradients in it
 (`NUMBERS`), and three functions that compute these: `imperative` by `backward`, `functional` by `jax.vjp`, and
-`jacobian`, which returns v and J, whose product vᵀJ NumPy computes. A document has a page in `examples/documents`,
-whose head is the question that it answers.
+`jacobian`, which returns v and J, whose product vᵀJ NumPy computes. `OUTPUTS` names what a gradient is of, where that
+is not y. A document has a page in `examples/documents`, whose head is the question that it answers.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ from jaxvjp.testing import assert_close
 
 Array = np.ndarray[Any, Any]
 TOLERANCE = 1e-5
-RESULTS = {"NUMBERS", "DOCUMENTS"}
+RESULTS = {"NUMBERS", "DOCUMENTS", "OUTPUTS"}
 
 
 class Answer(NamedTuple):
-    """One gradient of an example, from four sources."""
+    """One gradient of an example, from four sources; `output` is what it is the gradient of."""
 
     name: str
+    output: str
     backward: Array
     vjp: Array
     v: Array
@@ -54,13 +55,13 @@ class Answer(NamedTuple):
 
     @property
     def matrices(self) -> str:
-        """J, with a row for each element of y and a column for each of x, v, and their product, as text."""
+        """J, with a row for each element of the output and a column for each of x, v, and their product, as text."""
         y_shape, x_shape = self.v.shape, self.jacobian.shape[self.v.ndim :]
         x = self.name if len(self.name) == 1 else "x"  # the leaf, or what was asked: "v = [1, 0]"
-        rows, columns = terminal.labels("y", y_shape), terminal.labels(x, x_shape)
+        rows, columns = terminal.labels(self.output, y_shape), terminal.labels(x, x_shape)
         return "\n".join(
             [
-                f"J, a row for each number in y ({len(rows)}), a column for each in {x} ({len(columns)}):",
+                f"J, a row for each number in {self.output} ({len(rows)}), a column for each in {x} ({len(columns)}):",
                 terminal.matrix("J", self.jacobian.reshape(len(rows), len(columns)), rows, columns),
                 terminal.matrix("vᵀ", self.v.reshape(1, -1), [""], rows),
                 terminal.matrix("vᵀJ", self.product.reshape(1, -1), [""], columns),
@@ -117,11 +118,11 @@ class Example(ExampleFile):
         module = self.module
         backward, vjp, pairs = module.imperative(), module.functional(), module.jacobian()
         tolerance = getattr(module, "TOLERANCE", TOLERANCE)
-        answers = []
+        outputs, answers = getattr(module, "OUTPUTS", {}), []
         for name, number in module.NUMBERS.items():
             v, matrix = pairs[name]
-            given, pulled = _array(backward[name]), _array(vjp[name])
-            answers.append(Answer(name, given, pulled, _array(v), _array(matrix), _array(number), tolerance))
+            given, pulled, output = _array(backward[name]), _array(vjp[name]), outputs.get(name, "y")
+            answers.append(Answer(name, output, given, pulled, _array(v), _array(matrix), _array(number), tolerance))
         return Run(self, module, tuple(answers))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 from types import SimpleNamespace
 
@@ -37,6 +38,8 @@ def test_four_answers_agree(name):
     assert run.agrees
     assert run.example.title.endswith((".", "!"))
     assert len(run.example.text) > 50
+    source = run.example.source("imperative")
+    assert all(re.search(rf"^    \(?{each.output},?\)?(\[0\])? = ", source, re.MULTILINE) for each in run.answers)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
