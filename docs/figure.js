@@ -26,7 +26,7 @@ function compiled(source, x) {
   });
   const folded = (name, places) => {
     const all = total(FOLDS[name], name === "norm" ? places.map(place => add("mul", place, place)) : places);
-    return [name === "mean" ? add("div", all, add("constant", places.length)) : name === "norm" ? add("sqrt", all) : all];
+    return [name === "mean" ? add("div", all, add("constant", places.length)) : name === "norm" ? add("root", all) : all];
   };
   const applied = (from, name, of, power) => name === "stack" ? of : name === "pow" ? each(from, "pow", of, power || fail("pow is written with the power: x.pow(2)"))
     : FOLDS[name] ? record(from, name, [of], () => folded(name, of.places)) : name === "relu" ? record(from, name, [of], () => {

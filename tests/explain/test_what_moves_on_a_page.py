@@ -509,6 +509,31 @@ def test_what_is_retained_follows_x_and_is_not_moved(browser, tmp_path, hook):
     )
 
 
+@pytest.mark.parametrize(
+    ("source", "x", "said"),
+    [
+        ("x.log().sum()", [-1, -1], "There, or 0.01 further, y is not finite"),
+        ("x[0] ** x[1]", [0, 0], "The two differ: there y jumps"),
+        ("x[0] ** x[1]", [-1, 2], "There, or 0.01 further, y is not finite"),
+        ("(x ** 4).sum()", [0, 0], "0.01 · 0 = 0."),
+    ],
+)
+def test_where_the_two_differ_it_is_said_why(browser, tmp_path, source, x, said):
+    explained = run_lines(f"x = torch.tensor([0.5, 2.0], requires_grad=True)\ny = {source}\ne = explain(y)")["e"]
+    opened(browser, explained, tmp_path / "page.html")
+    move_x(browser, x)
+    assert said in text_of(browser, "#moved")
+    assert said[-1] != "." or text_of(browser, "#moved").endswith(said)
+
+
+def test_v_weighs_what_backward_began_at(browser, tmp_path):
+    lines = "x = torch.tensor([1.0, 2.0], requires_grad=True)\ny = x * 2\ns = (y.detach() * x).sum()\ne = explain(s)"
+    opened(browser, run_lines(lines)["e"], tmp_path / "page.html")
+    assert "how fast v·s changes" in text_of(browser, ".legend")
+    assert "v·y" not in text_of(browser, "#moved")
+    assert text_of(browser, "#moved").endswith("v·s moves by that part too, and vᵀJ leaves it out.")
+
+
 def test_a_gradient_of_what_is_no_leaf_has_that_moved(browser, tmp_path):
     found = run_lines("""
         x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -735,6 +760,32 @@ def test_the_figure_of_the_first_page_differentiates_what_is_typed(browser, figu
     close(" ".join(each.text for each in all_of(browser, "[data-product]")), expected.numpy())
     move_x(browser, [1.0])
     assert "moves by" in text_of(browser, "#moved")
+
+
+@pytest.mark.parametrize(
+    ("source", "x"),
+    [
+        ("x.norm()", [0, 0]),
+        ("torch.norm(x) * x", [0, 0]),
+        ("x[0] ** x[1]", [-1, 2]),
+        ("x[0] ** x[1]", [0, 0]),
+        ("x[0] ** x[1]", [0, 2]),
+        ("x ** [2, 0]", [-1, 0]),
+        ("(-2) ** x", [1, 2]),
+    ],
+)
+def test_where_a_derivative_is_zero_or_none_the_figure_has_that_of_torch(browser, figure, source, x):
+    browser.get(figure.as_uri())
+    type_y(browser, source, x)
+
+    def gradient(torch):
+        leaf = torch.tensor([float(each) for each in x], requires_grad=True)
+        y = eval(source.replace("[2, 0]", "torch.tensor([2.0, 0.0])"), {"x": leaf, "torch": torch})
+        y.sum().backward()
+        return leaf.grad.tolist()
+
+    move(browser, [1.0] * len(all_of(browser, "#sliders input[type=number]")))
+    close(" ".join(each.text for each in all_of(browser, "[data-product]")), agree(gradient).value)
 
 
 @pytest.mark.parametrize(
