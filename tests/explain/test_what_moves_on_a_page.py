@@ -665,7 +665,7 @@ def test_rows_have_names_where_v_is_scaled_as_a_whole(browser, tmp_path):
     opened(browser, found["e"], tmp_path / "page.html")
     assert "scaled as a whole" in text_of(browser, "#note")
     move(browser, [2.0])
-    rows = [each.text for each in all_of(browser, "#jacobian th[scope=row]")]
+    rows = [each.text for each in all_of(browser, "#jacobian .screen th[scope=row]")]
     assert rows == [*[f"y[{k}]" for k in range(16)], "vᵀJ"]
     _, (thick,) = arrows(browser)
     expected = 2 * found["e"].jacobian()["x"].sum(0)[:2]
@@ -686,6 +686,25 @@ def test_on_paper_nothing_is_cut(browser, tmp_path, width):
         assert browser.find_element("css selector", "#graph svg").rect["height"] <= 20 * 96 / 2.54 + 1  # one page
         for each in all_of(browser, 'input[type="range"], .screen'):  # what paper cannot move
             assert not each.is_displayed()
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_on_paper_a_wide_jacobian_is_several_tables(browser, tmp_path):
+    weight = "long_name_of_the_weight"
+    lines = f"torch.manual_seed(0)\n{weight} = torch.randn(5, 4).requires_grad_()\n"
+    opened(browser, run_lines(f"{lines}y = ({weight} ** 2).sum()\ne = explain(y)")["e"], tmp_path / "page.html")
+    assert [each.text for each in all_of(browser, "#jacobian tr:first-of-type th") if each.text][-1] == f"{weight}[4,3]"
+    size = {"width": 718, "height": 800, "deviceScaleFactor": 1, "mobile": False}  # A4
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        tables = [each for each in all_of(browser, "#jacobian table") if each.is_displayed()]
+        assert all(each.rect["x"] + each.rect["width"] < 718 for each in tables)
+        heads = [one.text for each in tables for one in each.find_elements("css selector", "tr:first-of-type th")]
+        assert [each for each in heads if each != "v" and each != "J"] == terminal.labels("", (5, 4))
+        assert "can be moved" not in text_of(browser, "#still")
     finally:
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
