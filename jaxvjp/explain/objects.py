@@ -43,26 +43,30 @@ def run_of(explanation: Explained) -> dict[str, Any]:
         notes = [UNWATCHED if story.watch is None else watch.ended]
         if len(steps) > STEPS:
             notes.append(f"Of {len(steps)} steps these are the first {STEPS // 2} and the last {STEPS // 2}.")
-            steps = steps[: STEPS // 2] + steps[-STEPS // 2 :]
-        contents = [memory.contents for moment, _ in steps for memory in moment.memories]
+            steps = [*steps[: STEPS // 2], (*steps[-STEPS // 2][:2], True), *steps[1 - STEPS // 2 :]]
+        contents = [memory.contents for moment, _, _ in steps for memory in moment.memories]
         evaluate([each for each in contents if each is not None])
-        told = [_step(moment, source, watch) for moment, source in steps]
+        told = [{**_step(moment, source, watch), "gap": gap} for moment, source, gap in steps]
     return {"steps": told, "note": " ".join(note for note in notes if note)}
 
 
-def _statements(moments: Iterable[Moment]) -> list[tuple[Moment, Statement | None]]:
-    """The moments after whole statements: one over several lines is one step."""
-    kept: list[tuple[Moment, Statement | None]] = []
+def _statements(moments: Iterable[Moment]) -> list[tuple[Moment, Statement | None, bool]]:
+    """The moments after whole statements, one over several lines being one step; whether any before it are left out."""
+    kept: list[tuple[Moment, Statement | None, bool]] = []
+    number, gap = 0, False
     for moment in moments:
+        number, gap = moment.number, gap or moment.number > number + 1
         source = statement(moment.where)
         if source is not None and isinstance(source.tree, UNSEEN):
             continue
         if kept and source is not None:
-            last, known = kept[-1]
+            last, known, before = kept[-1]
             same = known is not None and known.tree is source.tree and last.frame == moment.frame
             if same and last.number + 1 == moment.number and last.where[1] < moment.where[1]:  # type: ignore[index]
                 kept.pop()
-        kept.append((moment, source))
+                gap = before
+        kept.append((moment, source, gap))
+        gap = False
     return kept
 
 

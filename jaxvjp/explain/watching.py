@@ -28,8 +28,8 @@ from jaxvjp.tensor.view_steps import has_layout, memory_of
 
 LINES, CALLS = 2_000, 1_000_000
 """After so many lines of the user's, or so many calls of any function, nothing more is watched."""
-ROUNDS = 2
-"""Of a line that runs again and again, so many first rounds are kept, and the last."""
+ROUNDS = 3
+"""Of a line that runs again and again, so many first rounds are kept, and the last, with what was there before it."""
 NAMED = 24
 """At most so many tensors are noted after a line."""
 CELLS = 12
@@ -117,7 +117,8 @@ class Watch:
         self.ended = ""
         self.fault: Exception | None = None
         self.first: list[Moment] = []
-        self.last: dict[UserLine, Moment] = {}
+        self.last: dict[UserLine, tuple[Moment | None, Moment]] = {}
+        self.latest: dict[int, Moment] = {}  # by frame
         self.rounds: dict[UserLine, int] = {}
         self.running: dict[Any, tuple[int, int]] = {}
         self.entered: tuple[Any, int] = (None, 0)
@@ -127,8 +128,10 @@ class Watch:
 
     @property
     def moments(self) -> list[Moment]:
-        """The first rounds of each line and its last, in order."""
-        return sorted([*self.first, *self.last.values()], key=lambda each: each.number)
+        """The first rounds of each line and its last, each after the moment before it in its frame, in order."""
+        kept = {each.number: each for pair in self.last.values() for each in pair if each is not None}
+        kept.update((each.number, each) for each in self.first)
+        return [kept[number] for number in sorted(kept)]
 
     def start(self, frame: Any = None) -> None:
         """Begins, also with the lines that are still to run of a `frame` that has begun."""
@@ -200,14 +203,15 @@ class Watch:
         self.add(where, id(frame), next_serial(), *self._memories(variables_of(frame)))
 
     def add(self, where: UserLine, frame: int, order: float, memories: list[Memory], left_out: int) -> None:
-        """Adds a moment; of those of one line the first ROUNDS and the last are kept."""
+        """Adds a moment; of those of one line the first ROUNDS are kept, the last, and the one before that."""
         self.lines += 1
         seen = self.rounds[where] = self.rounds.get(where, 0) + 1
         moment = Moment(self.lines, seen, where, frame, order, memories, left_out)
         if seen <= ROUNDS:
             self.first.append(moment)
         else:
-            self.last[where] = moment
+            self.last[where] = self.latest.get(frame), moment
+        self.latest[frame] = moment
 
     def _memories(self, variables: Mapping[str, Any]) -> tuple[list[Memory], int]:
         """The memories that variables lead to, and how many tensors were left out."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
+import pytest
 from browsing import all_of, close, move, opened, steps, text_of
 from test_source import run_lines
 
@@ -106,6 +109,46 @@ def test_while_steps_go_back_the_names_are_those_where_backward_was_called(brows
     names = [each.text for each in all_of(browser, "#objects .names code")]
     assert {"x", "y"} <= {*names}
     assert not {"saved", "twice", "grad"} & {*names}
+
+
+ROUNDS = {
+    "a break before it": """
+        for i in range(20):
+            f = x ** 2
+            if i == 15:
+                break
+            f.backward()
+    """,
+    "a branch": """
+        for i in range(20):
+            f = x ** 2
+            if i < 12:
+                f.backward()
+            else:
+                x.grad = torch.tensor(1.0)
+    """,
+    "no branch": """
+        for i in range(5):
+            f = x ** 2
+            f.backward()
+    """,
+}
+
+
+@pytest.mark.parametrize("name", ROUNDS)
+def test_the_objects_are_those_of_the_round_of_the_backward(browser, tmp_path, name):
+    loop = re.sub(r"( +)f\.backward\(\)", r"\1f.backward()\n\1x.data.sub_(0.1)", ROUNDS[name])
+    lines = f"""
+    x = torch.tensor(5.0, requires_grad=True)
+    with explain.recording(lines=True) as story:
+        x.grad = None{loop}
+    """
+    opened(browser, run_lines(lines)["story"], tmp_path / "page.html")
+    for _ in range(browser.execute_script("return story.walks.length")):
+        (card,) = [each for each in all_of(browser, "#objects .memory") if each.text.startswith("x\n")]
+        x, twice = card.find_element("css selector", ".cells").text, text_of(browser, "[data-product]")
+        assert abs(2 * float(x) - float(twice)) < 1e-3
+        browser.execute_script("place -= 1; if (place >= 0) drawWalk()")
 
 
 def test_grad_is_written_once_with_all_that_arrives(browser, tmp_path):
