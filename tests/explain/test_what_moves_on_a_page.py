@@ -526,6 +526,19 @@ def test_where_the_two_differ_it_is_said_why(browser, tmp_path, source, x, said)
     assert said[-1] != "." or text_of(browser, "#moved").endswith(said)
 
 
+def test_what_a_line_made_is_moved_first(browser, tmp_path):
+    found = run_lines("""
+        with explain.recording(lines=True) as story:
+            net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Linear(3, 2))
+            x = torch.tensor([[0.5, -1.0]], requires_grad=True)
+            net(x).sum().backward()
+    """)
+    opened(browser, found["story"], tmp_path / "page.html")
+    names = [each.get_attribute("aria-label") for each in all_of(browser, "#inputs input[type=range]")]
+    assert names[:3] == ["the value of x[0,0]", "the value of x[0,1]", "the value of net_0_weight[0,0]"]
+    assert text_of(browser, "#still") == "Of 19 numbers the first 16 can be moved."
+
+
 def test_v_weighs_what_backward_began_at(browser, tmp_path):
     lines = "x = torch.tensor([1.0, 2.0], requires_grad=True)\ny = x * 2\ns = (y.detach() * x).sum()\ne = explain(s)"
     opened(browser, run_lines(lines)["e"], tmp_path / "page.html")
