@@ -153,14 +153,14 @@ def _walk(
         told["svg"], keys = drawn(picture.boxes, picture.arrows), picture.keys
         for node, key in keys.items():
             told["begins"][key] = min(node.serial, told["begins"].get(key, node.serial))
+    names, results = explanation.names(walked), explanation.results(walked)
+    several = len(results) > 1
+    told.update(root=f"[{', '.join(results)}]" if several else results[0], several=several)
     try:
         found = directed(explanation, number, room)
     except Refusal as error:
         return {**told, "note": str(error)}
     told["inner"] = _inner(explanation, walked, found.steps, [each["order"] for each in run["steps"][:during]])
-    names, results = explanation.names(walked), explanation.results(walked)
-    several = len(results) > 1
-    told.update(root=f"[{', '.join(results)}]" if several else results[0], several=several)
     told["by"] = "" if explanation.story.hypothetical else explanation.caller(walked)
     told.update(note=found.note, fixed=found.fixed, whole=found.whole)
     told["complex"] = any(

@@ -151,6 +151,22 @@ def test_the_objects_are_those_of_the_round_of_the_backward(browser, tmp_path, n
         browser.execute_script("place -= 1; if (place >= 0) drawWalk()")
 
 
+def test_without_a_jacobian_the_page_says_why(browser, tmp_path):
+    found = run_lines("""
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        with explain.recording() as story:
+            y = x * 3
+            x.data = torch.tensor([5.0, 6.0])
+            z = (x * y).sum()
+            z.backward()
+    """)
+    opened(browser, found["story"], tmp_path / "page.html")
+    said = text_of(browser, "#picked")
+    assert said.startswith("There is no Jacobian to show: a leaf was written between two of its uses")
+    assert text_of(browser, "#question").startswith("What does the argument of z.backward(v) mean?")
+    assert "Move v" not in text_of(browser, "#question")
+
+
 def test_grad_is_written_once_with_all_that_arrives(browser, tmp_path):
     found = run_lines("""
         with explain.recording() as story:
