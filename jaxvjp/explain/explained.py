@@ -22,6 +22,7 @@ from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain.apart import run_apart, staged
 from jaxvjp.explain.chain import HOOK, Cotangents, Link, cotangents_of
+from jaxvjp.explain.decisions import Asked
 from jaxvjp.explain.jacobian import Jacobian, begun, jacobian_of, recorded_jacobian
 from jaxvjp.explain.layout import WIDE_TYPES
 from jaxvjp.explain.literals import shortened
@@ -69,6 +70,7 @@ class Explained:
         self._style, self._exact = style, exact
         self._programs: dict[str, Program] = {}
         self._cotangents: dict[int, Cotangents] = {}
+        self.asked_of: Asked = {}  # what a script asked for its value, which may have decided what ran
 
     @property
     def story(self) -> Story:

@@ -14,6 +14,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxvjp.explain.decisions import DECIDED, decisions, said
 from jaxvjp.explain.explanation import Explanation, recording
 from jaxvjp.explain.names import told_at
 from jaxvjp.explain.picture import LARGEST, Picture
@@ -85,6 +86,9 @@ def show(explanation: Explanation, given: Any) -> int:
                 print(f"\n# {name} and its pullback, {'compiled' if given.hlo else 'as a jaxpr'}:\n{text}")
         for each in program.handed_over:
             print(f"{given.script}: {NO_COPY.format(each)}", file=sys.stderr)
+        decided = said(explanation.asked_of, str(given.script))
+        if given.line is None and decided:
+            print(f"\n# {DECIDED}", *[f"#     {each}" for each in decided], sep="\n")
         if given.line is None and (remarks := explanation.remarks()):
             print(f"\n{remarks}")
 
@@ -149,6 +153,7 @@ def recorded(
             as_torch(),
             started_as(script, arguments),
             story.of_a_script(str(script)),
+            decisions() as story.asked_of,
         ):
             story.finish(run_as_main(str(script)))
     except SystemExit as leaving:

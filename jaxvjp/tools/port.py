@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import ast
 import contextlib
 import io
 import random
@@ -12,18 +11,17 @@ import sys
 import tempfile
 import traceback
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import jaxvjp
-from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.user_lines import user_line
+from jaxvjp.explain.decisions import DECIDED, said
 from jaxvjp.explain.draws import Draws
 from jaxvjp.explain.layout import WIDE_TYPES
-from jaxvjp.explain.names import Statement, statement, told_at, told_line
+from jaxvjp.explain.names import told_at
 from jaxvjp.explain.optimizers import Updates
 from jaxvjp.explain.ported import Ported, ported
 from jaxvjp.explain.refusal import Refusal
@@ -46,21 +44,6 @@ ROUNDED = 2**-21
 """How far a number in single precision may be from the same in double precision, relative to it."""
 MOVED = "state = jax.tree.map(lambda each: each * (1 + 2**-52) if each.dtype == float else each, state)"
 """Has a script in double precision begin with other last places."""
-OPERATIONS = ("jaxvjp.tensor", "jaxvjp.types", "jaxvjp.library")
-"""The modules in which a number is asked for on the way to an operation, as of `w.add_(g, alpha=rate)` and `x[j]`."""
-ASKED = (
-    "__array__",
-    "__bool__",
-    "__float__",
-    "__format__",
-    "__index__",
-    "__int__",
-    "__repr__",
-    "item",
-    "numpy",
-    "tolist",
-)
-"""The methods by which Python gets a tensor's value."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -77,13 +60,13 @@ def main(arguments: Sequence[str]) -> int:
     output = given.output or given.script.with_name(f"{given.script.stem}_jax.py")
     # For a script that sets no seed.
     seeds = [state() for state in (get_rng_state, np.random.get_state, random.getstate)]
-    with Updates() as updates, Draws() as draws, decisions() as decided:
+    with Updates() as updates, Draws() as draws:
         explanation, status = recorded(given.script, given.arguments, "grad")
     if explanation is None:
         return status
+    decided = explanation.asked_of
     found = said(decided, str(given.script))
-    notes = [*found] and ["", "Values decided what ran; here it is as it was recorded:"]
-    notes += [f"    {each}" for each in found]
+    notes = [*found] and ["", DECIDED, *[f"    {each}" for each in found]]
     head = [f"{given.script.name} in JAX, ported by `python -m jaxvjp port` from STEPS recorded steps.", "", "NEEDS"]
     text = "\n".join(['"""' + head[0], *head[1:], *notes, '"""'])
     reads = [node for asked in decided.values() for node, _ in asked]
@@ -156,70 +139,6 @@ def in_double(script: Path) -> Iterator[None]:
             setattr(owner, name, before)
 
 
-@contextlib.contextmanager
-def decisions() -> Iterator[dict[Any, list[tuple[Node, Any]]]]:
-    """A context that notes each tensor that Python asks for its value, and the answer, by the user's line."""
-    found: dict[Any, list[tuple[Node, Any]]] = {}
-
-    def noting(method: Any) -> Any:
-        def noted(self: Tensor, *given: Any, **named: Any) -> Any:
-            answer = method(self, *given, **named)
-            frame: Any = sys._getframe(1)
-            where = user_line(frame)
-            while frame is not None and frame.f_globals.get("__name__", "").startswith(
-                ("jaxvjp.tensor", "jaxvjp.types", "jaxvjp.optim.cycles")
-            ):
-                frame = frame.f_back
-            # It is the user's line itself, and no optimizer that it calls; a schedule reads for it.
-            if where is not None and frame is not None and where[0] is frame.f_code:
-                found.setdefault(where, []).append((self.__shown__, answer))
-            return answer
-
-        return noted
-
-    own = {name: getattr(Tensor, name) for name in ASKED}
-    for name, method in own.items():
-        setattr(Tensor, name, noting(method))
-    try:
-        yield found
-    finally:
-        for name, method in own.items():
-            setattr(Tensor, name, method)
-
-
-def said(decided: Mapping[Any, list[tuple[Node, Any]]], script: str) -> list[str]:
-    """What values decided: `line 5: while y.norm() < 10: true 3 times, false once; see jax.lax.while_loop`."""
-    lines = []
-    places: dict[Any, tuple[Any, list[Any]]] = {}
-    for where, asked in decided.items():
-        found = statement(where)
-        if found is not None:
-            own = [_as_condition(found, answer) for _, answer in asked]
-            places.setdefault((found.filename, found.line), (found, []))[1].extend(own)
-    for found, answers in places.values():
-        true, false = (sum(each is answer for each in answers) for answer in (True, False))
-        often = f"true {true} times, false {false} times" if true + false else f"read {len(answers)} times"
-        function = "while_loop" if isinstance(found.tree, ast.While) else "cond"
-        decides = any(each is not None for each in answers) and not found.prints  # `print((w > 0).all().item())`
-        if decides or isinstance(found.tree, ast.While | ast.If):
-            at = told_line(found.filename, found.line, script)
-            lines.append(f"{at}: {found.text} {often}; see jax.lax.{function}")
-    return lines
-
-
-def _as_condition(found: Statement, answer: Any) -> Any:
-    """Whether the condition of a line held, if a tensor was asked for that or for its contrary; of another truth value
-    "a part", of other numbers None."""
-    if not isinstance(answer, bool):
-        return None
-    whole: Any = found.expression if isinstance(found.expression, ast.IfExp) else found.tree
-    test, turned = getattr(whole, "test", None), False
-    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        test, turned = test.operand, not turned
-    several = test is None or isinstance(test, ast.BoolOp | ast.IfExp) or len(getattr(test, "ops", "")) > 1
-    return "a part" if several or found.expression not in (whole, test) else answer is not turned
-
-
 def check_in_double(port: Ported, output: Path, given: Any, exact: bool) -> Proof:
     """Whether the ported script and the training script agree in double precision, with the same random numbers: then
     what made them differ is rounding, and no formula."""
@@ -232,18 +151,17 @@ def check_in_double(port: Ported, output: Path, given: Any, exact: bool) -> Proo
 
     failed = "the script could not be repeated in double precision"
     try:
-        noted = Updates(), Draws(double=True), decisions()
+        noted = Updates(), Draws(double=True)
         with (
             in_double(given.script),
             noted[0] as updates,
             noted[1] as draws,
-            noted[2] as decided,
             contextlib.redirect_stderr(said),
         ):
             explanation, _ = recorded(given.script, given.arguments, "grad", tell=note)
         if explanation is None:
             return Proof(unrepeated=f"{failed} ({''.join(errors or said.getvalue().splitlines()[-1:])})")
-        reads = [node for asked in decided.values() for node, _ in asked]
+        reads = [node for asked in explanation.asked_of.values() for node, _ in asked]
         double = ported(explanation.story, updates.found, draws, "", "", reads, exact)._replace(dropped=port.dropped)
     except Refusal as error:
         return Proof(unrepeated=f"in double precision the script cannot be ported ({str(error).splitlines()[0]})")

@@ -9,6 +9,8 @@ import textwrap
 import pytest
 from test_source import run_lines
 
+from jaxvjp.tools import explain
+
 HEAD = """
 X = torch.tensor([[1.0, 2.0], [0.5, -1.0], [2.0, 0.0], [-1.0, 0.3]])
 w = torch.tensor([0.5, -0.5], requires_grad=True)
@@ -281,3 +283,20 @@ for step in range(5):
     story = told(lines + STEP)
     assert "for step in range(5):\n    noise = noises[step]  " in story.source
     story.check()
+
+
+def test_what_values_decided_is_said(tmp_path, capsys):
+    script = tmp_path / "clip.py"
+    script.write_text(
+        "import torch\n"
+        + HEAD
+        + "for k in range(6):\n    loss = ((X * w).sum() - 9) ** 2\n    loss.backward()\n"
+        + "    if w.grad.norm() > 5:\n        w.grad.mul_(0.1)\n    w.data -= 0.01 * w.grad\n    w.grad = None\n",
+        encoding="utf-8",
+    )
+    assert explain.main([str(script)]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[-2] == "# Values decided what ran; here it is as it was recorded:"
+    assert re.fullmatch(
+        r"#     line 8: if w.grad.norm\(\) > 5: true \d times, false \d times; see jax.lax.cond", said[-1]
+    )
