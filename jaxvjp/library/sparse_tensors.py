@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
+from jaxvjp.core.record.modes import staging
 from jaxvjp.library.constructors import tensortype
 from jaxvjp.library.creation import tensor, zeros
 from jaxvjp.library.ranges import arange
@@ -35,8 +36,7 @@ Dims = int | Sequence[int]
 class SparseTensor(Tensor):
     """A tensor of which the entries at `indices` are kept. Counterpart of `torch.Tensor` with a sparse layout."""
 
-    __indices__: Tensor
-    __values__: Tensor
+    __parts__: tuple[Tensor, Tensor, Any]
     __coalesced__: bool
     layout = sparse_coo
 
@@ -55,6 +55,21 @@ class SparseTensor(Tensor):
             )
         with DisableTorchFunctionSubclass():
             return func(*args, **(kwargs or {}))
+
+    @property
+    def __indices__(self) -> Tensor:
+        return self.__read__(0)
+
+    @property
+    def __values__(self) -> Tensor:
+        return self.__read__(1)
+
+    def __read__(self, which: int) -> Tensor:
+        """A part. A staged step may read it of a tensor that it has made: others may have other parts at each call."""
+        journal = staging().journal
+        if journal is not None and self.__parts__[2] is not journal:
+            journal.refuse("reads a sparse tensor that it has not made")
+        return self.__parts__[which]
 
     @property
     def is_sparse(self) -> bool:
@@ -412,7 +427,7 @@ def made(
     """The sparse tensor of these parts."""
     dense = zeros(tuple(shape), dtype=values.dtype).index_put(tuple(indices.unbind()), values, accumulate=True)
     result: SparseTensor = of_class(dense, SparseTensor)
-    result.__indices__, result.__values__, result.__coalesced__ = indices, values, coalesced
+    result.__parts__, result.__coalesced__ = (indices, values, staging().journal), coalesced
     result.layout = layout
     return result
 

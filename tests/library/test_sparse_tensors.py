@@ -9,6 +9,8 @@ import pickle
 import pytest
 from oracle import agree
 
+import jaxvjp
+
 EXPRESSIONS = [
     *("s", "s.coalesce()", "s.to_dense()", "s.t()", "s.transpose(0, 1).coalesce()", "s.mT.to_dense()", "len(s)", "-s"),
     *("s @ x", "s @ x[:, 0]", "torch.mv(s, x[:, 1])", "torch.sparse.mm(s, x)", "torch.mm(s, x)", "torch.spmm(s, x)"),
@@ -56,8 +58,6 @@ def test_what_is_refused(text):
 
 @pytest.mark.parametrize("text", ["s.exp()", "s.view(-1)", "torch.softmax(x, 0) + torch.exp(s)"])
 def test_what_has_no_sparse_form_says_what_to_write(text):
-    import jaxvjp
-
     with pytest.raises(NotImplementedError, match=r"arguments from the 'SparseCPU' backend(.|\n)*x\.to_dense\(\)"):
         eval(text, _parts(jaxvjp))
 
@@ -134,3 +134,17 @@ def test_a_graph_network_learns():
         return losses
 
     assert agree(program, rtol=1e-4).raised is None
+
+
+def test_a_staged_step_reads_no_sparse_tensor_of_another_call():
+    s, x = (_parts(jaxvjp)[name] for name in "sx")
+    product = jaxvjp.jit(lambda sparse, dense: (sparse @ dense).sum(), fullgraph=False)
+    assert [product(each, x).item() for each in (s, s * 2, s * 3)] == [85.0, 170.0, 255.0]
+    with pytest.raises(RuntimeError, match="reads a sparse tensor that it has not made"):
+        jaxvjp.jit(lambda dense: (s @ dense).sum())(x)
+    made = jaxvjp.jit(lambda values, dense: jaxvjp.sparse_coo_tensor(s._indices(), values, (2, 3)).matmul(dense).sum())
+    with pytest.raises(RuntimeError, match="reads a sparse tensor that it has not made"):
+        made(s._values(), x)
+    indices = s._indices()
+    made = jaxvjp.jit(lambda values, dense: jaxvjp.sparse_coo_tensor(indices, values, (2, 3)).matmul(dense).sum())
+    assert [made(s._values() * k, x).item() for k in (1, 2, 3)] == [85.0, 170.0, 255.0]
