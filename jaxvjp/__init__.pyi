@@ -28,6 +28,7 @@ from jaxvjp import random as random
 from jaxvjp import return_types as return_types
 from jaxvjp import serialization as serialization
 from jaxvjp import signal as signal
+from jaxvjp import sparse as sparse
 from jaxvjp import special as special
 from jaxvjp import testing as testing
 from jaxvjp import utils as utils
@@ -63,6 +64,8 @@ from jaxvjp.library.generator import initial_seed as initial_seed
 from jaxvjp.library.generator import manual_seed as manual_seed
 from jaxvjp.library.properties import finfo as finfo
 from jaxvjp.library.properties import iinfo as iinfo
+from jaxvjp.library.sparse_tensors import sparse_coo_tensor as sparse_coo_tensor
+from jaxvjp.library.sparse_tensors import sparse_csr_tensor as sparse_csr_tensor
 from jaxvjp.library.storages import TypedStorage as TypedStorage
 from jaxvjp.library.storages import UntypedStorage as UntypedStorage
 from jaxvjp.ops.layouts import channels_last as channels_last

@@ -232,7 +232,7 @@ class SparseTensor(Tensor):
         if not isinstance(other, SparseTensor):
             raise RuntimeError(
                 "add(sparse, dense) is not supported. Use add(dense, sparse) instead.\n"
-                "Write `dense + sparse`, or make it dense: `sparse.to_dense()`."
+                "Write `dense + sparse`, or make it dense: `x.to_dense()`."
             )
         values = other.__values__ if alpha == 1 else other.__values__ * alpha
         if other.__indices__ is self.__indices__:
@@ -464,6 +464,9 @@ def sparse_coo_tensor(
         check_invariants: whether to read the indices and see that they fit; else what uses them says so.
         is_coalesced: says that no place is there twice, and that they are in order.
 
+    Returns:
+        a tensor of layout `torch.sparse_coo`, of shape `size`.
+
     RuntimeError for indices that do not fit. Underneath, `indices` and `values` are two arrays, and `jax.vjp` is taken
     of what is computed of them. Counterpart of `torch.sparse_coo_tensor`.
     """
@@ -527,6 +530,9 @@ def sparse_csr_tensor(
         pin_memory: without effect.
         requires_grad: whether its gradient is wanted.
         check_invariants: as for `sparse_coo_tensor`.
+
+    Returns:
+        a tensor of layout `torch.sparse_csr`, of shape `size`.
 
     RuntimeError for indices that do not fit. Underneath as `sparse_coo_tensor`.
     Counterpart of `torch.sparse_csr_tensor`.

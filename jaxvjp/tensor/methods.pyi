@@ -379,6 +379,8 @@ class Methods(Stored):
         """In place: `input` clamped to between `min` and `max`, either of which may be omitted; at a bound `input` has the gradient."""
     def clone(self, *, memory_format: memory_format | None = None) -> Tensor:
         """A copy with storage of its own, through which gradients flow. Counterpart of `torch.clone`."""
+    def coalesce(self) -> Tensor:
+        """RuntimeError: it is not sparse."""
     def conj(self) -> Tensor:
         """The complex conjugate, as a view; a real tensor itself. Counterpart of `torch.conj`."""
     def conj_physical(self) -> Tensor:
@@ -667,6 +669,8 @@ class Methods(Stored):
         """In place: Slices of `source` that go to one position along `dim` reduced, with `input`'s unless `include_self=False`."""
     def index_select(self, dim: builtins.int, index: Tensor) -> Tensor:
         """The given indices of one dimension, in their order."""
+    def indices(self) -> Tensor:
+        """RuntimeError: it is not sparse."""
     def inner(self, other: Tensor) -> Tensor:
         """The sum of products over the last dimension of both operands; with a 0-dim one their product."""
     def int(self, memory_format: Any = None) -> Tensor:
@@ -674,7 +678,7 @@ class Methods(Stored):
     def inverse(self) -> Tensor:
         """The inverse of a square matrix; LinAlgError where it is singular."""
     def is_coalesced(self) -> builtins.bool:
-        """RuntimeError: it is not sparse."""
+        """RuntimeError for it."""
     def is_complex(self) -> builtins.bool:
         """Whether its elements are complex numbers."""
     def is_conj(self) -> builtins.bool:
@@ -1198,6 +1202,8 @@ class Methods(Stored):
         """The elements along `dim` in order, and where they were; equal ones keep their order."""
     def sparse_dim(self) -> builtins.int:
         """None of its dimensions is."""
+    def sparse_mask(self, mask: Tensor) -> Tensor:
+        """The entries at the places of `mask`, which is sparse."""
     def split(self, split_size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
         """Pieces of `split_size` indices, or of the sizes listed, along `dim`: views. As `torch.Tensor.split`."""
     def split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
@@ -1306,6 +1312,10 @@ class Methods(Stored):
         """The tensor, in `dtype` if there is one: it is dense. Counterpart of `torch.Tensor.to_dense`."""
     def to_local(self, *, grad_placements: Any = None) -> Tensor:
         """This process' part, on no mesh and without a gradient: with one process, the whole value."""
+    def to_sparse(self, sparse_dim: builtins.int | None = None, *, layout: Any = None) -> Tensor:
+        """The entries that are not zero, as a sparse tensor."""
+    def to_sparse_csr(self, dense_dim: builtins.int | None = None) -> Tensor:
+        """The entries that are not zero, by rows."""
     def to_torch(self, *, copy: builtins.bool = False) -> Any:
         """The value as a torch tensor, as a leaf; `requires_grad` and, as a value, `.grad` cross with it."""
     def topk(self, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True) -> return_types.topk:
@@ -1362,6 +1372,8 @@ class Methods(Stored):
         """In place: a dimension of size 1 more."""
     def untyped_storage(self) -> UntypedStorage:
         """The memory that the tensor shares with its views."""
+    def values(self) -> Tensor:
+        """RuntimeError: it is not sparse."""
     @overload
     def var(self, dim: builtins.int | Sequence[builtins.int] | None = None, *, correction: builtins.float | None = None, keepdim: builtins.bool = False) -> Tensor:
         """The variance over `dim`."""
