@@ -419,7 +419,7 @@ class Scope:
 
         step = self.add(Step(inputs, write, names, node.serial, node.where, unpacked=several))
         step.part = node.operation in PART_OPS
-        step.free = node in self.text.listed
+        step.free = step.part and node in self.text.listed
         step.late = node.operation is unbind_one or (node.operation is split_one and heads_a_loop(node.where))
         return step.outputs if several else step.outputs[0]
 

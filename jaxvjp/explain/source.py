@@ -32,7 +32,7 @@ from jaxvjp.explain.lifting import Lifted, divided, owners_of
 from jaxvjp.explain.literals import Unwritable, batched, call, literal, name, parsed
 from jaxvjp.explain.names import assigned
 from jaxvjp.explain.scope import NeedsWide, Scope, itself, partial, together
-from jaxvjp.explain.states import histories_of
+from jaxvjp.explain.states import batches_of, histories_of
 from jaxvjp.explain.story import Event, Story, hooks_before, released
 from jaxvjp.explain.text import Text, narrow, of_pullback, wide
 from jaxvjp.tensor.tensor import Tensor
@@ -129,11 +129,15 @@ class Writer:
             names={node: own for node, own in story.names.items() if own not in listed},
             tensors={tensor: own for tensor, own in story.tensors.items() if own not in listed},
         )
+        batches = batches_of(story)
+        names = {node: own for node, own in story.names.items() if node not in batches}
+        story = story._replace(names=names | {node: own for node, own in batches.items() if own is not None})
         self.story = story
         self.style = style
         integers = any(wide(each.aval) for each in self.nodes)
         narrowed = integers and not wide_types and narrow(self.nodes)
         self.text = Text(story, wide_types or (integers and not narrowed), exact, narrowed)
+        self.text.listed |= {*batches}
         self.text.look_over(self.nodes, known)
         self.top = Scope(self.text)
         self.sizes: Mapping[str, int] = {}  # of the dicts that inputs are in

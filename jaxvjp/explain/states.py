@@ -7,8 +7,9 @@ before the first round of each.
 from __future__ import annotations
 
 import bisect
+import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -154,12 +155,29 @@ def _momentum(chain: Chain, found: States) -> Node | None:
     return zeros
 
 
+def batches_of(story: Story) -> dict[Node, str | None]:
+    """The data in lists such as `data = [(x, y), ...]`, which loops go through, by columns: with the name of the loop's
+    variable, which still shows the last, if it has one."""
+    columns: dict[tuple[str, str], dict[int, Node]] = {}
+    for node, names in story.every.items():
+        written = node.requires_grad or (node.versions is not None and node.versions.count)
+        for found in () if written else filter(None, (re.fullmatch(r"(.*?)_(\d+)((?:_\d+)?)", own) for own in names)):
+            columns.setdefault((found[1], found[3]), {}).setdefault(int(found[2]), node)
+    batches: dict[Node, str | None] = {}
+    for own in columns.values():
+        kinds = {(node.where, node.operation, str(node.aval)) for node in own.values()}
+        if len(own) >= ROUNDS and sorted(own) == [*range(len(own))] and len(kinds) == 1 and own[0].aval.shape:
+            plain = [each for each in story.every[own[len(own) - 1]] if not re.search(r"_\d+$", each)]
+            batches.update(dict.fromkeys(own.values(), next(iter(plain), None)))
+    return batches
+
+
 def tabulated(
-    nodes: Sequence[Node], named: Any, every: Mapping[Node, Sequence[str]]
-) -> Iterator[tuple[Node, str | None, list[tuple[Node, Node]], bool]]:
-    """Data that a line makes anew in each round, such as noise, as rows of one array: the array, their name, for each
-    of them the row that stands for it, and whether they are in a list, `data = [(x, y), ...]`, which may be gone
-    through more than once. `named` tells the name of a node, and `every` all that it has."""
+    nodes: Sequence[Node], named: Any, listed: Collection[Node]
+) -> Iterator[tuple[Node, str | None, list[tuple[Node, Node]]]]:
+    """Data that a line makes anew in each round, such as noise, as rows of one array: the array, their name, and for
+    each of them the row that stands for it. `named` tells the name of a node. Those of one round may be the same but
+    for what is `listed`, which may be gone through more than once."""
     sites: dict[Any, list[Node]] = {}
     for node in sorted(nodes, key=lambda node: node.serial):
         written = node.requires_grad or (node.versions is not None and node.versions.count)
@@ -169,13 +187,9 @@ def tabulated(
         # The last may be one that a variable still shows, `x` of `for batch in loader: x, y = batch`.
         last, names = named(own[-1]), {named(each) for each in own[:-1]} - {None}
         names = {last} if last is not None and len(names) < 2 else names
-        listed = len(names) > 1 and [*map(named, own)] == _places(named(own[0]), len(own))
-        if listed:  # the loop's variable shows the last of them
-            own_names = [each for each in every.get(own[-1], ()) if each != named(own[-1])]
-            names = {*own_names[:1]} or {(named(own[0]) or "").replace("_0", "", 1)}
         differ = len({np.asarray(each.value).tobytes() for each in own}) > 1
         if len(own) >= ROUNDS and len(names) < 2 and own[0].aval.shape and differ:
-            rounds = [[each] for each in own] if listed else _twice(own)
+            rounds = [[each] for each in own] if own[0] in listed else _twice(own)
             values = np.stack([np.asarray(each[0].value) for each in rounds])
             aval = own[0].aval
             table = Node(None, (), (), Aval(values.shape, aval.dtype, False, aval.device), where=own[0].where)
@@ -185,13 +199,7 @@ def tabulated(
                 row = Node(select, (0,), (table, Number(place, int32)), aval, where=own[0].where)
                 row.serial = round_[0].serial
                 rows += [(node, row) for node in round_]
-            yield table, next(iter(names), None), rows, listed
-
-
-def _places(first: str | None, count: int) -> list[str]:
-    """The names of a list's elements, or of the same place in each of them, `data_0_1`, `data_1_1`, by the first."""
-    before, found, after = (first or "").partition("_0")
-    return [f"{before}_{place}{after}" for place in range(count)] if found else []
+            yield table, next(iter(names), None), rows
 
 
 def _twice(nodes: Sequence[Node]) -> list[Sequence[Node]]:

@@ -60,7 +60,7 @@ class Text:
             self.first.setdefault(tensor, node)
         self.twins: dict[Node, Node] = {}
         self.copies: set[Node] = set()
-        self.listed: set[Node] = set()  # rows that stand for the tensors of a list
+        self.listed: set[Node] = set()  # data in a list, and the rows that stand for it
         self.changed = {node: found for node, each in story.unpacked.items() if (found := _changed(each))}
         self.transforms: list[Node] = []
         self.inner: set[Node] = set()
@@ -156,7 +156,7 @@ class Text:
         known = {*self.twins, *self.starts, *self.twins.values()}
         places = {each for node in nodes if node.operation is index for each in node.inputs[1:]}
         data_nodes = [node for node in nodes if node not in known]
-        for table, own, rows, listed in tabulated(data_nodes, self.name_of, self.story.every):
+        for table, own, rows in tabulated(data_nodes, self.name_of, self.listed):
             data = "indices" if all(node in places for node, _ in rows) else "data"
             plural = f"all_{own}" if own and own.endswith("s") else f"{own}s"
             name = numbered(safe(plural) if own else data, self.taken)
@@ -164,7 +164,7 @@ class Text:
             self.starts[table] = name, -1
             self.twins.update(rows)
             self.rounds.update((row, own) for _, row in rows if own)
-            self.listed.update(row for _, row in rows if listed)
+            self.listed.update(row for node, row in rows if node in self.listed)
 
     def _look_for_begun(self, nodes: Sequence[Node]) -> None:
         """Gives what a state that is bound anew begins as the state's name: the zeros of `m[i] = 0.9 * m[i] + g[i]`."""
