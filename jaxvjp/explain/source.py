@@ -30,7 +30,7 @@ from jaxvjp.explain.kept import kept
 from jaxvjp.explain.layout import EXACT_PRODUCTS, WIDE_TYPES, laid_out
 from jaxvjp.explain.lifting import Lifted, divided, owners_of
 from jaxvjp.explain.literals import Unwritable, batched, call, literal, name, parsed
-from jaxvjp.explain.names import assigned
+from jaxvjp.explain.names import assigned, numbered
 from jaxvjp.explain.scope import NeedsWide, Scope, itself, partial, together
 from jaxvjp.explain.states import batches_of, histories_of
 from jaxvjp.explain.story import Event, Story, hooks_before, released
@@ -633,6 +633,7 @@ class Writer:
     def finished(self, block: Block) -> Program:
         """The text: imports, inputs, functions, and the rest."""
         flat = laid_out(self.text, block.lines, min([step.order for step in block.steps if step.stays], default=0))
+        flat = counted(flat, self.story.counts)
 
         def written(value: Value) -> str:
             return block.names.get(value) or ast.unparse(block.expressions[value])
@@ -693,6 +694,31 @@ def element(whole: Value, place: int, count: int) -> Step:
         return found
 
     return Step([whole], write, free=True)
+
+
+def counted(lines: Sequence[tuple[str, Any]], counts: Mapping[str, int]) -> list[tuple[str, Any]]:
+    """The lines of a program, in which the variables of loops end as the user's do: one is set after the loop, if a
+    last round stands apart, and has another name where two loops of the user's are one."""
+    found = [*lines]
+    loops = [each for each in ast.walk(ast.parse("\n".join(text for text, _ in lines))) if isinstance(each, ast.For)]
+    for loop in sorted(loops, key=lambda each: -each.lineno):
+        variable: Any = loop.target.elts[0] if isinstance(loop.target, ast.Tuple) else loop.target
+        source: Any = loop.iter
+        if not isinstance(source, ast.Call) or getattr(variable, "id", None) not in counts:
+            continue
+        called, first = variable.id, source.args[0]
+        listed = isinstance(first, ast.Tuple)  # `enumerate((0.1, 0.2), 1)`
+        rest = [ast.literal_eval(each) for each in source.args[listed:]]
+        last = len(first.elts) - 1 + sum(rest) if isinstance(first, ast.Tuple) else range(*rest)[-1]
+        begin, end = loop.lineno - 1, loop.end_lineno or 0
+        if last < counts[called]:
+            found.insert(end, (f"{' ' * loop.col_offset}{called} = {counts[called]}", []))
+        elif last > counts[called]:
+            own = numbered(called, {*re.findall(r"\w+", " ".join(text for text, _ in lines))})
+            for place in range(begin, end):
+                code, mark, note = found[place][0].partition("#")
+                found[place] = re.sub(rf"\b{called}\b", own, code) + mark + note, found[place][1]
+    return found
 
 
 def has_aux(made: Lifted) -> dict[str, Expression]:

@@ -107,6 +107,7 @@ class Story(NamedTuple):
         file: the script that ran; None if it was no script.
         printed: what lines printed before their last time; `shown` has the last.
         modules: by the name of a tensor those of the user's modules that have it, the outermost first.
+        counts: the user's variables that are integers at the end.
     """
 
     events: list[Event]
@@ -128,6 +129,7 @@ class Story(NamedTuple):
     file: str | None = None
     printed: Sequence[Node] = ()
     modules: Mapping[str, Sequence[str]] = {}
+    counts: Mapping[str, int] = {}
 
     @property
     def passes(self) -> list[Event]:
@@ -301,7 +303,9 @@ class Recorder:
             for tensor, each in module_names(variables).items()
             if (own := tensors.get(tensor, ""))
         }
-        return made._replace(overwritten=overwritten, file=self.script, printed=earlier, modules=modules)
+        counts = {name: value for name, value in variables.items() if type(value) is int}
+        found = made._replace(overwritten=overwritten, file=self.script, printed=earlier, modules=modules)
+        return found._replace(counts=counts)
 
 
 def _as_used(walked: Walked) -> tuple[Walked, dict[Node, Node]]:

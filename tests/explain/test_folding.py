@@ -9,6 +9,7 @@ import textwrap
 import pytest
 from test_source import run_lines
 
+from jaxvjp.explain.source import executed
 from jaxvjp.tools import explain
 
 HEAD = """
@@ -128,6 +129,11 @@ for start, rate in zip(starts, [0.1 / (k + 1) for k in range(24)]):
         "    for i in range(4):\n",
         "jax.value_and_grad(f)(w, xs[i], ts[i])",
     ),
+    "slices in a list": (
+        "data = [(X[k : k + 2], X[k : k + 2, 0]) for k in range(0, 4, 2)] * 2\nfor epoch in range(3):\n"
+        "    for x, t in data:\n        loss = ((x @ w - t) ** 2).mean()" + STEP.replace("\n", "\n    "),
+        "jax.value_and_grad(f)(w, X[",
+    ),
     "what goes through all of an unnamed tensor": (
         "for x in torch.eye(2) * 3:\n    loss = ((x * w).sum() - 1) ** 2" + STEP,
         "x = xs[i]",
@@ -219,6 +225,16 @@ def test_a_loop_is_printed_whole(name):
 def test_a_first_momentum_that_is_no_sum_stays_apart():
     story = told(optimized("SGD([w], lr=0.1, momentum=0.9, dampening=0.5)"))
     assert "jnp.array([0.0, 0.0])" not in story.source
+    story.check()
+
+
+def test_variables_of_loops_end_as_the_users_do():
+    lines = (
+        "for k in range(6):\n    loss = ((X * w).sum() - 9) ** 2\n    loss.backward()\n    norm = w.grad.norm()\n"
+        "    if k < 2:\n        w.grad.mul_(0.1 / norm)\n    w.data -= 0.01 * w.grad\n    w.grad = None\n"
+    )
+    story = told(lines)
+    assert executed(story.program)["k"] == 5
     story.check()
 
 
