@@ -219,7 +219,8 @@ class _Script:
         }
         self.left_out += [text.format(found) for text, own in told.items() if (found := listed(own, story.file))]
         self.data: dict[str, Any] = {}
-        self.fed: dict[int, bool] = {}  # by kind, whether its steps read data
+        self.read: dict[int, set[str]] = {}  # by kind, the data that its steps read
+        self.fed: dict[int, bool] = {}  # whether they read any
         self.names: dict[int, str] = {}
         self.arrays: dict[Node, str] = {}  # what is only read in parts
         self.text: Text | None = None
@@ -387,7 +388,9 @@ class _Script:
 
     def drawn(self, kind: int) -> list[Entry]:
         """The random numbers of a step of a kind."""
-        return [each for each in self.of("data") if each.drawn is not None and places(each, kind, "in")]
+        read = self.read.get(kind)  # once the step is written
+        own = [each for each in self.of("data") if read is None or each.name in read]
+        return [each for each in own if each.drawn is not None and places(each, kind, "in")]
 
     def draws(self, kind: int) -> list[str]:
         """The function that draws them."""
@@ -453,7 +456,9 @@ class _Script:
         own = ", ".join(f'"{name}": {text}' for name, text in after.items())
         returned = f"{{**state{', ' * bool(own)}{own}}}, [{', '.join(losses)}]"
         returned = f"return ({returned})" if len(returned) > WIDTH - len("    return ") else f"return {returned}"
-        self.fed[kind] = any("batch[" in expression for _, expression, _ in given.values())
+        written = "\n".join([text for text, _ in lines] + [returned])
+        self.read[kind] = {*re.findall(r"batch\[['\"](\w+)['\"]\]", written)}
+        self.fed[kind] = bool(self.read[kind])
         head = ["@jax.jit", f"def step{self.suffix(kind)}(state{', batch' * self.fed[kind]}):"]
         if self.drawn(kind):
             head = [*self.draws(kind), "", "", "@jax.jit", f"def step{self.suffix(kind)}(state, batch, key):"]
@@ -611,7 +616,7 @@ class _Script:
                 continue
             own: list[tuple[str, Any]] = []
             drawn: list[tuple[str, Any]] = []
-            for each in self.of("data"):
+            for each in [each for each in self.of("data") if each.name in self.read[kind]]:
                 for place in places(each, kind, "in")[:1]:
                     nodes = [step.operands[place] for step in steps.steps_of(kind)]
                     evaluate(nodes)
@@ -621,7 +626,7 @@ class _Script:
                     (own if each.drawn is None else drawn).append((each.name, column))
             for place in dict.fromkeys(steps.lifted[kind]):
                 called = self.number_name(kind, place)
-                if called not in dict(own):
+                if called not in dict(own) and called in self.read[kind]:
                     dtype = steps.steps_of(kind)[0].numbers[place][1].aval.dtype.numpy
                     own.append((called, np.array(self.column(kind, place)).astype(dtype)))
             if own or drawn:
@@ -692,7 +697,7 @@ class _Script:
         steps = [step for step in self.steps.steps if step.kind in self.steps.alike(kind)]
         rows: list[dict[str, Any]] = [{} for _ in steps]
         for number, (step, row) in enumerate(zip(steps, rows, strict=True)):
-            for each in self.of("data"):
+            for each in [each for each in self.of("data") if each.name in self.read[kind]]:
                 for place in places(each, step.kind, "in")[:1]:
                     evaluate([step.operands[place]])
                     row[each.name] = np.asarray(step.operands[place].value)

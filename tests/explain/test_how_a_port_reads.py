@@ -432,6 +432,17 @@ for step in range(4):
     loss.backward()
     optimizer.step()
 """
+SOMETIMES = NET.replace("nn.ReLU()", "nn.BatchNorm1d(5)") + """
+mean = torch.optim.swa_utils.AveragedModel(net)
+for epoch in range(4):
+    for x, y in torch.utils.data.DataLoader(torch.utils.data.TensorDataset(X, Y), batch_size=10, shuffle=True):
+        optimizer.zero_grad()
+        loss = F.cross_entropy(net(x), y)
+        loss.backward()
+        optimizer.step()
+    if epoch > 1:
+        mean.update_parameters(net)
+"""
 DISTANCES = """
 weight = nn.Parameter(torch.randn(3, 2))
 optimizer = torch.optim.SGD([weight], lr=0.1)
@@ -443,6 +454,7 @@ for step in range(3):
     optimizer.step()
 """
 PROGRAMS = {
+    "a mean that begins late": (SOMETIMES, [r"def step_2\(state, batch\)"], ['data["given']),
     "distances of which some are 0": (DISTANCES, [r"jnp\.where\(length == 0", r"jnp\.linalg\.norm\(params"], []),
     "pooling": (POOLED, [r"jnp\.max\(x, axis=2", r"jnp\.mean\(.*axis=2", r"jax\.lax\.add, .*/ 2"], ["slice_in_dim"]),
     "a list that is appended to": (
