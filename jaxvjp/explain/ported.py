@@ -395,7 +395,7 @@ class _Script:
     def draws(self, kind: int) -> list[str]:
         """The function that draws them."""
         lines = [
-            f"def draws{self.suffix(kind)}(key):",
+            f"def draws{self.suffix(kind)}({self.given_to_draws(kind)}):",
             f"    keys = jax.random.split(key, {len(self.drawn(kind))})",
             "    return {",
         ]
@@ -403,9 +403,31 @@ class _Script:
             aval = self.steps.steps_of(kind)[0].operands[places(each, kind, "in")[0]].aval
             assert each.drawn is not None
             dtype, cast = (f", jnp.{aval.dtype.name}", f".astype(jnp.{aval.dtype.name})") if self.wide else ("", "")
-            made = each.drawn.format(key=f"keys[{number}]", shape=aval.shape, dtype=dtype, cast=cast)
+            shape = self.shape(kind, each) or aval.shape
+            made = each.drawn.format(key=f"keys[{number}]", shape=shape, dtype=dtype, cast=cast)
             lines.append(f'        "{each.name}": {made},')
         return [*lines, "    }"]
+
+    def given_to_draws(self, kind: int) -> str:
+        return f"key{', batch' * any('batch' in (self.shape(kind, each) or '') for each in self.drawn(kind))}"
+
+    def shapes(self, kind: int, entry: Entry) -> tuple[tuple[int, ...], ...]:
+        """The shape of an entry in each kind of steps that differs from one in shapes only."""
+        place = places(entry, kind, "in")[0]
+        return tuple([self.steps.steps_of(each)[0].operands[place].aval.shape for each in self.steps.alike(kind)])
+
+    def shape(self, kind: int, entry: Entry) -> str | None:
+        """The shape of what is drawn, with `len(batch["x"])` for a size that differs as the rows of a batch do; None
+        if one differs in another way."""
+        data = [each for each in self.of("data") if each.drawn is None and each.name in self.read[kind]]
+        data = [each for each in data if places(each, kind, "in")]
+        rows = {tuple([shape[0] for shape in self.shapes(kind, each) if shape]): each.name for each in data}
+        texts = []
+        for column in zip(*self.shapes(kind, entry), strict=True):
+            if len({*column}) > 1 and column not in rows:
+                return None
+            texts.append(str(column[0]) if len({*column}) == 1 else f'len(batch["{rows[column]}"])')
+        return f"({', '.join(texts)}{',' * (len(texts) == 1)})"
 
     def suffix(self, kind: int) -> str:
         end = self.steps.end
@@ -452,6 +474,7 @@ class _Script:
         after = {name: text for name, text in after.items() if text.replace("'", '"') != f'state["{name}"]'}
         if steps.end is not None and kind == steps.end.kind and not (lines or losses or after):
             self.idle = True  # as where the best weights are read again, which are the last
+            self.read[kind] = set()
             return []
         own = ", ".join(f'"{name}": {text}' for name, text in after.items())
         returned = f"{{**state{', ' * bool(own)}{own}}}, [{', '.join(losses)}]"
@@ -462,7 +485,10 @@ class _Script:
         head = ["@jax.jit", f"def step{self.suffix(kind)}(state{', batch' * self.fed[kind]}):"]
         if self.drawn(kind):
             head = [*self.draws(kind), "", "", "@jax.jit", f"def step{self.suffix(kind)}(state, batch, key):"]
-            head.append(f"    batch = {{**draws{self.suffix(kind)}(key), **batch}}  # what batch has is not drawn")
+            given_to = self.given_to_draws(kind)
+            head.append(
+                f"    batch = {{**draws{self.suffix(kind)}({given_to}), **batch}}  # what batch has is not drawn"
+            )
         return [("", ()), *[(each, ()) for each in head], *lines, (f"    {returned}", ()), ("", ())]
 
     def alike(self, lines: list[Line], after: dict[str, Any], losses: list[str]) -> tuple[list[Line], list[str]]:
@@ -507,7 +533,7 @@ class _Script:
             if first == kind:
                 functions.append(written)
                 firsts[kind] = [text for text, _ in written]
-            elif self.drawn(kind) or [text for text, _ in written] != firsts[first]:
+            elif [text for text, _ in written] != firsts[first]:
                 others.append(kind)
             if len(steps.groups) + len(others) > steps.most:
                 break
@@ -709,10 +735,14 @@ class _Script:
             keys = {name: f"{key}_of" for name, key in keys.items()}
         for number, row in enumerate(rows):
             self.data.update({f"{keys[name]}_{number}": array for name, array in row.items()})
-        members = ", ".join([f'"{name}": jnp.asarray(data[f"{key}_{{number}}"])' for name, key in keys.items()])
-        if len(keys) == 1:
-            return [f"batches{self.suffix(kind)} = [{{{members}}} for number in range({len(rows)})]"]
-        return [f"batches{self.suffix(kind)} = [", f"    {{{members}}}", f"    for number in range({len(rows)})", "]"]
+        texts = {name: f'"{name}": jnp.asarray(data[f"{key}_{{number}}"])' for name, key in keys.items()}
+        drawn = [texts.pop(each.name) for each in self.drawn(kind)]
+        members, target = ", ".join(texts.values()), f"batches{self.suffix(kind)}"
+        lines = [f"{target} = [", f"    {{{members}}}", f"    for number in range({len(rows)})", "]"]
+        if len(texts) == 1:
+            lines = [f"{target} = [{{{members}}} for number in range({len(rows)})]"]
+        exact = [f"for number, batch in enumerate({target} if exact else []):", f"    batch |= {{{', '.join(drawn)}}}"]
+        return [*lines, *(exact if drawn else [])]
 
     def windows(self, nodes: Sequence[Node]) -> str | None:
         """The expression of rows that steps read of one array in turn, `X[i:i + 4]`; None if they do not."""

@@ -432,7 +432,9 @@ for step in range(4):
     loss.backward()
     optimizer.step()
 """
-SOMETIMES = NET.replace("nn.ReLU()", "nn.BatchNorm1d(5)") + """
+SOMETIMES = (
+    NET.replace("nn.ReLU()", "nn.BatchNorm1d(5)")
+    + """
 mean = torch.optim.swa_utils.AveragedModel(net)
 for epoch in range(4):
     for x, y in torch.utils.data.DataLoader(torch.utils.data.TensorDataset(X, Y), batch_size=10, shuffle=True):
@@ -443,6 +445,18 @@ for epoch in range(4):
     if epoch > 1:
         mean.update_parameters(net)
 """
+)
+SMALLER = (
+    NET.replace("nn.ReLU()", "nn.ReLU(), nn.Dropout(0.2)")
+    + """
+for epoch in range(2):
+    for x, y in torch.utils.data.DataLoader(torch.utils.data.TensorDataset(X, Y), batch_size=16, shuffle=True):
+        optimizer.zero_grad()
+        loss = F.cross_entropy(net(x), y)
+        loss.backward()
+        optimizer.step()
+"""
+)
 DISTANCES = """
 weight = nn.Parameter(torch.randn(3, 2))
 optimizer = torch.optim.SGD([weight], lr=0.1)
@@ -454,6 +468,11 @@ for step in range(3):
     optimizer.step()
 """
 PROGRAMS = {
+    "dropout of a smaller last batch": (
+        SMALLER,
+        [r"def draws\(key, batch\)", r'bernoulli\(keys\[0\], 0\.8, \(len\(batch\["index"\]\), 5\)\)'],
+        ["step_2"],
+    ),
     "a mean that begins late": (SOMETIMES, [r"def step_2\(state, batch\)"], ['data["given']),
     "distances of which some are 0": (DISTANCES, [r"jnp\.where\(length == 0", r"jnp\.linalg\.norm\(params"], []),
     "pooling": (POOLED, [r"jnp\.max\(x, axis=2", r"jnp\.mean\(.*axis=2", r"jax\.lax\.add, .*/ 2"], ["slice_in_dim"]),
