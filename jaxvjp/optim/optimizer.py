@@ -9,6 +9,8 @@ from copy import deepcopy
 from itertools import chain
 from typing import Any
 
+import jax
+
 from jaxvjp.library.facts import typename
 from jaxvjp.nn.parameter import clear_gradients
 from jaxvjp.tensor.refusals import advice_on_array
@@ -132,6 +134,9 @@ class Optimizer:
         @functools.wraps(func)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
             self: Any = args[0]
+            for rate in [group.get("lr") for group in self.param_groups]:
+                if type(rate) is not float and isinstance(rate, jax.Array):
+                    raise TypeError("An optimizer's lr must be a number, not an array of JAX: give it `float(lr)`.")
             for before in chain(_global_optimizer_pre_hooks.values(), self._optimizer_step_pre_hooks.values()):
                 result = before(self, args, kwargs)
                 if isinstance(result, tuple) and len(result) == 2:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -82,3 +83,15 @@ def test_it_is_that_of_optax(name, given, expression):
     assert by_optimizer(name, given) == pytest.approx(found, rel=1e-5, abs=1e-5)
     if find_spec("optax") is not None:
         assert by_optax(expression) == pytest.approx(found, rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop"])
+@pytest.mark.parametrize("set_later", [False, True])
+def test_a_rate_that_is_an_array_of_jax_is_named(name, set_later):
+    """As a schedule of optax gives it."""
+    w, rate = jaxvjp.zeros(2, requires_grad=True), jnp.float32(0.1)
+    optimizer = getattr(jaxvjp.optim, name)([w], lr=0.1 if set_later else rate)
+    optimizer.param_groups[0]["lr"] = rate
+    w.sum().backward()
+    with pytest.raises(TypeError, match=r"lr must be a number, not an array of JAX: give it `float\(lr\)`"):
+        optimizer.step()
