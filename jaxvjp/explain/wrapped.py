@@ -8,6 +8,7 @@ other is handed over to the program under its own name.
 from __future__ import annotations
 
 import ast
+import dis
 import inspect
 import linecache
 import re
@@ -92,9 +93,11 @@ def installed(function: Any) -> bool:
 
 
 def _names_of(code: CodeType) -> set[str]:
-    """The names that code reads, and the functions within it."""
+    """The global names that code reads, and the functions within it."""
     inner = [_names_of(each) for each in code.co_consts if isinstance(each, CodeType)]
-    return {*code.co_names}.union(*inner)
+    return {each.argval for each in dis.get_instructions(code) if each.opname in ("LOAD_GLOBAL", "LOAD_NAME")}.union(
+        *inner
+    )
 
 
 def _copied(scope: Scope, function: Any, callers: tuple[Any, ...] = ()) -> str | None:

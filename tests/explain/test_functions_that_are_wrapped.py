@@ -36,6 +36,10 @@ COPIED = {
         "def double(x):\n    return k * x\ndef mine(x):\n    return jnp.sin(double(x))\nz = torch.wrap(mine)(x)",
         "def double(x):\n    return 2.0 * x",
     ),
+    "an attribute has the name of a variable": (
+        "sin = 3\nz = torch.wrap(lambda x: jnp.sin(x))(x)",
+        "function = lambda x: jnp.sin(x)",
+    ),
     "compiled": ("z = torch.wrap(jax.jit(lambda x: x * 3))(x)", "function = lambda x: x * 3"),
     "compiled with a derivative": (
         "@jax.jit\n@jax.custom_jvp\ndef cube(x):\n    return x**3\n"
