@@ -41,6 +41,7 @@ class Box(NamedTuple):
         details: its operation, shape, value.
         line: the user's line, 0 for none.
         marks: USED_UP, "hook", "retains grad" and the like.
+        valued: whether the last of the details is its value.
     """
 
     key: str
@@ -49,6 +50,7 @@ class Box(NamedTuple):
     details: list[str]
     line: int
     marks: list[str]
+    valued: bool = False
 
 
 class Arrow(NamedTuple):
@@ -134,8 +136,10 @@ def drawn(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> str:
         fill, line, corner = LOOKS[box.kind]
         x, y, lines = across[box.key], down[box.key] - height[box.key] / 2, texts[box.key]
         dashed = ' stroke-dasharray="4 3"' if USED_UP in box.marks else ""
+        valued, value = len(box.details) if box.valued else -1, ' class="value"'
         words = "".join(
-            f'<text x="{x:.1f}" y="{y + LINE * (place + 1):.1f}" fill="#1b1f24" text-anchor="middle">'
+            f'<text{value if place == valued else ""} x="{x:.1f}" y="{y + LINE * (place + 1):.1f}" '
+            'fill="#1b1f24" text-anchor="middle">'
             f"{escape(each)}</text>"
             for place, each in enumerate(lines)
         )

@@ -217,6 +217,7 @@ def _box(node: Node, key: str, name: str, detached: bool) -> Box:
             details.append(" ".join([own, *([] if own in WORDS.values() else numbers)]))
     avals = node.aval if type(node.aval) is tuple else (node.aval,)
     details.append(", ".join(f"{aval.dtype.name}{list(aval.shape)}" for aval in avals))
-    if type(node.aval) is not tuple and node.value is not None and np.size(node.value) <= SMALL:
+    valued = type(node.aval) is not tuple and node.value is not None and np.size(node.value) <= SMALL
+    if valued:
         details.append(terminal.numbers(node.value))
-    return Box(key, kind, name, details, 0 if source is None else source.line, marks)
+    return Box(key, kind, name, details, 0 if source is None else source.line, marks, valued)

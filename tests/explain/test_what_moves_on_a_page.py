@@ -539,6 +539,33 @@ def test_what_a_line_made_is_moved_first(browser, tmp_path):
     assert text_of(browser, "#still") == "Of 19 numbers the first 16 can be moved."
 
 
+def test_values_in_the_graph_follow_x_and_others_are_faded(browser, tmp_path):
+    found = run_lines("""
+        with explain.recording(lines=True) as story:
+            x = torch.tensor([1.0, 2.0], requires_grad=True)
+            c = torch.tensor([5.0, 6.0])
+            y = x * 3 + x.detach()
+            print(y)
+            z = y * c
+            z.backward(torch.tensor([1.0, 10.0]))
+    """)
+    opened(browser, found["story"], tmp_path / "page.html")
+
+    def shown(name):
+        boxes = [each for each in all_of(browser, "#graph g.node") if each.text.split("\n")[0] == name]
+        return [each.find_element("css selector", "text.value") for each in boxes]
+
+    assert [each.text for each in shown("y")] == ["[4 8]"]
+    move_x(browser, [-1.0])
+    assert [each.text for each in shown("y")] == ["[-4 8]"]
+    assert "[-1 2]" in [each.text for each in shown("x")]
+    assert [each.text for each in shown("c")] == ["[5 6]"]
+    assert "of x as it was moved" in text_of(browser, ".legend")
+    faded = [each.text.split("\n")[0] for each in all_of(browser, "#objects .memory.old")]
+    assert faded == ["y", "z"]
+    assert text_of(browser, "#objects-note").endswith("and faded where x may have changed it.")
+
+
 def test_v_weighs_what_backward_began_at(browser, tmp_path):
     lines = "x = torch.tensor([1.0, 2.0], requires_grad=True)\ny = x * 2\ns = (y.detach() * x).sum()\ne = explain(s)"
     opened(browser, run_lines(lines)["e"], tmp_path / "page.html")
