@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from shlex import quote
 from typing import Any
@@ -22,7 +21,7 @@ from jaxvjp.core.record.record import constant, record
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.pointwise import add
 from jaxvjp.ops.reduction import sum_
-from jaxvjp.tensor.refusals import ARRAYS, advice_on, advice_on_array
+from jaxvjp.tensor.refusals import ARRAYS, advice_on, advice_on_array, advice_on_update
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.devices import meet
 from jaxvjp.types.size import Size
@@ -187,12 +186,19 @@ def _why_untracked(node: Node) -> str:
     behind = reachable([node], lambda each: () if each.requires_grad else each.inputs)
     cut = [each for each in behind if not each.requires_grad]
     ends = [each for each in cut if any(isinstance(one, Node) and one.requires_grad for one in each.inputs)]
+    if not node.inputs and node.operation is None and not node.requires_grad:
+        own = own_name()
+        return (
+            f"It has numbers and no graph: `{own}.tensor(y)`, `.item()`, `.numpy()` and `.detach()` copy numbers, and "
+            "no gradient goes through them. Compute it from tensors, as `y.sum()` is. If it is itself what is to be "
+            f"differentiated, make it a leaf: `x = {own}.tensor([1., 2.], requires_grad=True)`."
+        )
     if not ends or node.requires_grad:
         return (
             "Nothing that it was computed from requires a gradient; or it was computed under no_grad(), from "
             "x.detach(), from a gradient that was taken without `create_graph=True` or is constant, as that of 2x, or "
-            "from integers or bools, as a comparison gives them. Make the input a leaf that does: "
-            f"`x = {own_name()}.tensor([1., 2.], requires_grad=True)`."
+            "from integers or bools, as a comparison gives them, or from numbers, as .item() copies them. Make the "
+            f"input a leaf that does: `x = {own_name()}.tensor([1., 2.], requires_grad=True)`."
         )
     last = max(ends, key=lambda each: each.serial)
     line = str(last.location)
@@ -208,11 +214,8 @@ def _why_untracked(node: Node) -> str:
     dtype = getattr(last.aval, "dtype", None)
     if dtype is None or dtype.differentiable:
         end += "It was computed under no_grad(), or is an operation without a derivative, such as detach()."
-        update = re.search(r"^\s*(\S+) = \1 ([-+*/]) (.+)$", line, re.MULTILINE)
-        if update is not None:  # `w = w - 0.1 * w.grad`
-            w, sign, rest = update.groups()
-            end += f" `{w} {sign}= {rest}` changes {w} in place, and it stays a leaf."
-        return end
+        update = advice_on_update(line)
+        return end + (f" {update}." if update else "")
     return (
         f"{end}Its result is {dtype}, and no gradient goes through integers or bools. Call backward() of a loss that "
         f"is computed without them, such as `{own_name()}.nn.functional.cross_entropy(scores, classes)`."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import jax
@@ -27,6 +28,12 @@ CONTROL_FLOW = (
     "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
     "yet, please file an issue at https://github.com/pytorch/pytorch/issues ."
 )
+
+
+def advice_on_update(line: str) -> str:
+    """What to write in place of `w = w - 0.1 * w.grad`, which makes a new tensor; "" for another line."""
+    update = re.search(r"^\s*(\S+) = \1 ([-+*/]) (.+)$", line, re.MULTILINE)
+    return f"`{update[1]} {update[2]}= {update[3]}` changes {update[1]} in place, and it stays a leaf" if update else ""
 
 
 def advice_on_tracers() -> str:

@@ -36,6 +36,7 @@ from jaxvjp.tensor.refusals import (
     NUMBER_REVERSED,
     REVERSED,
     advice_on_array,
+    advice_on_update,
     check_data,
     check_grad,
     check_not_outside,
@@ -301,10 +302,14 @@ class Tensor(Methods):
     def grad(self) -> Tensor | None:
         """What `backward` has accumulated here: None until it reached this tensor, then of its shape and dtype."""
         if self._grad is None and not (self.__node__.is_leaf or self.retains_grad):
+            line = self.__node__.location
+            update = "" if line is None else advice_on_update(line.text)
+            if line is not None and update:
+                update = f"\nLine {line.number} made a new tensor. Under no_grad(), {update}, with a .grad."
             warn_user(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
                 "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
-                "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.",
+                "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor." + update
             )
         if staging().journal is not None:
             staging().journal.note_read_grad(self)

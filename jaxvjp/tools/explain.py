@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -167,6 +168,10 @@ def recorded(
             if isinstance(error, KeyboardInterrupt):
                 raise
             return None, fault(error.with_traceback(raised), script)
+        if re.search(r"^'(float|int|bool|complex|list|numpy\.\w+)' object has no attribute 'backward'$", str(error)):
+            error.add_note(
+                "It is numbers, as .item() and .numpy() copy them, which no gradient goes through: leave that out."
+            )
         (tell or sys.excepthook)(type(error), error, shown)
         if not asking:
             return None, 1

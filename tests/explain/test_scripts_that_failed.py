@@ -95,6 +95,14 @@ def test_the_advice_has_the_names_of_the_line(line, told, tmp_path, capsys):
             "Compute the result anew after that line",
         ),
         ("with torch.no_grad():\n    x = x - 0.1\ny = x * 2\n", "`x -= 0.1` changes x in place, and it stays a leaf"),
+        (
+            "y = torch.tensor((x**2).detach().numpy().sum())\ny.backward()\n",
+            "`torch.tensor(y)`, `.item()`, `.numpy()` and",
+        ),
+        ("y = torch.tensor(x.sum().item()) * 2\n", "or from numbers, as .item() copies them"),
+        ("x.sum().backward()\nx = x - 0.1 * x.grad\nx.grad * 2\n", "Under no_grad(), `x -= 0.1 * x.grad` changes x"),
+        ("(x**2).sum().item().backward()\n", "It is numbers, as .item() and .numpy() copy them"),
+        ("x.detach().numpy().backward()\n", "It is numbers, as .item() and .numpy() copy them"),
         ("(y,) = torch.autograd.grad((3 * x).sum(), x, create_graph=True)\n", "It is constant, as that of 2x is"),
     ],
 )
