@@ -58,6 +58,10 @@ UNLIKE = """\
 WIDER = {"jnp.float32": "jnp.float64", "jnp.complex64": "jnp.complex128"}
 NARROW = re.compile(r"('\), )?\b(jnp\.float32|jnp\.complex64)\b(\))?")
 """A type in single precision, and what is around it in `frombuffer(b64decode('...'), jnp.float32)`: that stays."""
+NO_JACREV = (
+    'jax.vjp stands where style="jacrev" has no form: for several backwards through one graph, a backward of several '
+    "results or of one that is too large, a hook on the way."
+)
 LONGEST = 400
 """A program of more lines than this is printed shortened."""
 
@@ -148,8 +152,10 @@ class Explained:
     def remarks(self) -> str:
         """What is `asked`, or with what error the script ended, as comments."""
         ended = [wrapped(f"The script ended with an error at {each}") for each in self.failure.splitlines()[:1]]
-        told = self.asked() or "".join(ended)
-        return "\n".join(f"# {line}".rstrip() for line in told.splitlines())
+        told = (self.asked() or "".join(ended)).splitlines()
+        if self._style == "jacrev" and "jax.vjp(" in self.source:
+            told += wrapped(NO_JACREV).splitlines()
+        return "\n".join(f"# {line}".rstrip() for line in told)
 
     __repr__ = __str__
 

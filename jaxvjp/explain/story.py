@@ -421,7 +421,8 @@ def story_of(
     }
     reads = [] if recorded is None else [each for each in recorded.events if isinstance(each.what, Read)]
     kept = _kept(roots, {})
-    return Story([Event(next_serial(), None, walked), *reads], names, tensors, [], {}, {}, {}, unpacked, kept, True)
+    where = None if recorded is None or recorded.refused is None else recorded.refused.where
+    return Story([Event(next_serial(), where, walked), *reads], names, tensors, [], {}, {}, {}, unpacked, kept, True)
 
 
 def used_up(node: Node) -> bool:

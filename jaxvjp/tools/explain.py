@@ -15,6 +15,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxvjp.core.record.user_lines import located
 from jaxvjp.explain.decisions import DECIDED, decisions, said
 from jaxvjp.explain.explanation import Explanation, recording
 from jaxvjp.explain.names import told_at
@@ -90,7 +91,9 @@ def show(explanation: Explanation, given: Any) -> int:
         decided = said(explanation.asked_of, str(given.script))
         if given.line is None and decided:
             print(f"\n# {DECIDED}", *[f"#     {each}" for each in decided], sep="\n")
-        if given.line is None and (remarks := explanation.remarks()):
+        asked = explanation.question and located(explanation.question.where)
+        of_line = given.line is None or (asked and (asked.filename, asked.number) == (str(given.script), given.line))
+        if of_line and (remarks := explanation.remarks()):
             print(f"\n{remarks}")
 
     def picture() -> None:

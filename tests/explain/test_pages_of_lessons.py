@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from browsing import all_of, move, text_of
+from oracle import needs_torch
 
 from jaxvjp.__main__ import main
 from jaxvjp.tools.course.checking import faults
@@ -109,6 +110,17 @@ def test_a_new_lesson_is_checked_before_it_is_written(change, tmp_path, monkeypa
         assert "mine.py is not finished:" in out
         assert all(each in out for each in BROKEN[change])
     assert not Path("mine.html").exists()
+
+
+@needs_torch
+def test_a_page_of_lines_that_torch_itself_ran_says_what_it_lacks(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["lesson", "new", "own"]) == 0
+    assert "torch itself" not in capsys.readouterr().out
+    text = Path("own.py").read_text(encoding="utf-8")
+    Path("own.py").write_text(text.replace("import jaxvjp as torch", "import torch"), encoding="utf-8")
+    assert main(["lesson", "own.py", "--html", "own.html"]) == 0
+    assert "write `import jaxvjp as torch`" in " ".join(capsys.readouterr().out.split())
 
 
 def test_nothing_is_wrong_with_the_lessons():

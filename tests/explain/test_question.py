@@ -76,6 +76,12 @@ def test_a_page_and_no_words_where_one_line_is_asked_for(tmp_path, capsys):
     assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
+def test_of_the_line_that_failed_the_pullback_and_the_question_are_shown(tmp_path, capsys):
+    _, out, _ = explained(tmp_path, capsys, "y = 3 * x**2 + b", "y.backward()", options=["--line", "5"])
+    assert out.startswith("y, pullback = jax.vjp(f, x, b)")
+    assert "# y has 2 numbers: which weights? v has one for each." in out
+
+
 @pytest.mark.parametrize("call", ["y.backward()", "y.backward(t.ones(3))"])
 def test_of_a_graph_that_was_freed_it_is_asked_and_said(call, tmp_path, capsys):
     page = tmp_path / "page.html"

@@ -542,6 +542,19 @@ def test_arrays_without_a_name_have_names_of_their_own():
     explanation.check()
 
 
+def test_it_is_said_where_a_style_has_no_form():
+    lines = """
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        with explain.recording("jacrev") as story:
+            y = 3 * x ** 2
+            y.backward(torch.tensor([1.0, 0.0]), retain_graph=True)
+            {}
+    """
+    for more, said in (("pass", False), ("y.backward(torch.tensor([0.0, 1.0]))", True)):
+        story = run_lines(lines.format(more))["story"]
+        assert ('jax.vjp stands where style="jacrev" has no form' in str(story)) is said
+
+
 @pytest.mark.parametrize("style", ["grad", "jacrev"])
 def test_other_styles_give_the_same(style):
     x = jaxvjp.tensor([1.0, 2.0], requires_grad=True)

@@ -98,6 +98,10 @@ def written(lesson: Lesson, page: Path) -> int:
         return unfinished(lesson, wrong)
     save(lesson, page)
     print(f"{page} is the lesson as one page, for any browser. It needs no network.")
+    torch = sys.modules.get("torch")
+    if torch is not None and any(each is torch for each in vars(lesson.module).values()):
+        told = "Its lines ran under torch itself, so the page has no v to move, no J and no graph"
+        print(wrapped(f"{told}: write `import jaxvjp as torch` in place of `import torch`."))
     return 0
 
 
