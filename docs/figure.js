@@ -1,6 +1,6 @@
 "use strict";
 // The figure of the first page: y = f(x) is typed here, and the page's own script shows its J, v, vᵀJ and steps.
-const FOLDS = {sum: "add", mean: "add", prod: "mul", norm: "add"}, OTHERS = [...Object.keys(FOLDS), "relu", "softmax", "pow", "stack"];
+const FOLDS = {sum: "add", mean: "add", prod: "mul", norm: "add"}, OTHERS = [...Object.keys(FOLDS), "max", "min", "clamp", "relu", "softmax", "pow", "dot", "stack"];
 const FUNCTIONS = {sin: "sin", cos: "cos", tan: "tan", tanh: "tanh", exp: "exp", log: "log", sqrt: "sqrt", abs: "abs", sigmoid: "logistic"};
 function compiled(source, x) {
   const entries = x.map(each => ["x", each]), steps = [], tokens = [...source.matchAll(/\*\*|\d+\.?\d*(?:e[-+]?\d+)?|\.\d+|[a-z_]\w*|\S/gi)];
@@ -28,7 +28,28 @@ function compiled(source, x) {
     const all = total(FOLDS[name], name === "norm" ? places.map(place => add("mul", place, place)) : places);
     return [name === "mean" ? add("div", all, add("constant", places.length)) : name === "norm" ? add("root", all) : all];
   };
-  const applied = (from, name, of, power) => name === "stack" ? of : name === "pow" ? each(from, "pow", of, power || fail("pow is written with the power: x.pow(2)"))
+  const given = () => {  // the arguments of a call, and by name those that have one
+    const found = [];
+    while (tokens[at]?.[0] !== ")") {
+      const key = tokens[at + 1]?.[0] === "=" && tokens[at][0];
+      if (key) at += 2;
+      found[key || found.length] = sum();
+      if (!next(",")) break;
+    }
+    need(")");
+    return found;
+  };
+  const applied = (from, name, [of, power, more], {min, max, exponent, input, p} = {}) => {
+    of ||= input || fail(`${name} of what? ${name}(x)`); power ||= exponent || p;
+    if (name === "norm" && power && entries[power.places[0]][1] !== 2) fail("norm is the 2-norm here: x.norm()");
+    return name === "stack" ? of : name === "pow" ? each(from, "pow", of, power || fail("pow is written with the power: x.pow(2)"))
+    : name === "dot" ? inner(from, "dot", of, power || fail("dot is written with two vectors: torch.dot(x, x)"))
+    : name === "clamp" ? each(from, "clamp", min || power || number(-Infinity), of, max || more || number(Infinity))
+    : /^(max|min)$/.test(name) && power ? power.moves || power.places.length > 1 ? each(from, name, of, power) : fail(`${name} has no dim here: x.${name}()`)
+    : name === "max" || name === "min" ? record(from, name, [of], () => {  // of several that are equal each has a part of the slope
+      const most = total(name, of.places), ties = of.places.map(place => add("eq", place, most)), [zero] = number(0).places;
+      return [add("div", total("add", of.places.map((place, k) => add("select_n", ties[k], zero, place))), total("add", ties))];
+    })
     : FOLDS[name] ? record(from, name, [of], () => folded(name, of.places)) : name === "relu" ? record(from, name, [of], () => {
     const [zero] = number(0).places;  // a choice, and no max, whose slope at 0 is a half
     return of.places.map(place => add("select_n", add("gt", place, zero), zero, place));
@@ -36,6 +57,7 @@ function compiled(source, x) {
     const powers = of.places.map(place => add("exp", place)), all = total("add", powers);
     return powers.map(place => add("div", place, all));
   }) : each(from, FUNCTIONS[name], of);
+  };
   const unknown = name => fail(`“${name}” is not known here: x, x[0], numbers, + - * / ** @, [a, b], ${[...Object.keys(FUNCTIONS), ...OTHERS].join(", ")} are`);
   const known = name => FUNCTIONS[name] || OTHERS.includes(name);
   function atom() {
@@ -49,7 +71,7 @@ function compiled(source, x) {
     if (!/^[a-z_]/i.test(token)) fail(`a number, x or a function is missing before “${token}”`);
     const called = known(token);
     if (called && !next("(")) fail(`${token} is written with parentheses: ${token}(x)`);
-    if (called) { const of = sum(), power = next(",") && sum(); need(")"); return applied(from, token, of, power); }
+    if (called) { const args = given(); return applied(from, token, args, args); }
     return unknown(token);
   }
   function postfix() {
@@ -57,7 +79,7 @@ function compiled(source, x) {
     for (let one = atom();;) {
       const inner = one;
       if (next("[")) { const minus = next("-") || "", k = tokens[at++]?.[0]; need("]"); one = record(from, "select", [inner], () => [inner.places[minus ? inner.places.length - k : k] ?? fail(`${inner.name} has no [${minus}${k}]`)]); }
-      else if (next(".")) { const name = tokens[at++]?.[0]; if (!known(name)) unknown(`.${name}`); need("("); const power = tokens[at]?.[0] === ")" ? null : sum(); need(")"); one = applied(from, name, inner, power); }
+      else if (next(".")) { const name = tokens[at++]?.[0]; if (name === "T") continue; if (!known(name)) unknown(`.${name}`); need("("); const args = given(); one = applied(from, name, [inner, ...args], args); }
       else return one;
     }
   }
