@@ -202,6 +202,8 @@ def _walk(
     told["gone"] = walked.accumulates and not walked.after
     leaves, failed = list(walked.gradients), isinstance(explanation, Question)
     told["failed"] = failed
+    last = number == len(explanation.walks) - 1 and bool(run["steps"]) and run["steps"][-1]["line"] == line
+    told["raised"] = bool(explanation.failure) and not failed and not walked.accumulates and last
     told["leaves"] = [
         {
             "name": names[leaf],

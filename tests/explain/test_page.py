@@ -159,6 +159,18 @@ def test_a_slider_moves_the_product_the_steps_the_graph_and_the_program(page):
     assert all_of(browser, "#jacobian svg.arrows path.sum")[0].get_attribute("d").startswith("M100.0 100.0L")
 
 
+def test_a_box_shows_the_v_that_is_used_where_what_was_typed_is_no_number(page):
+    page, _ = page
+    move(page, [2.0, 3.0])
+    box = page.find_element("css selector", "#sliders input[type=number]")
+    for typed in ("", "e"):
+        box.clear()
+        box.send_keys(typed)
+        page.execute_script("arguments[0].blur()", box)
+        assert box.get_attribute("value") == "2"
+        assert page.execute_script("return v") == [2, 3]
+
+
 def test_choosing_a_line_shows_what_it_is(page):
     browser, _ = page
     (button,) = [each for each in all_of(browser, "#lines button") if "h = x * 3" in each.text]

@@ -151,6 +151,16 @@ def test_the_objects_are_those_of_the_round_of_the_backward(browser, tmp_path, n
         browser.execute_script("place -= 1; if (place >= 0) drawWalk()")
 
 
+def test_a_grad_that_raised_returned_nothing(browser, tmp_path, capfd):
+    script, page = tmp_path / "script.py", tmp_path / "page.html"
+    lines = "import torch\nx, z = (torch.tensor([k, 2.0], requires_grad=True) for k in (1.0, 3.0))\ny = (x**2).sum()\n"
+    script.write_text(f"{lines}torch.autograd.grad(y, [x, z])\n", encoding="utf-8")
+    assert main(["explain", "--html", str(page), str(script)]) == 1
+    assert "appears to not have been used" in capfd.readouterr().err
+    browser.get(page.as_uri())
+    assert text_of(browser, "#question").startswith("The line raised an error after this backward pass")
+
+
 def test_without_a_jacobian_the_page_says_why(browser, tmp_path):
     found = run_lines("""
         x = torch.tensor([1.0, 2.0], requires_grad=True)
