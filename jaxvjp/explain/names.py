@@ -325,7 +325,7 @@ def all_names_in(variables: Mapping[str, Any], deep: int = DEEP) -> dict[Tensor,
     """All names of these tensors, the preferred ones first, to `deep` levels of lists, dicts and attributes."""
     found: dict[Tensor, list[str]] = {}
     for name, value in _reached(variables, deep, found):
-        if isinstance(value, Tensor):
+        if isinstance(value, Tensor) and value.layout is strided:  # of a sparse one the parts have names
             found.setdefault(value, []).append(name)
     return found
 

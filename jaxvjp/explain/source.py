@@ -168,7 +168,8 @@ class Writer:
         after = dict(zip(final, found, strict=True))
         self.results = [(target, node, after[value]) for target, node, value in self.results]
         self.state = [(node, after[value]) for node, value in self.state]
-        block = Block(steps, found, {}, {"jax", "jnp", *called, *self.text.handed_over}, text=self.text)
+        reserved = {"jax", "jnp", *called, *self.text.handed_over, *self.story.counts}
+        block = Block(steps, found, {}, reserved, text=self.text)
         return self.finished(block)
 
     # Events.

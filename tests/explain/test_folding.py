@@ -172,6 +172,11 @@ for start, rate in zip(starts, [0.1 / (k + 1) for k in range(24)]):
         "m_0 = jnp.array([0.0, 0.0])",
         "for _ in range(4):\n    g_0 = jax.grad(f)(w)",
     ),
+    "a sparse matrix of trained values": (
+        "S = torch.sparse_coo_tensor(torch.tensor([[0, 1], [1, 0]]), w, (2, 2))\nfor step in range(4):\n"
+        "    loss = (torch.sparse.mm(S, X.t()) ** 2).sum()" + STEP,
+        "jnp.zeros((2, 4)).at[S_indices[0]].add(",
+    ),
     "what only some rounds do": (
         "kept = w.detach().clone()\nfor step in range(10):\n    loss = ((X[step % 4] * w).sum() - 1) ** 2"
         + STEP
