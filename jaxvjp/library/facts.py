@@ -132,8 +132,8 @@ FACTS = {
     sparse_dim(self: Tensor) -> int = 0  # None of its dimensions is.
     sparse_mask(self: Tensor, mask: Tensor) -> Tensor = _sparse().SparseTensor.sparse_mask(self, mask)
         The entries at the places of `mask`, which is sparse.
-    to_sparse(self: Tensor, sparse_dim: int | None = None, *, layout: Any = None) -> Tensor = _sparse().of_dense(self,
-        sparse_dim).to_sparse(layout=layout)
+    to_sparse(self: Tensor, sparse_dim: int | None = None, *, layout: Any = None, blocksize: Any = None,
+        dense_dim: int | None = None) -> Tensor = _sparse().of_dense(self, sparse_dim).to_sparse(layout=layout)
         The entries that are not zero, as a sparse tensor.
     to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Tensor = _sparse().of_dense(self).to_sparse_csr()
         The entries that are not zero, by rows.

@@ -65,8 +65,8 @@ class RecordedFunction:
             same = [one for one in behind if one is node or (leaf is not None and one.leaf is leaf)]
             if not same:
                 raise RuntimeError(UNUSED.format(place))
-            if same[0] in starts:
-                raise ValueError(TWICE.format(starts[same[0]], place))
+            if (first := next(at for at, one in enumerate(leaves) if one is each)) < place:
+                raise ValueError(TWICE.format(first, place))
             starts.update(dict.fromkeys(same, place))
         self._wrt, self._given = leaves, given
         self._avals = [position.__node__.aval for position in leaves]

@@ -1312,7 +1312,7 @@ class Methods(Stored):
         """The tensor, in `dtype` if there is one: it is dense. Counterpart of `torch.Tensor.to_dense`."""
     def to_local(self, *, grad_placements: Any = None) -> Tensor:
         """This process' part, on no mesh and without a gradient: with one process, the whole value."""
-    def to_sparse(self, sparse_dim: builtins.int | None = None, *, layout: Any = None) -> Tensor:
+    def to_sparse(self, sparse_dim: builtins.int | None = None, *, layout: Any = None, blocksize: Any = None, dense_dim: builtins.int | None = None) -> Tensor:
         """The entries that are not zero, as a sparse tensor."""
     def to_sparse_csr(self, dense_dim: builtins.int | None = None) -> Tensor:
         """The entries that are not zero, by rows."""

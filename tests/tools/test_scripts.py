@@ -502,7 +502,7 @@ def test_a_caught_error_says_what_torch_says(tmp_path):
     done = run_process(write(tmp_path, CAUGHT))
     first, second, third = done.stdout.splitlines()
     sentence = "element 0 of tensors does not require grad and does not have a grad_fn"
-    assert first.startswith(f"{sentence}|RuntimeError('{sentence}')|['Nothing that")
+    assert first.startswith(f"{sentence}|RuntimeError('{sentence}')|['It has numbers")
     assert (second, third) == ("mine", "and more|Own('mine\\nand more')|None")
     assert "v = torch.ones([2])" in done.stderr  # what nobody caught keeps its advice
     assert "line 24, in <module>" in done.stderr
