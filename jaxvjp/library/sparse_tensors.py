@@ -47,7 +47,7 @@ class SparseTensor(Tensor):
             args, name = (args[1], args[0], *args[2:]), REFLECTED.get(name, "")
         if name in OWN:
             return OWN[name](*args, **(kwargs or {}))
-        if name not in OF_ANY:
+        if name not in OF_ANY.split():
             raise NotImplementedError(
                 f"Could not run 'aten::{func.__name__}' with arguments from the 'SparseCPU' backend. This could be "
                 "because the operator doesn't exist for this backend, or was omitted during the selective/custom build "
@@ -129,7 +129,8 @@ class SparseTensor(Tensor):
         return part
 
     def crow_indices(self) -> Tensor:
-        return function("function", "searchsorted")(self.__indices__[0].contiguous(), arange(self.shape[0] + 1))
+        rows = self.__indices__[0].contiguous()
+        return function("function", "searchsorted")(rows, arange(self.shape[0] + 1).to(rows.device))
 
     def col_indices(self) -> Tensor:
         return self.__indices__[1]
@@ -138,14 +139,16 @@ class SparseTensor(Tensor):
         if self.__coalesced__:
             return self
         keys, places = unique(self._keys(), return_inverse=True)
-        values = zeros((len(keys), *self.__values__.shape[1:]), dtype=self.dtype).index_add(0, places, self.__values__)
+        values = self.__values__.new_zeros((len(keys), *self.__values__.shape[1:]))
+        values = values.index_add(0, places, self.__values__)
         return made(
             apply(stack, (unravel_index(keys, self.shape[: self.sparse_dim()]),), (0,)), values, self.shape, True
         )
 
     def to_dense(self, dtype: Dtype | None = None, *, masked_grad: bool | None = None) -> Tensor:
-        dense = zeros(self.shape, dtype=self.dtype)
-        dense = dense.index_put(tuple(self.__indices__.unbind()), self.__values__, accumulate=True)
+        dense = self.__values__.new_zeros(self.shape).index_put(
+            tuple(self.__indices__.unbind()), self.__values__, accumulate=True
+        )
         return dense if dtype is None else dense.to(dtype)
 
     def numpy(self, *, force: bool = False) -> Any:
@@ -202,7 +205,7 @@ class SparseTensor(Tensor):
         if batch:
             row, column = row + self.__indices__[0] * rows, column + self.__indices__[0] * inner
         terms = self.__values__.unsqueeze(1) * mat2.reshape(-1, mat2.shape[-1]).index_select(0, column)
-        product = zeros((prod(batch) * rows, mat2.shape[-1]), dtype=terms.dtype).index_add(0, row, terms)
+        product = terms.new_zeros((prod(batch) * rows, mat2.shape[-1])).index_add(0, row, terms)
         return product.reshape(*batch, rows, mat2.shape[-1])
 
     def __rmatmul__(self, mat1: Tensor) -> Any:
@@ -221,6 +224,14 @@ class SparseTensor(Tensor):
 
     def div(self, other: Any, *, rounding_mode: str | None = None) -> SparseTensor:
         return self._with(self.__values__.div(self._there(other), rounding_mode=rounding_mode))
+
+    def __pow__(self, exponent: Any) -> SparseTensor:
+        if isinstance(exponent, Tensor) or exponent <= 0:
+            raise NotImplementedError(
+                f"pow({exponent}) of a sparse tensor is not 0 where it is\n`x.to_dense()` has it."
+            )
+        whole = self.coalesce()
+        return whole._with(whole.__values__**exponent)
 
     def _there(self, other: Any) -> Any:
         """The entries of a dense tensor that this one has places of."""
@@ -279,9 +290,9 @@ class SparseTensor(Tensor):
         line = flattened(whole.__indices__[others], sizes)  # the row or column, or what has more dimensions, of each
         shape = (prod(sizes), *values.shape[1:])
         at = line.reshape(-1, *[1] * (values.ndim - 1)).expand(values.shape)
-        top = zeros(shape, dtype=values.dtype).scatter_reduce(0, at, values.detach(), "amax", include_self=False)
+        top = values.detach().new_zeros(shape).scatter_reduce(0, at, values.detach(), "amax", include_self=False)
         shifted = values - top[line]
-        total = zeros(shape, dtype=values.dtype).index_add(0, line, shifted.exp())
+        total = values.new_zeros(shape).index_add(0, line, shifted.exp())
         return whole._with(shifted - total.log()[line])
 
     def sparse_mask(input: Tensor, mask: SparseTensor) -> SparseTensor:  # noqa: N805
@@ -311,7 +322,7 @@ class SparseTensor(Tensor):
         at, rows = 0, []
         for each in tensors:
             shift = [at if other == dim % each.ndim else 0 for other in range(each.sparse_dim())]
-            rows.append(each.__indices__ + tensor(shift).reshape(-1, 1))
+            rows.append(each.__indices__ + tensor(shift, device=each.device).reshape(-1, 1))
             at += each.shape[dim]
         first = tensors[0]
         shape = [at if other == dim % first.ndim else size for other, size in enumerate(first.shape)]
@@ -327,7 +338,7 @@ class SparseTensor(Tensor):
 
     def unsqueeze(self, dim: int) -> SparseTensor:
         at = dim % (self.ndim + 1)
-        row = zeros((1, self._nnz()), dtype=int64)
+        row = self.__indices__.new_zeros((1, self._nnz()))
         indices = joined([self.__indices__[:at], row, self.__indices__[at:]])
         return made(indices, self.__values__, [*self.shape[:at], 1, *self.shape[at:]], self.__coalesced__)
 
@@ -360,7 +371,7 @@ class SparseTensor(Tensor):
     mm = mv = bmm = __matmul__ = matmul
     multiply = __mul__ = __rmul__ = mul
     divide = __truediv__ = div
-    __add__, __sub__ = add, sub
+    __add__, __sub__, pow = add, sub, __pow__
 
 
 OTHER_NAMES = {"smm": "mm", "spmm": "mm", "dsmm": "mm", "hspmm": "mm", "subtract": "sub"}
@@ -368,26 +379,13 @@ OF_LISTS = {"cat", "stack", "addmm", "sparse_mask"}
 """Functions whose first argument need not be sparse."""
 REFLECTED = {"mm": "__rmatmul__", "matmul": "__rmatmul__", "add": "__radd__", "sub": "__rsub__", "mul": "__rmul__"}
 """What a method of a dense tensor becomes whose second operand is sparse."""
-OF_ANY = frozenset(
-    [
-        *(
-            "size",
-            "dim",
-            "ndimension",
-            "numel",
-            "nelement",
-            "is_floating_point",
-            "is_complex",
-            "is_signed",
-            "is_tensor",
-        ),
-        *("is_contiguous", "is_same_size", "is_inference", "is_conj", "element_size", "get_device"),
-        *("__len__", "__hash__", "__get__", "__set__"),
-    ]
-)
+OF_ANY = """
+    size dim ndimension numel nelement is_floating_point is_complex is_signed is_tensor is_contiguous is_same_size
+    is_inference is_conj element_size get_device __len__ __hash__ __get__ __set__
+"""
 """What does not ask what the entries are."""
 KEPT_ZEROS = """
-    abs pow asin asinh atan atanh ceil deg2rad erf erfinv expm1 floor frac log1p rad2deg relu round sgn sign sin sinh
+    abs asin asinh atan atanh ceil deg2rad erf erfinv expm1 floor frac log1p rad2deg relu round sgn sign sin sinh
     sqrt square tan tanh trunc __abs__
 """
 """Functions of which 0 is 0: sparse tensors stay sparse."""
@@ -418,14 +416,14 @@ def joined(parts: Sequence[Tensor], dim: int = 0) -> Tensor:
 def flattened(indices: Tensor, shape: Sequence[int]) -> Tensor:
     """Of each column of indices the place in the flattened tensor."""
     strides = [prod(shape[at + 1 :]) for at in range(len(shape))]
-    return (indices * tensor(strides, dtype=int64).reshape(-1, 1)).sum(0)
+    return (indices * tensor(strides, dtype=int64, device=indices.device).reshape(-1, 1)).sum(0)
 
 
 def made(
     indices: Tensor, values: Tensor, shape: Sequence[int], coalesced: bool = False, layout: Layout = sparse_coo
 ) -> SparseTensor:
     """The sparse tensor of these parts."""
-    dense = zeros(tuple(shape), dtype=values.dtype).index_put(tuple(indices.unbind()), values, accumulate=True)
+    dense = values.new_zeros(tuple(shape)).index_put(tuple(indices.unbind()), values, accumulate=True)
     result: SparseTensor = of_class(dense, SparseTensor)
     result.__parts__, result.__coalesced__ = (indices, values, staging().journal), coalesced
     result.layout = layout
@@ -539,7 +537,7 @@ def sparse_csr_tensor(
     """
     begins = (crow_indices if isinstance(crow_indices, Tensor) else tensor(crow_indices)).to(int64)
     columns = (col_indices if isinstance(col_indices, Tensor) else tensor(col_indices)).to(int64)
-    rows = arange(len(begins) - 1).repeat_interleave(begins.diff())
+    rows = arange(len(begins) - 1).to(begins.device).repeat_interleave(begins.diff())
     indices = joined([rows.unsqueeze(0), columns.unsqueeze(0)])
     shape = size or [len(begins) - 1, int(columns.max()) + 1]
     whole = sparse_coo_tensor(
