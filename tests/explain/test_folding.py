@@ -130,7 +130,7 @@ for start, rate in zip(starts, [0.1 / (k + 1) for k in range(24)]):
         "jax.value_and_grad(f)(w, xs[i], ts[i])",
     ),
     "slices in a list": (
-        "data = [(X[k : k + 2], X[k : k + 2, 0]) for k in range(0, 4, 2)] * 2\nfor epoch in range(3):\n"
+        "data = [(X[k : k + 1], X[k : k + 1, 0]) for k in range(4)]\nfor epoch in range(3):\n"
         "    for x, t in data:\n        loss = ((x @ w - t) ** 2).mean()" + STEP.replace("\n", "\n    "),
         "jax.value_and_grad(f)(w, X[",
     ),
