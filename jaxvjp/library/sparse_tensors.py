@@ -103,7 +103,7 @@ class SparseTensor(Tensor):
         return self.__values__
 
     def _nnz(self) -> int:
-        return self.__indices__.shape[1]
+        return self.__indices__.shape[1] // (1 if self.is_sparse else prod(self.shape[:-2]))
 
     def sparse_dim(self) -> int:
         return self.__indices__.shape[0]
@@ -118,7 +118,8 @@ class SparseTensor(Tensor):
         return self._read("indices", self.__indices__)
 
     def values(self) -> Tensor:
-        return self._read("values", self.__values__)
+        values = self._read("values", self.__values__)
+        return values if self.is_sparse or self.ndim == 2 else values.reshape(*self.shape[:-2], -1)
 
     def _read(self, name: str, part: Tensor) -> Tensor:
         if not self.__coalesced__:
@@ -129,11 +130,13 @@ class SparseTensor(Tensor):
         return part
 
     def crow_indices(self) -> Tensor:
-        rows = self.__indices__[0].contiguous()
-        return function("function", "searchsorted")(rows, arange(self.shape[0] + 1).to(rows.device))
+        rows = tuple(self.__indices__[:-1].unbind())
+        counts = self.__indices__.new_zeros(self.shape[:-1])
+        ends = counts.index_put(rows, self.__indices__.new_ones(len(self.__values__)), accumulate=True).cumsum(-1)
+        return joined([ends.new_zeros((*self.shape[:-2], 1)), ends], -1)
 
     def col_indices(self) -> Tensor:
-        return self.__indices__[1]
+        return self.__indices__[-1].reshape(*self.shape[:-2], -1)
 
     def coalesce(self) -> SparseTensor:
         if self.__coalesced__:
@@ -338,15 +341,14 @@ class SparseTensor(Tensor):
 
     def unsqueeze(self, dim: int) -> SparseTensor:
         at = dim % (self.ndim + 1)
-        row = self.__indices__.new_zeros((1, self._nnz()))
+        row = self.__indices__.new_zeros((1, len(self.__values__)))
         indices = joined([self.__indices__[:at], row, self.__indices__[at:]])
         return made(indices, self.__values__, [*self.shape[:at], 1, *self.shape[at:]], self.__coalesced__)
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         parts = {"indices": self.__indices__, "values": self.__values__}
         if not self.is_sparse:
-            parts = {"crow_indices": self.crow_indices(), "col_indices": self.col_indices()} | parts
-            del parts["indices"]
+            parts = {"crow_indices": self.crow_indices(), "col_indices": self.col_indices(), "values": self.values()}
         lines = []
         for name, part in parts.items():
             text = repr(part.detach()).removesuffix(f", dtype={self.dtype})")
@@ -516,7 +518,8 @@ def sparse_csr_tensor(
     requires_grad: bool = False,
     check_invariants: bool | None = None,
 ) -> SparseTensor:
-    """A matrix by rows: row i has `values[crow_indices[i]:crow_indices[i + 1]]` in the columns `col_indices` there.
+    """A matrix by rows: row i has `values[crow_indices[i]:crow_indices[i + 1]]` in the columns `col_indices` there; or
+    a batch of matrices, each with as many values.
 
     Args:
         crow_indices: where each row begins, and where the last ends: one more than there are rows.
@@ -537,9 +540,11 @@ def sparse_csr_tensor(
     """
     begins = (crow_indices if isinstance(crow_indices, Tensor) else tensor(crow_indices)).to(int64)
     columns = (col_indices if isinstance(col_indices, Tensor) else tensor(col_indices)).to(int64)
-    rows = arange(len(begins) - 1).to(begins.device).repeat_interleave(begins.diff())
-    indices = joined([rows.unsqueeze(0), columns.unsqueeze(0)])
-    shape = size or [len(begins) - 1, int(columns.max()) + 1]
+    counts = begins.diff()
+    rows = arange(counts.numel()).to(begins.device).repeat_interleave(counts.reshape(-1))
+    indices = apply(stack, ((*unravel_index(rows, counts.shape), columns.reshape(-1)),), (0,))
+    shape = size or [*counts.shape, int(columns.max()) + 1]
+    values = (values if isinstance(values, Tensor) else tensor(values)).reshape(-1)
     whole = sparse_coo_tensor(
         indices,
         values,

@@ -27,6 +27,7 @@ EXPRESSIONS = [
     *("isinstance(s, torch.Tensor)", "isinstance(s, torch.FloatTensor)", "isinstance(s, torch.sparse.FloatTensor)"),
     *("torch.sparse.FloatTensor(i, v, torch.Size([2, 3]))", "torch.sparse_coo_tensor([[0, 2], [1, 1]], [1, 2])"),
     *("torch.sparse_csr_tensor([0, 1, 3], [1, 0, 2], [1.0, 2.0, 3.0], (2, 3)).to_dense()", "s.clone()", "s.detach()"),
+    *("torch.sparse_csr_tensor([[0, 1, 2], [0, 2, 2]], [[1, 0], [0, 2]], [[1.0, 2.0], [3.0, 4.0]], (2, 2, 3))",),
     *("torch.sparse_coo_tensor(i[:1], torch.ones(4, 2), (3, 2)).coalesce()",),
 ]
 REFUSED = [
