@@ -40,7 +40,8 @@ def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: 
 
     RuntimeError for sizes that do not fit. Underneath as `mm`. Counterpart of `torch.sparse.addmm`.
     """
-    return mat * beta + (mat1 @ mat2) * alpha
+    result: Tensor = SparseTensor.addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
+    return result
 
 
 def sum(input: SparseTensor, dim: int | Sequence[int] | None = None, dtype: Dtype | None = None) -> Any:

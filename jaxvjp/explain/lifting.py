@@ -71,10 +71,14 @@ class Lifted:
         if value not in self.returned:
             text = self.top.text
             value.wanted = value.wanted or text.name_of(node) or text.story.tensors.get(node.tensor)
-            found = self.returned[value] = Value(value.wanted)
-            found.step, self.calls[0].shorter = self.calls[0], None
-            found.step.outputs.insert(self.place + len(self.returned) - 1, found)
+            self._return(value, value.wanted)
         return self.returned[value]
+
+    def _return(self, value: Value, wanted: str | None) -> None:
+        """Has the function return a value of its inside beside its results."""
+        found = self.returned[value] = Value(wanted)
+        found.step, self.calls[0].shorter = self.calls[0], None
+        found.step.outputs.insert(self.place + len(self.returned) - 1, found)
 
     def return_as(self, other: Lifted, steps: Sequence[Step], of_other: Sequence[Step]) -> None:
         """Returns what `other` does beside its results, which it computes in the same `steps`; nothing where that reads
@@ -98,9 +102,7 @@ class Lifted:
                 same[before], output.step = output, made
         self.inner.steps += added
         for before, outside in other.returned.items():
-            found = self.returned[same[before]] = Value(outside.wanted)
-            found.step, self.calls[0].shorter = self.calls[0], None
-            self.calls[0].outputs.insert(self.place + len(self.returned) - 1, found)
+            self._return(same[before], outside.wanted)
 
     def order_returned(self) -> None:
         """Has what it returns beside its results in the order of computing, in whichever order it was asked for."""

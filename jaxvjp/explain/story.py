@@ -250,8 +250,7 @@ class Recorder:
                 written = _written(before.inputs[0] if before.operation is detach and before.inputs else before)
         # A leaf that was written by way of `.data` is recorded again, too, and is there only now.
         # So is a view of what was written since, `row = w[1:]; w.mul_(2)`.
-        views = {node for node in names if len(passed_on(node)) > 1 and passed_on(node)[-1].serial < last}
-        ended = [node for node in names if node.serial < last or node.operation is variable or node in views]
+        ended = [node for node in names if passed_on(node)[-1].serial < last or node.operation is variable]
         shown = [node for node in ended if self.first < node.serial and node.device is not META]
         for tensor in list(dict.fromkeys(self.owners.values())):
             self.owners.setdefault(tensor.__node__, tensor)
@@ -304,8 +303,8 @@ class Recorder:
             if (own := tensors.get(tensor, ""))
         }
         counts = {name: value for name, value in variables.items() if type(value) is int}
-        found = made._replace(overwritten=overwritten, file=self.script, printed=earlier, modules=modules)
-        return found._replace(counts=counts)
+        made = made._replace(overwritten=overwritten, counts=counts)
+        return made._replace(file=self.script, printed=earlier, modules=modules)
 
 
 def _as_used(walked: Walked) -> tuple[Walked, dict[Node, Node]]:

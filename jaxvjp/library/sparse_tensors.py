@@ -472,8 +472,7 @@ def sparse_coo_tensor(
     """
     if values is None or isinstance(indices, Size):
         size, indices, values = indices, zeros((len(indices), 0), dtype=int64), zeros(0)
-    indices = (indices if isinstance(indices, Tensor) else tensor(indices)).to(int64)
-    values = values if isinstance(values, Tensor) else tensor(values)
+    indices, values = _tensor(indices).to(int64), _tensor(values)
     values = values.to(device=device or values.device, dtype=dtype or values.dtype)
     if indices.ndim != 2:
         raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(indices.shape)}\n{PARTS}")
@@ -538,23 +537,26 @@ def sparse_csr_tensor(
     RuntimeError for indices that do not fit. Underneath as `sparse_coo_tensor`.
     Counterpart of `torch.sparse_csr_tensor`.
     """
-    begins = (crow_indices if isinstance(crow_indices, Tensor) else tensor(crow_indices)).to(int64)
-    columns = (col_indices if isinstance(col_indices, Tensor) else tensor(col_indices)).to(int64)
+    begins, columns = _tensor(crow_indices).to(int64), _tensor(col_indices).to(int64)
     counts = begins.diff()
     rows = arange(counts.numel()).to(begins.device).repeat_interleave(counts.reshape(-1))
     indices = apply(stack, ((*unravel_index(rows, counts.shape), columns.reshape(-1)),), (0,))
     shape = size or [*counts.shape, int(columns.max()) + 1]
-    values = (values if isinstance(values, Tensor) else tensor(values)).reshape(-1)
     whole = sparse_coo_tensor(
         indices,
-        values,
+        _tensor(values).reshape(-1),
         shape,
         dtype=dtype,
         device=device,
         requires_grad=requires_grad,
         check_invariants=check_invariants,
     )
-    return made(whole.__indices__, whole.__values__, shape, True, sparse_csr)
+    whole.__coalesced__, whole.layout = True, sparse_csr
+    return whole
+
+
+def _tensor(value: Any) -> Tensor:
+    return value if isinstance(value, Tensor) else tensor(value)
 
 
 class sparsetype(tensortype):  # noqa: N801 - as `tensortype`
