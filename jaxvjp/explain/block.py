@@ -19,6 +19,9 @@ DEEP, WIDE = 6, 88
 WIDEST = 120
 """The same for what is written, with the arguments that are no values."""
 
+LASTING = 60
+"""Over more statements than this a value without a name of the user's keeps its own to the end: in the last round, too,
+those after it have the same names as in the others."""
 ROUNDS = 3
 """At least so many values are a list that is appended to."""
 Expression = ast.expr
@@ -143,8 +146,6 @@ class Block:
     ) -> None:
         self.text = text
         self.steps = live(in_order(steps), results)
-        self.expressions: dict[Value, Expression] = dict(given)
-        self.names = {value: each.id for value, each in given.items() if isinstance(each, ast.Name)}
         self.reserved = set(reserved)
         self.wanted = {safe(output.wanted) for step in self.steps for output in step.outputs if output.wanted}
         uses: dict[Value, int] = {}
@@ -162,8 +163,13 @@ class Block:
         for step in self.steps:
             self._appended(step)
         position, last_use = self._positions(results, final)
-        self.lines: list[Line] = []
-        self._write(position, last_use, results[0] if len(results) == 1 else None)
+        returned = results[0] if len(results) == 1 else None
+        self._write(given, position, last_use, returned)
+        again = self._named_twice() if text is not None else {}
+        if again:
+            for value in again:
+                value.wanted = again[value]
+            self._write(given, position, last_use, returned)
         self.results = [self.expressions[result] for result in results]
 
     def _folds(self, step: Step) -> bool:
@@ -207,7 +213,32 @@ class Block:
                 last_use[operand] = max(last_use.get(operand, -1), position[step])
         return position, last_use
 
-    def _write(self, position: Mapping[Step, int], last_use: Mapping[Value, int], returned: Value | None) -> None:
+    def _named_twice(self) -> dict[Value, str]:
+        """The values of lines that are called `x` in some rounds, and `x_2` in others, where another `x` is read then:
+        they are `x_2` in all."""
+        sites: dict[Any, dict[Value, str]] = {}
+        for step in self.steps:
+            for place, value in enumerate(step.outputs):
+                if value.wanted is not None and value in self.names and value.step is step:
+                    sites.setdefault((step.where, place, value.wanted), {})[value] = self.names[value]
+        found: dict[Value, str] = {}
+        for (_, _, wanted), own in sites.items():
+            names = {*own.values()}
+            if len(names) == 2 and safe(wanted) in names and [*own.values()].count(safe(wanted)) > 1:
+                found.update(dict.fromkeys(own, max(names, key=len)))
+        return found
+
+    def _write(
+        self,
+        given: Mapping[Value, Expression],
+        position: Mapping[Step, int],
+        last_use: Mapping[Value, int],
+        returned: Value | None,
+    ) -> None:
+        self.lines: list[Line] = []
+        self.expressions: dict[Value, Expression] = dict(given)
+        self.names = {value: each.id for value, each in given.items() if isinstance(each, ast.Name)}
+        begun: dict[Value, int] = {}
         owner: dict[str, Value] = {name: value for value, name in self.names.items()}
         sources: dict[Step, list[UserLine]] = {}
         for place, step in enumerate(self.steps):
@@ -225,8 +256,8 @@ class Block:
                 if value not in last_use and (value.wanted is None or not step.stays):
                     targets.append("_")
                     continue
-                name = self._free(safe(value.wanted or "t"), value, place, owner, last_use)
-                owner[name] = value
+                name = self._free(safe(value.wanted or "t"), value, place, owner, last_use, begun)
+                owner[name], begun[value] = value, place
                 if self.text is not None:
                     self.text.taken.add(name)
                 self.names[value] = name
@@ -241,7 +272,13 @@ class Block:
             self.lines.append(Line(text, _lines_of(sources[step]), step, step.note))
 
     def _free(
-        self, name: str, value: Value, place: int, owner: Mapping[str, Value], last_use: Mapping[Value, int]
+        self,
+        name: str,
+        value: Value,
+        place: int,
+        owner: Mapping[str, Value],
+        last_use: Mapping[Value, int],
+        begun: Mapping[Value, int],
     ) -> str:
         """`name`, with a number appended if another value that is still read has it, or of the same step."""
 
@@ -251,7 +288,8 @@ class Block:
             other = owner.get(candidate)
             if other is None or other is value:
                 return False
-            return last_use.get(other, -1) > place or other.step is value.step
+            lasting = value.wanted is None and last_use.get(other, -1) - begun.get(other, place) > LASTING
+            return lasting or last_use.get(other, -1) > place or other.step is value.step
 
         candidate, number = name, 2
         while busy(candidate) or (candidate in self.wanted and (candidate != name or value.wanted is None)):

@@ -217,6 +217,18 @@ def goes_on(where: UserLine) -> bool:
     return not stored or not stored.isdisjoint(read)
 
 
+def adds_to(where: UserLine) -> str | None:
+    """The variable that a statement adds to, `total` of `total += x` and `total = total + x`; None of another."""
+    tree: Any = found.tree if (found := statement(where)) is not None else None
+    target = getattr(tree, "targets", [getattr(tree, "target", None)])[0]
+    value = getattr(tree, "value", None)
+    own = value.left if isinstance(tree, ast.Assign) and isinstance(value, ast.BinOp) else target
+    again = isinstance(tree, ast.AugAssign) or isinstance(value, ast.BinOp)
+    if not (isinstance(target, ast.Name) and isinstance(own, ast.Name) and again):
+        return None
+    return target.id if target.id == own.id else None
+
+
 def _keys_of(whole: ast.expr, part: ast.AST | None) -> list[str] | None:
     """The keys of what stands in the text of a dict or a list: "b" and "0" of 2.0 in `{"a": 1.0, "b": [2.0]}`."""
     if whole is part:

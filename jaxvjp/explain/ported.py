@@ -6,7 +6,7 @@ import ast
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -28,11 +28,12 @@ from jaxvjp.explain.rolling import rolled
 from jaxvjp.explain.rounds import regular
 from jaxvjp.explain.scope import NeedsWide
 from jaxvjp.explain.source import Writer
+from jaxvjp.explain.states import begun
 from jaxvjp.explain.step_writer import StepWriter, Tree, shared_beginning
 from jaxvjp.explain.steps import Entry, NotPortable, StateRead, Steps, places
 from jaxvjp.explain.story import Story
 from jaxvjp.explain.text import Text, wide
-from jaxvjp.explain.training_graph import TrainingStep, site_of
+from jaxvjp.explain.training_graph import TrainingStep, from_zeros, site_of
 from jaxvjp.explain.wrapped import NO_COPY
 from jaxvjp.ops.view import slice_
 from jaxvjp.pure.wrapping import Call, name_of
@@ -140,12 +141,15 @@ def _ported(
     why: str,
     exact: bool,
 ) -> Ported:
-    updates = [each.unclipped(exact) for each in updates]
-    with jax.enable_x64(True), story.told():
+    updates, story = [each.unclipped(exact) for each in updates], from_zeros(story)
+    with jax.enable_x64(True), story.told(), ExitStack() as stack:
         whole = Writer(story, "grad", exact=exact)
         whole.text.rounds.clear()  # a step has no rounds
         nodes = whole.text.save_copies(whole.nodes, updates)
         whole.text.at_zero = set() if exact else _zeros(nodes)
+        numbers = stack.enter_context(begun(nodes, whole.differentiated))
+        for leaf in numbers:
+            leaf.serial = -1  # a step reads it
         steps = Steps(story, whole.text, nodes, updates, draws, reads, ending, inside, inside)
         if inside and steps.kinds > 1:
             outside = Steps(story, whole.text, nodes, updates, draws, reads, ending, False, inside)
@@ -627,6 +631,8 @@ class _Script:
         if few and np.all(np.isfinite(array)):
             dtype = "bool_" if array.dtype.kind == "b" else array.dtype.name
             return f"jnp.array({array.tolist()!r}, dtype=jnp.{dtype})"
+        if not np.any(array) and array.dtype.kind in "fiub":
+            return f"jnp.zeros({array.shape}, jnp.{array.dtype.name if array.dtype.kind != 'b' else 'bool_'})"
         name = numbered(name, self.data)
         self.data[name] = array
         return f'jnp.asarray(data["{name}"])'
@@ -667,17 +673,18 @@ class _Script:
         lines.append("losses = []")
         kinds = [steps.alike(step.kind)[0] for step in steps.steps if step is not steps.end]
         runs = [(kind, len([*own])) for kind, own in groupby(kinds)]
+        anew = self.anew()
         if len(runs) == 1 and len(steps.alike(kinds[0])) > 1:
-            lines += ["for batch in batches:", *[f"    {each}" for each in self.round(kinds[0])[1:]]]
+            lines += ["for batch in batches:", *[f"    {each}" for each in [*anew, *self.round(kinds[0])[1:]]]]
         elif len(runs) <= 4:
             counts = dict.fromkeys(kinds, 0)
             for kind, count in runs:
                 span = f"{counts[kind]}, " * bool(counts[kind]) + f"{counts[kind] + count}"
-                lines += [f"for number in range({span}):", *[f"    {each}" for each in self.round(kind)]]
+                lines += [f"for number in range({span}):", *[f"    {each}" for each in [*anew, *self.round(kind)]]]
                 counts[kind] += count
         else:
             self.data["order"] = np.array([(kind, kinds[:place].count(kind)) for place, kind in enumerate(kinds)])
-            lines.append('for kind, number in data["order"]:')
+            lines += ['for kind, number in data["order"]:', *[f"    {each}" for each in anew]]
             for place, kind in enumerate(sorted({*kinds})):
                 lines.append(f"    {'elif' if place else 'if'} kind == {kind}:")
                 lines += [f"        {each}" for each in self.round(kind)[:-1]]
@@ -697,6 +704,24 @@ class _Script:
                 most = max(map(len, named))
                 lines.append(f'    shown = [f"{{each:.6f}}" for each in loss[:{most}] if not each.ndim]')
                 lines.append('    print(f"step {number}  loss", *shown)')
+        return lines
+
+    def anew(self) -> list[str]:
+        """The lines before a step that has a state start again."""
+        found: dict[tuple[int, ...], list[Entry]] = {}
+        for entry in [each for each in self.of("state") if each.anew]:
+            found.setdefault((*entry.anew,), []).append(entry)
+        lines = []
+        for numbers, entries in found.items():
+            period = numbers[0]
+            regular = numbers == (*range(period, len(self.steps.steps), period),)
+            regular = regular and all(
+                each.start is not None and self.steps.hashed(each.start) == self.steps.hashed(each.anew[period])
+                for each in entries
+            )
+            lines.append(f"if len(losses) % {period} == 0:" if regular else f"if len(losses) in {numbers}:")
+            for entry in entries:
+                lines.append(f"    {self.place(entry)} = {self.value(entry.name, entry.anew[period])}")
         return lines
 
     def told(self, step: TrainingStep) -> list[str]:

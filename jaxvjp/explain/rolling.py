@@ -246,13 +246,19 @@ class _Lines:
         """Rounds of several kinds, which begin at the user's line of line `place`."""
         source = self.lines[place].sources[:1]
         begins = self.places[source,][bisect_left(self.places[source,], place) :] if source else []
+        # Of several lines one after another that are the user's one line the first begins the round.
+        fresh = [each for each in begins if each == place or self.lines[each - 1].sources[:1] != source]
+        begins = fresh if len(fresh) > 1 else begins
         texts = self.texts
         rounds: list[range] = []
         kinds: dict[tuple[Any, ...], None] = {}
         for begin, after in pairwise([*begins, None]):
             assert begin is not None
-            ends = [begin + len(kind) for kind in kinds] if after is None else [after]
-            fits = [end for end in ends if after is not None or tuple(texts[begin:end]) in kinds]
+            # The last round has the user's lines of another.
+            fits = [after] if after is not None else []
+            for kind in kinds if after is None else ():
+                end = begin + len(kind)
+                fits += [end] * ([each for _, each in texts[begin:end]] == [each for _, each in kind])
             if not fits or max(fits) - begin > PERIOD:
                 break
             known = {**kinds, tuple(texts[begin : max(fits)]): None}
@@ -260,7 +266,7 @@ class _Lines:
                 break
             kinds = known
             rounds.append(range(begin, max(fits)))
-        if len(kinds) < 2 or len(rounds) <= len(kinds) + 1:
+        if len(kinds) < 2 or len(rounds) <= len(kinds):
             return None
         slots: list[Any] = []
         for kind in kinds:  # each is aligned with those before

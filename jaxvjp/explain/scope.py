@@ -23,7 +23,7 @@ from jaxvjp.explain.block import Block, Expression, Line, Step, Value, spelled
 from jaxvjp.explain.calls import FunctionCall
 from jaxvjp.explain.cuts import PART_OPS, chain_of, writes_back
 from jaxvjp.explain.literals import Unwritable, array, call, encoded, literal, name, parsed, shortest
-from jaxvjp.explain.names import BUILTINS, copied_by_user, heads_a_loop, numbered, safe, statement
+from jaxvjp.explain.names import BUILTINS, adds_to, copied_by_user, heads_a_loop, numbered, safe
 from jaxvjp.explain.text import Text
 from jaxvjp.explain.writing import Given, Written, definition, written
 from jaxvjp.ops.creation import full
@@ -71,7 +71,7 @@ def dependent(text: Text, outputs: Sequence[Node], given: Iterable[Any], top: Sc
     def stops(node: Node) -> bool:
         if node in params or node in flow:
             return node in params
-        if node in top.values and not node.requires_grad:
+        if node in top.values and (not node.requires_grad or node in top.carried):
             return True
         whole = node.inputs[0] if node.operation is tuple_item and node.inputs else node  # one result of several
         return whole in top.owners and not any(operand in flow for operand in text.inputs(node))
@@ -174,6 +174,7 @@ class Scope:
         self.calls: dict[Any, Step] = {}
         self.functions: list[Any] = []
         self.owners: dict[Node, Any] = {}
+        self.carried: set[Node] = set()  # what a round before has left
         self.only_rows: dict[Value, Value] = {}  # values of one row, and that row
         self.transform: Node | None = None if outer is None else outer.transform
         self.transforms: dict[Node, Any] = {}
@@ -314,7 +315,8 @@ class Scope:
         wanted = own or ("x" if node.requires_grad else None)
         text: Any
         try:
-            text = array(values, explicit=self.text.explicit_dtypes)
+            begun = node.where is None and node in self.text.starts  # `total = 0.0`
+            text = literal(values.item()) if begun else array(values, explicit=self.text.explicit_dtypes)
         except Unwritable:
             text = encoded(self.text.narrowest(array_of(node)))
             self.text.imports["import base64"] = None
@@ -396,17 +398,13 @@ class Scope:
 
     def _begun(self, node: Node, number: Any) -> Value | None:
         """The variable that begins as a number, `total = 0.0`, where a function adds to it: `total = total + x`."""
-        source = statement(node.where) if type(number) is Number and self.outer is not None else None
-        tree: Any = None if source is None else source.tree
-        value = getattr(tree, "value", None)
-        target = getattr(tree, "targets", [getattr(tree, "target", None)])[0]
-        own = value.left if isinstance(tree, ast.Assign) and isinstance(value, ast.BinOp) else None
-        if not isinstance(target, ast.Name) or target.id != self.wanted(node) or number is not node.inputs[0]:
+        if type(number) is not Number or self.outer is None or number is not node.inputs[0]:
             return None
-        if not isinstance(tree, ast.AugAssign) and not (isinstance(own, ast.Name) and own.id == target.id):
+        target = adds_to(node.where)
+        if target is None or target != self.wanted(node):
             return None
         text = literal(number.value)
-        return self.add(Step([], lambda inputs: text, [target.id])).outputs[0]
+        return self.add(Step([], lambda inputs: text, [target])).outputs[0]
 
     def _finished(
         self, node: Node, inputs: Sequence[Value], write: Callable[..., Expression], names: Any, several: bool

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial as partial_of
 from typing import Any, NamedTuple
 
 import jax
@@ -32,12 +33,13 @@ from jaxvjp.explain.lifting import Lifted, divided, owners_of
 from jaxvjp.explain.literals import Unwritable, batched, call, literal, name, parsed
 from jaxvjp.explain.names import assigned, numbered
 from jaxvjp.explain.scope import NeedsWide, Scope, itself, partial, together
-from jaxvjp.explain.states import batches_of, histories_of
+from jaxvjp.explain.states import batches_of, begun, histories_of
 from jaxvjp.explain.story import Event, Story, hooks_before, released
 from jaxvjp.explain.text import Text, narrow, of_pullback, wide
 from jaxvjp.tensor.tensor import Tensor
 
 STYLES = ("vjp", "grad", "jacrev")
+HEARD = "__heard__"
 
 
 class Result(NamedTuple):
@@ -61,6 +63,7 @@ class Program(NamedTuple):
         handed_over: functions that it is given, as they are not JAX's: those of `jaxvjp.wrap`, by name.
         simplified: whether ops have plain forms in it, which differ at an edge.
         narrowed: whether integers of 64 bits have 32 in it.
+        received: by the names of gradients the nodes that these had, one after the other.
     """
 
     source: str
@@ -72,6 +75,7 @@ class Program(NamedTuple):
     handed_over: dict[str, Any]
     simplified: bool
     narrowed: bool
+    received: Mapping[str, Sequence[Node]] = {}
 
 
 def write(story: Story, style: str = "vjp", exact: bool = True, wide_types: bool = False) -> Program:
@@ -94,16 +98,38 @@ def executed(program: Program, form: Callable[[str], str] = str) -> dict[str, An
     return namespace
 
 
-def computed(program: Program, wanted: Sequence[str]) -> list[Any]:
-    """The values that expressions have after a program has run, computed by NumPy (`interpreted`)."""
+def computed(program: Program, wanted: Sequence[str], heard: Callable[[str, Any], None] | None = None) -> list[Any]:
+    """The values that expressions have after a program has run, computed by NumPy (`interpreted`). What a gradient gets
+    on the way is `heard`, by name."""
 
     def run() -> list[Any]:
-        namespace = executed(program, staged)
+        hearing = program._replace(handed_over={**program.handed_over, HEARD: heard})
+        namespace = executed(hearing, staged if heard is None else partial_of(_audible, {*program.received}))
         return [eval(each, namespace) for each in wanted]
 
     with configured(program):
         values: list[Any] = interpreted(run)
     return values
+
+
+def _audible(names: set[str], source: str) -> str:
+    """A program that tells what it assigns to these names."""
+    body = ast.parse(staged(source))
+    for block in [*ast.walk(body)]:
+        if isinstance(block, ast.Module | ast.For | ast.If):
+            block.body = [*_heard(block.body, names)]
+        if isinstance(block, ast.If):
+            block.orelse = [*_heard(block.orelse, names)]
+    return ast.unparse(ast.fix_missing_locations(body))
+
+
+def _heard(statements: Sequence[ast.stmt], names: set[str]) -> Iterator[ast.stmt]:
+    for statement in statements:
+        yield statement
+        targets = statement.targets if isinstance(statement, ast.Assign) else []
+        for each in [each for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)]:
+            if each.id in names:
+                yield ast.Expr(call(HEARD, ast.Constant(each.id), name(each.id)))
 
 
 @contextmanager
@@ -152,11 +178,24 @@ class Writer:
         self.collected: dict[Node, Value] = {}
         self.gradients: dict[Any, tuple[Node, Value]] = {}
         self.results: list[tuple[Node, Node | None, Value]] = []
+        self.received: list[Value] = []
 
     def program(self) -> Program:
-        self.text.look_for_rounds(self.nodes)
+        with begun(self.nodes, self.differentiated) as numbers:
+            self.text.look_for_rounds(self.nodes, numbers)
+            return self.written()
+
+    def written(self) -> Program:
+        beside = {node.where for node in [*self.story.alike, *self.story.shown] if self.beside(node)}
+        carried = [node for node in self.story.alike if node.where in beside and node.requires_grad]
+        passed = 0.0
         for place, event in enumerate(self.story.events):
             if isinstance(event.what, Walked):
+                # The hidden state of a round before is no part of what this one differentiates.
+                for node in [each for each in carried if each.serial < passed]:
+                    self.top.carried.add(node)
+                    self.top.value(node)
+                passed = event.order
                 self.collect(min(root.serial for root in event.what.roots))
                 self.walk(place, event, event.what)
             elif isinstance(event.what, GradSet) and event.what.node is None:
@@ -171,6 +210,10 @@ class Writer:
         reserved = {"jax", "jnp", *called, *self.text.handed_over, *self.story.counts}
         block = Block(steps, found, {}, reserved, text=self.text)
         return self.finished(block)
+
+    def beside(self, node: Node) -> bool:
+        """Whether a value is computed beside what is differentiated."""
+        return node not in self.differentiated and not of_pullback(node)
 
     # Events.
 
@@ -477,6 +520,7 @@ class Writer:
         if self.story.hypothetical or not walked.after:
             if gradient is not None:
                 self.top.values[gradient] = value
+                self.received.append(value)
             later = [
                 each.where for each in self.story.events if isinstance(each.what, Walked) and each.order > event.order
             ]
@@ -494,6 +538,7 @@ class Writer:
         elif value.step is not None:
             value.step.stays = True  # what `pullback` gave has its name, and may be before a hook, or a conjugate
         self.top.values[after] = value
+        self.received.append(value)
         if gradient is not after and before is None:
             self.top.values[gradient] = value
         self.gradients[self.story.owners.get(target, target)] = (target, value)
@@ -531,7 +576,9 @@ class Writer:
             return [value for _, _, value in self.results]
         gone = self.gone()
         # The last round of a tensor that is gone is like the others, but nothing reads it.
-        for node in [*[tensor.__node__ for tensor in gone], *self.story.printed]:
+        lines = {node.where for node in self.story.alike if not self.intermediate(node)}
+        alike = [node for node in self.story.alike if node.where in lines]
+        for node in [*[tensor.__node__ for tensor in gone], *self.story.printed, *alike]:
             step = self.top.value(node).step
             if step is not None:
                 step.stays = True
@@ -623,7 +670,7 @@ class Writer:
         if node in self.top.values or node not in owners_of(self.top, node):
             return False
         if node not in self.differentiated:  # `acc`, or a cotangent that has a name in a custom Function's backward
-            return of_pullback(node)
+            return not self.beside(node)
         own = self.story.names.get(node)
         shown = [node.tensor, *[each for each, name in self.story.tensors.items() if name == own]]
         if any(each is not None and each.__versions__.count for each in shown) and not node.requires_grad:
@@ -654,7 +701,11 @@ class Writer:
         if not self.text.explicit_dtypes and re.search(r"jnp\.(u?int64|float64|complex128)\b", source):
             raise NeedsWide  # an op computes with 64-bit positions
         told = [each for _, each in flat], self.calls, dtypes, self.text.handed_over
-        return Program(source, results, state, *told, self.text.simplified, self.text.narrowed)
+        received: dict[str, list[Node]] = {block.names[value]: [] for value in self.received if value in block.names}
+        nodes = {value: node for node, value in self.top.values.items() if isinstance(value, Value)}
+        for value in [value for step in block.steps for value in step.outputs if value in nodes]:
+            received.get(block.names.get(value, ""), []).append(nodes[value])
+        return Program(source, results, state, *told, self.text.simplified, self.text.narrowed, received)
 
     def renamed(
         self, lines: Sequence[str], state: Sequence[tuple[str, Node]], results: Sequence[Result]
@@ -729,7 +780,7 @@ def has_aux(made: Lifted) -> dict[str, Expression]:
 
 def all_nodes(story: Story) -> list[Node]:
     """The nodes that a story's program is made of."""
-    roots: list[Node] = [*story.shown, *story.printed]
+    roots: list[Node] = [*story.shown, *story.printed, *story.alike]
     for event in story.events:
         if isinstance(event.what, Walked):
             roots += event.what.roots

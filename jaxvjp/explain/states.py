@@ -10,13 +10,14 @@ import bisect
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jaxvjp.core.record.graph import Node, Number
-from jaxvjp.explain.names import assigned, numbered
+from jaxvjp.explain.names import adds_to, assigned, numbered
 from jaxvjp.explain.story import Story
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.view import select
@@ -153,6 +154,46 @@ def _momentum(chain: Chain, found: States) -> Node | None:
     zeros.serial, product.serial, total.serial = -1, first.serial, first.serial
     found.twins[first] = total
     return zeros
+
+
+@contextmanager
+def begun(nodes: Sequence[Node], given: Collection[Node]) -> Iterator[dict[Node, str]]:
+    """A context in which variables that begin as numbers, `total = 0.0` before `total += x`, begin as leaves, so that
+    all rounds are alike: gives the leaves, and the variables' names. Not those of which a gradient is taken, which are
+    `given`. The `serial` of a leaf is the beginning of the loop that adds to it."""
+    nodes = sorted(nodes, key=lambda node: node.serial)
+    sites: dict[Any, list[int]] = {}
+    for place, node in enumerate(nodes):
+        if node.operation is not None and len(node.inputs) == 2 and node.where is not None:
+            sites.setdefault((node.where, node.operation), []).append(place)
+    found: dict[Node, str] = {}
+    before: list[tuple[Node, Any]] = []
+    for count, ((where, _), places) in enumerate(sites.items()):
+        own = [nodes[place] for place in places]
+        firsts = [k for k, node in enumerate(own) if type(node.inputs[0]) is Number and node not in given]
+        goes_on = any(node.inputs[0] is previous for previous, node in pairwise(own))
+        name = (adds_to(where) if firsts and goes_on else None) or ""
+        head: set[Any] = set()  # the lines of a round until this one
+        for k in firsts if name else ():
+            after = places[k + 1] if k + 1 < len(own) and k + 1 not in firsts else len(nodes)
+            again = {node.where for node in nodes[places[k] : after]}
+            begin, last = places[k], places[k - 1] if k else -1
+            while begin - 1 > last and nodes[begin - 1].where in (head or again):
+                begin -= 1
+            head = head or {node.where for node in nodes[begin : places[k] + 1]}
+            first = own[k]
+            leaf: Any = Node(None, (), (), Aval((), first.aval.dtype, False, first.aval.device))
+            leaf.where = None
+            leaf.value = np.asarray(first.inputs[0].value, first.aval.dtype.numpy)
+            leaf.serial = nodes[begin].serial - 0.5 + count / (2 * len(sites))
+            before.append((first, first.inputs))
+            found[leaf] = name
+            first.inputs = (leaf, first.inputs[1])
+    try:
+        yield found
+    finally:
+        for node, inputs in before:
+            node.inputs = inputs
 
 
 def batches_of(story: Story) -> dict[Node, str | None]:

@@ -57,6 +57,7 @@ class Entry:
         end: the node of a state's last value.
         twin: an entry of the same data, which is read in its place.
         drawn: the expression of `jax.random` that draws such data; None if it is no random numbers of one step.
+        anew: for a state that starts again, as a sum does at each epoch, by the steps' numbers what it starts as.
     """
 
     def __init__(self, slots: set[Slot]) -> None:
@@ -67,6 +68,7 @@ class Entry:
         self.end: Node | None = None
         self.twin = self
         self.drawn: str | None = None
+        self.anew: dict[int, Node] = {}
 
 
 class Steps(TrainingGraph):
@@ -184,7 +186,13 @@ class Steps(TrainingGraph):
 
     def _matched(self) -> None:
         self.steps = [*self.begun]
-        self.left: dict[tuple[UserLine, ...], Counter[Any]] = {}  # by the lines of its backward passes
+        self.left: dict[tuple[UserLine, ...], Counter[Any]] = {}  # by the lines of a step's backward passes
+        for step in self.steps[::-1]:
+            self._complete(step)
+        for step in self.steps[::-1]:
+            if step is not self.end:
+                self.left.setdefault(tuple(step.lines), Counter())
+                self.left[tuple(step.lines)] |= Counter(site_of(e) for e in step.outputs if e not in self.updated)
         for step in self.steps[::-1]:
             self._complete(step)
         if self.end is not None and not [*self.end.outputs, *self.end.losses]:
@@ -367,7 +375,7 @@ class Steps(TrainingGraph):
         place = self.steps.index(step)
         later = [self.origin(node) for each in self.steps[place + 1 :] for node in each.operands]
         wanted = [each for each in later if step.has(each) and not self.independent(each)]
-        wanted += self._leaving(step, wanted)
+        wanted += self._leaving(step)
         self._hold(step, wanted)
         step.outputs = sorted(dict.fromkeys(wanted), key=lambda node: node.serial)
         for node in step.outputs:
@@ -375,17 +383,15 @@ class Steps(TrainingGraph):
                 raise StateRead("what an optimizer keeps is read", node.where)
         self._look(step)
 
-    def _leaving(self, step: TrainingStep, wanted: Sequence[Node]) -> Sequence[Node]:
-        """What a step computes as the last of its kind does, of which that is read after the loop: it leaves it, too,
-        so that the steps are of one kind."""
-        key = tuple(step.lines)
-        if all(each.lines != step.lines for each in self.begun[self.begun.index(step) + 1 :]):
-            passing = [each for each in wanted if self.memory(each) is None and each not in self.updated]
-            self.left[key] = Counter(map(site_of, passing))
-            return ()
-        own = [node for node in self.between(step.first, step.last) if site_of(node) in self.left[key]]
-        own = [node for node in own if node not in wanted and not self.independent(node)]
-        return own if Counter(map(site_of, own)) == self.left[key] else ()
+    def _leaving(self, step: TrainingStep) -> list[Node]:
+        """What a step computes that another with the same backward passes leaves: it leaves it, too, so that the steps
+        are of one kind, though nothing reads it, as after the last, or before a sum starts again."""
+        left = self.left.get(tuple(step.lines))
+        own: dict[Any, dict[Any, Node]] = {}
+        for node in self.between(step.first, step.last) if left else ():
+            if not self.independent(node):
+                own.setdefault(site_of(node), {})[self.memory(node) or node] = node
+        return [node for site, nodes in own.items() if left and len(nodes) == left[site] for node in nodes.values()]
 
     def _hold(self, step: TrainingStep, wanted: list[Node]) -> None:
         """Adds what a step leaves that the user can still read at the end, but what each step computes for itself
@@ -580,15 +586,18 @@ class Steps(TrainingGraph):
         if any(kind == "out" for _, kind, _ in entry.slots):
             entry.role = "state"
             now = None
-            for step in self.steps:
-                for node in [step.operands[place] for place in places(entry, step.kind, "in")]:
-                    if now is None:
-                        entry.start, now = node, self.origin(node)
-                    if self.origin(node) is not now:
+            for number, step in enumerate(self.steps):
+                nodes = [step.operands[place] for place in places(entry, step.kind, "in")]
+                if now is None and nodes:
+                    entry.start, now = nodes[0], self.origin(nodes[0])
+                if any(self.origin(node) is not now for node in nodes):
+                    told = {self.hashed(each) for each in (*nodes, *entry.anew.values()) if self.independent(each)}
+                    if not all(map(self.independent, nodes)) or len(told) > 1 or step is self.end:
                         raise NotPortable(
                             "what is read here is not what the step before left: it starts again, or is older",
-                            node.where,
+                            nodes[0].where,
                         )
+                    entry.anew[number], now = nodes[0], self.origin(nodes[0])
                 for place in places(entry, step.kind, "out"):
                     entry.end = now = step.outputs[place]
         else:

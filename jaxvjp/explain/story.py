@@ -105,7 +105,8 @@ class Story(NamedTuple):
         overwritten: the names of what was written in place since, by way of `detach()`, too.
         grads: for each of the owners the node of its `grad` at the end: what runs afterwards may change it.
         file: the script that ran; None if it was no script.
-        printed: what lines printed before their last time; `shown` has the last.
+        printed: what lines printed, or read otherwise, before their last time; `shown` has the last.
+        alike: by what variables showed in a round, made by the line whose last value they show at the end, their names.
         modules: by the name of a tensor those of the user's modules that have it, the outermost first.
         counts: the user's variables that are integers at the end.
     """
@@ -128,6 +129,7 @@ class Story(NamedTuple):
     overwritten: Mapping[Node, str] = {}
     file: str | None = None
     printed: Sequence[Node] = ()
+    alike: Mapping[Node, str] = {}
     modules: Mapping[str, Sequence[str]] = {}
     counts: Mapping[str, int] = {}
 
@@ -181,6 +183,7 @@ class Recorder:
         self.watch: Watch | None = None
         self.calls = Calls()
         self.script: str | None = None
+        self.seen: list[tuple[str, Node]] = []  # what variables showed at backward passes
 
     def start(self, file: str | None = None, frame: Any = None) -> None:
         """Begins, and watches the lines of `file`: those that `frame` has yet to run, and those of functions."""
@@ -217,6 +220,9 @@ class Recorder:
                 if isinstance(event.what, Hooked) and event.what.node in moved:
                     self.events[place] = event._replace(what=event.what._replace(node=moved[event.what.node]))
             self.calls.walks.append(order)
+            frame = user_frame(sys._getframe(1))
+            variables = {} if frame is None else frame.f_locals
+            self.seen += [(name, each.__node__) for name, each in variables.items() if type(each) is Tensor]
         self.events.append(Event(order, user_line(sys._getframe(1)), what))
         if isinstance(what, GradSet) and what.tensor._grad is not None:
             self.gradients[what.tensor._grad] = what.tensor
@@ -264,27 +270,34 @@ class Recorder:
             *names,
             *(each for walked in walks for found in (walked.gradients, walked.after) for each in found.values()),
         }
-        printed: dict[Any, list[Node]] = {}  # by the line, and what made it
+        read: dict[Any, list[Node]] = {}  # by the line, and what made it
         for event in self.events:  # what a transform gave may have been printed at once
             node = event.what.node if isinstance(event.what, Read) else None
             source = None if node is None else statement(event.where)
-            if node is not None and source is not None and source.prints:
+            if node is not None and source is not None:
                 way = tuple([(each.where, each.operation, each.static) for each in passed_on(node)])
-                printed.setdefault((event.where, way), []).append(node)
+                read.setdefault((event.where, way, source.prints), []).append(node)
         earlier: list[Node] = []
         roots = {each for walked in walks for each in walked.roots}
-        for rounds in printed.values():
+        for (*_, prints), rounds in read.items():
             rounds = list(dict.fromkeys(rounds))
-            if not names.keys().isdisjoint(passed_on(rounds[-1])):  # the last is there at the end, so are the others
+            found = passed_on(rounds[-1]) if prints else [rounds[-1]]
+            if not names.keys().isdisjoint(found):  # the last is there at the end, so are the others
                 earlier += [each for each in rounds[:-1] if roots.isdisjoint(passed_on(each))]
                 continue
+            for *before, last in zip(*[each.inputs for each in rounds], strict=False):  # or that is, of `total / 3`
+                if last in names and last.operation is not None and not last.requires_grad:
+                    earlier += [each for each in before if type(each) is Node and roots.isdisjoint(passed_on(each))]
             new = [each for each in rounds if known.isdisjoint(passed_on(each)) and _of_transforms(each, known)]
-            if new and known.isdisjoint(passed_on(rounds[-1])):
+            if prints and new and known.isdisjoint(passed_on(rounds[-1])):
                 names[rounds[-1]] = numbered("printed", {*names.values()})
                 known.add(rounds[-1])
                 shown.append(rounds[-1])
-            earlier += rounds[:-1] if new else ()
-        starts = [*shown, *earlier, *self.owners]
+            earlier += rounds[:-1] if prints and new else ()
+        last_of = {own: node for node, own in names.items() if node.operation is not None and node in shown}
+        alike = {each: own for own, each in self.seen if own in last_of and _same_line(each, last_of[own])}
+        alike = {each: own for each, own in alike.items() if roots.isdisjoint(passed_on(each))}
+        starts = [*shown, *earlier, *alike, *self.owners]
         for event in self.events:
             if isinstance(event.what, Walked):
                 starts += [*event.what.roots, *[each for each in event.what.after.values() if each is not None]]
@@ -304,7 +317,13 @@ class Recorder:
         }
         counts = {name: value for name, value in variables.items() if type(value) is int}
         made = made._replace(overwritten=overwritten, counts=counts)
-        return made._replace(file=self.script, printed=earlier, modules=modules)
+        return made._replace(file=self.script, printed=earlier, alike=alike, modules=modules)
+
+
+def _same_line(node: Node, last: Node) -> bool:
+    """Whether a line made a node in an earlier round than the last."""
+    own = node.where, node.operation, node.static
+    return node is not last and own == (last.where, last.operation, last.static)
 
 
 def _as_used(walked: Walked) -> tuple[Walked, dict[Node, Node]]:

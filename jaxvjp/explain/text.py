@@ -128,7 +128,7 @@ class Text:
             lines.setdefault(where, []).extend(own)
         for own in lines.values():
             self.inner.update(_before_the_last(sorted(own, key=lambda node: node.serial)))
-        for node, name in self.story.overwritten.items():
+        for node, name in [*self.story.overwritten.items(), *self.story.alike.items()]:
             self.rounds.setdefault(node, name)
         for node in nodes:
             if node.operation is not last[node.where].operation and node.where not in (None, NOWHERE):
@@ -144,15 +144,16 @@ class Text:
         self.twins.update({**_copied(self.story, nodes), **self.twins})
         self.variables = {self.name_of(node) for node in nodes}
 
-    def look_for_rounds(self, nodes: Sequence[Node]) -> None:
-        """Has all rounds of a loop alike: what an optimizer makes in the first stands before it, and data that a line
-        makes in each is rows of one array."""
+    def look_for_rounds(self, nodes: Sequence[Node], begun: Mapping[Node, str]) -> None:
+        """Has all rounds of a loop alike: what an optimizer makes in the first stands before it, as do the numbers that
+        variables have `begun` as, and data that a line makes in each is rows of one array."""
         states = states_of(self.story, nodes, lambda node: self.name_of(node) is None)
         self.starts = states.starts
         self.rounds.update(states.names)
         self.twins.update(states.twins)
         self.copies = states.copies
         self._look_for_begun(nodes)
+        self.starts.update((leaf, (name, leaf.serial)) for leaf, name in begun.items())
         known = {*self.twins, *self.starts, *self.twins.values()}
         places = {each for node in nodes if node.operation is index for each in node.inputs[1:]}
         data_nodes = [node for node in nodes if node not in known]

@@ -160,6 +160,30 @@ class TrainingGraph:
         return self._drawn[node]
 
 
+def from_zeros(story: Story) -> Story:
+    """The story, in which gradients that a line adds up, `loss.backward()` before `w.grad.zero_()`, begin at zeros, so
+    that the first step is like the others."""
+    walks = [event for event in story.passes if event.what.after]
+    known: dict[Any, list[Any]] = {}
+    for event in walks:
+        for target in event.what.after:
+            owner = story.owners.get(target)
+            known.setdefault((event.where, target if owner is None else owner), []).append((event, target))
+    changed: dict[float, Walked] = {}
+    for (event, target), *others in known.values():
+        walked = changed.get(event.order, event.what)
+        gradient = walked.gradients.get(target)
+        adds = all(later.what.before.get(node) is not None for later, node in others)
+        if others and adds and walked.before.get(target) is None and walked.after[target] is gradient:
+            zeros = Node(None, (), (), gradient.aval, where=gradient.where)
+            zeros.value, zeros.serial = np.zeros(gradient.aval.shape, gradient.aval.dtype.numpy), -1
+            added = Node(gradient.operation, gradient.static, gradient.inputs, gradient.aval, where=gradient.where)
+            added.value, added.serial = gradient.value, gradient.serial
+            before, gradients = {**walked.before, target: zeros}, {**walked.gradients, target: added}
+            changed[event.order] = walked._replace(before=before, gradients=gradients)
+    return story._replace(events=[each._replace(what=changed.get(each.order, each.what)) for each in story.events])
+
+
 def divided(graph: TrainingGraph) -> list[TrainingStep]:
     """The steps of a training, by what they train. A step begins where a backward pass first reads parameters that were
     written since the one before."""

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxvjp.core.record.modes import staging, transforming
-from jaxvjp.core.record.record import TRACED
+from jaxvjp.core.record.record import TRACED, tracers
 from jaxvjp.types import devices
 from jaxvjp.types.dtypes import LEAST, MOST, dtype, float32, float64
 
@@ -39,8 +39,18 @@ FEW = 4096
 
 
 def compiling() -> bool:
-    """Whether `jax.jit` or a loop of JAX's traces here: what is drawn would be a constant of it."""
-    return isinstance(jnp.zeros(()), jax.core.Tracer)
+    """Whether `jax.jit` or a loop of JAX's traces here: what is drawn would be a constant of it; or `jax.vmap` does, of
+    which all rows would have the same."""
+    return isinstance(jnp.zeros(()), jax.core.Tracer) or any(map(_batched, [*tracers.values()]))
+
+
+def _batched(tracer: Any) -> bool:
+    """Whether an array stands for the rows of `jax.vmap`; within `jax.grad` its primal does."""
+    while isinstance(tracer, jax.core.Tracer):
+        if type(tracer).__name__ == "BatchTracer":
+            return True
+        tracer = getattr(tracer, "primal", None)
+    return False
 
 
 class Generator:

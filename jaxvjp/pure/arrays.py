@@ -94,11 +94,26 @@ def run(program: Program, operands: Sequence[Any], wide: bool) -> tuple[Any, ...
                 "This function computes in double precision, for which JAX's 64-bit types have to be on while it is "
                 "traced.\nCall it in `with jax.enable_x64(True):`, or compute in float32."
             )
+        for each in operands:
+            _check_narrow(each)
         with warnings.catch_warnings(), suppress(Exception):
             warnings.filterwarnings("ignore", "Explicitly requested dtype")
             return replay(program, operands)
     with jax.enable_x64(True):
         return replay(program, operands)
+
+
+def _check_narrow(value: Any) -> None:
+    """TypeError for a constant integer that needs 64 bits, which JAX would cut to 32 without a word."""
+    if isinstance(value, jax.core.Tracer) or getattr(value, "dtype", None) not in (np.int64, np.uint64):
+        return
+    numbers = np.asarray(value).reshape(-1)
+    large = numbers[numbers != numbers.astype(np.int32)]
+    if large.size:
+        raise TypeError(
+            f"This function computes with {large[0]}, an integer of more than 32 bits, for which JAX's 64-bit types "
+            "have to be on while it is traced.\nCall it in `with jax.enable_x64(True):`."
+        )
 
 
 def wide_types() -> bool:

@@ -182,7 +182,7 @@ for start, rate in zip(starts, [0.1 / (k + 1) for k in range(24)]):
         + STEP
         + "    if step in (2, 3, 7):\n        kept = kept + w.detach()\n",
         "kept = w ",
-        "    if i in (2, 3, 7):\n        kept = kept + w",  # the round begins in the middle of the script's
+        "    if step in (2, 3, 7):\n        kept = kept + w",  # the round begins in the middle of the script's
     ),
     "noise": (
         "torch.manual_seed(0)\nfor step in range(5):\n    noise = torch.randn(2)\n"

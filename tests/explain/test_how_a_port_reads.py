@@ -30,6 +30,38 @@ net = nn.Sequential(nn.Linear(3, 5), nn.ReLU(), nn.Linear(5, 4))
 optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
 """
 CUBED = NET + LOOP.replace("LOSS", "(net(X[index] ** 3) - F.one_hot(Y[index], 4).float()).square().mean()")
+SUMS = """
+w, b = torch.zeros(3, requires_grad=True), torch.zeros(1, requires_grad=True)
+for epoch in range(3):
+    total = 0.0
+    hits = 0
+    for step in range(4):
+        x, y = X[10 * step : 10 * step + 10], Y[10 * step : 10 * step + 10]
+        out = x @ w + b
+        loss = (out - y).square().mean()
+        loss.backward()
+        with torch.no_grad():
+            w -= 0.1 * w.grad
+            b -= 0.1 * b.grad
+        w.grad.zero_()
+        b.grad.zero_()
+        total += loss.detach()
+        hits += ((out > 1) == (y > 1)).sum()
+    print((total / 4).item(), hits.item() / 40)
+"""
+AGAIN = """
+w, u = torch.randn(3, 4, requires_grad=True), torch.randn(4, 4, requires_grad=True)
+optimizer = torch.optim.SGD([w, u], lr=0.1)
+for epoch in range(3):
+    h = torch.zeros(10, 4)
+    for step in range(4):
+        out = (X[10 * step : 10 * step + 10] @ w + h.detach() @ u).tanh()
+        h = out * 2
+        loss = out.square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+"""
 JOINED = """
 net = nn.Linear(3, 4)
 optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
@@ -545,6 +577,16 @@ PROGRAMS = {
         ["step_2"],
     ),
     "a cell whose last state is not read": (CELL, [r"for t in range\(4\):\n        out, h = Cell\("], ["given"]),
+    "sums that start again": (
+        SUMS,
+        [
+            r"len\(losses\) % 4 == 0:\n        state\[.total.\] = ",
+            r'"w_grad": jnp\.(zeros|array\(\[0)',
+            r"def step\(state",
+        ],
+        ["step_1"],
+    ),
+    "a state that starts again": (AGAIN, [r"len\(losses\) % 4 == 0:\n        state\[.h.\] = jnp\.zeros"], ["step_1"]),
     "what a layer makes of ones": (MASKED, [r"def Layer\(w, x\):", r"jnp.ones\("], ["given_2"]),
     "batches of several sizes": (
         PARTIAL,

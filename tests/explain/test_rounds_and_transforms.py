@@ -123,6 +123,31 @@ WRITTEN = {
         + "\n    total = p.sum() + loss\n    print(total.item())",
         ["    total = jnp.sum(p) + loss"],
     ),
+    "sums that start again in each epoch": (
+        "for epoch in range(3):\n    total, correct = 0.0, 0\n    for k in range(4):\n"
+        "        loss = ((x @ p - t * k) ** 2).sum()"
+        + UPDATE.replace("\n", "\n    ").rstrip()
+        + "\n        total += loss.detach()\n        correct += (x @ p.detach() > 0).sum()\n"
+        "    print((total / 4).item(), correct.item())",
+        [
+            "for _ in range(3):\n    total = 0.0\n    correct = 0\n    for k in range(4):\n",
+            "        total = total + loss",
+        ],
+    ),
+    "a sum that starts again, and a last batch that has fewer rows": (
+        "data = torch.utils.data.TensorDataset(torch.randn(7, 2))\n"
+        "loader = torch.utils.data.DataLoader(data, batch_size=2, shuffle=True)\nmeans = []\n"
+        "for epoch in range(3):\n    total = 0\n    for (rows,) in loader:\n        loss = (rows @ p).square().mean()"
+        + UPDATE.replace("\n", "\n    ").rstrip()
+        + "\n        total += loss * len(rows)\n    means.append(total.item() / 7)",
+        ["    total = 0.0\n    for i_2 in range(4):\n        if i_2 < 3:", "        rows = ", "    else:"],
+    ),
+    "a name that something else has at the end": (
+        "rows = torch.randn(4, 2)\nloader = torch.utils.data.DataLoader(rows, batch_size=2, shuffle=True)\n"
+        "def value():\n    s = 0\n    for y in loader:\n        s = s + (y @ p.detach()).sum()\n    return s\n"
+        f"for k in range(4):\n    y = u * k\n    loss = (p * y).sum(){UPDATE}    s = value()\n    print(s.item())",
+        ["for i in range(4):\n    y = u * i  ", "    y_2 = ys[2 * i]"],
+    ),
     "the indices of several tensors, once": (
         "data = torch.utils.data.TensorDataset(x, torch.tensor([1, 0]))\n"
         "for rows, t in torch.utils.data.DataLoader(data, batch_size=2, shuffle=True):\n"
@@ -143,6 +168,30 @@ def test_it_is_written_once(lines, wanted):
     story = run_lines(f"{HEAD}with explain.recording() as story:\n{inside}")["story"]
     for each in wanted:
         assert each in story.source, f"{each}\n\n{story.source}"
+    story.check()
+
+
+EPOCHS = """
+torch.manual_seed(0)
+rnn = torch.nn.RNN(2, 3)
+rows = torch.randn(4, 5, 1, 2)
+with explain.recording() as story:
+    for epoch in range(3):
+        h = torch.zeros(1, 1, 3)
+        for x in rows:
+            out, h = rnn(x, h.detach())
+            loss = out.square().sum()
+            loss.backward()
+            with torch.no_grad():
+                for p in rnn.parameters():
+                    p -= 0.1 * p.grad
+                    p.grad = None
+"""
+
+
+def test_a_state_that_starts_again_in_each_epoch_is_left_by_the_last_round_of_each():
+    story = run_lines(EPOCHS)["story"]
+    assert story.source.count("jax.value_and_grad") == 1, story.source
     story.check()
 
 

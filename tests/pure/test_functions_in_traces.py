@@ -225,8 +225,21 @@ def test_what_is_compiled_must_not_draw():
     for function in (lambda v: v + jaxvjp.rand(3), drop):
         with pytest.raises(RuntimeError, match="must not draw random numbers"):
             jax.jit(lambda v, function=function: function(v))(x)
+        for batched in (function, jax.grad(lambda v, function=function: function(v).sum().jax())):
+            with pytest.raises(RuntimeError, match="must not draw random numbers"):  # all rows would have the same
+                jax.vmap(batched)(jaxvjp.ones(2, 3))
     slope = jax.grad(lambda v: (v * jaxvjp.rand(3)).sum().jax())
     assert not jaxvjp.equal(slope(x), slope(x))  # it runs, and draws, each time
+
+
+def test_a_constant_that_needs_64_bits_is_not_cut():
+    function = jaxvjp.functional(lambda x: (x.long() * 2654435761) % 97)
+    numbers = jnp.arange(3)
+    assert function(numbers).tolist() == [0, 12, 24]
+    with pytest.raises(TypeError, match="2654435761, an integer of more than 32 bits"):
+        jax.jit(function)(numbers)
+    with jax.enable_x64(True):
+        assert jax.jit(function)(numbers).tolist() == [0, 12, 24]
 
 
 class Doubled(Function):
