@@ -189,10 +189,17 @@ class Steps(TrainingGraph):
         self.left: dict[tuple[UserLine, ...], Counter[Any]] = {}  # by the lines of a step's backward passes
         for step in self.steps[::-1]:
             self._complete(step)
-        for step in self.steps[::-1]:
+        alike: dict[Any, list[TrainingStep]] = {}
+        for step in self.begun:
             if step is not self.end:
-                self.left.setdefault(tuple(step.lines), Counter())
-                self.left[tuple(step.lines)] |= Counter(site_of(e) for e in step.outputs if e not in self.updated)
+                alike.setdefault(tuple(step.lines), []).append(step)
+        for lines, steps in alike.items():
+            made = [{*map(site_of, self.between(each.first, each.last))} for each in steps]
+            common = set.intersection(*made)  # what each of them computes
+            self.left[lines] = Counter()
+            for step in steps:
+                left = [each for each in step.outputs if each not in self.updated and not self.updating(each)]
+                self.left[lines] |= Counter(site for site in map(site_of, left) if site in common)
         for step in self.steps[::-1]:
             self._complete(step)
         if self.end is not None and not [*self.end.outputs, *self.end.losses]:
