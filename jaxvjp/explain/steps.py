@@ -594,17 +594,17 @@ class Steps(TrainingGraph):
             entry.role = "state"
             now = None
             for number, step in enumerate(self.steps):
-                nodes = [step.operands[place] for place in places(entry, step.kind, "in")]
-                if now is None and nodes:
-                    entry.start, now = nodes[0], self.origin(nodes[0])
-                if any(self.origin(node) is not now for node in nodes):
-                    told = {self.hashed(each) for each in (*nodes, *entry.anew.values()) if self.independent(each)}
-                    if not all(map(self.independent, nodes)) or len(told) > 1 or step is self.end:
+                own = [step.operands[place] for place in places(entry, step.kind, "in")]
+                if now is None and own:
+                    entry.start, now = own[0], self.origin(own[0])
+                if any(self.origin(node) is not now for node in own):
+                    told = {self.hashed(each) for each in (*own, *entry.anew.values()) if self.independent(each)}
+                    if not all(map(self.independent, own)) or len(told) > 1 or step is self.end:
                         raise NotPortable(
                             "what is read here is not what the step before left: it starts again, or is older",
-                            nodes[0].where,
+                            own[0].where,
                         )
-                    entry.anew[number], now = nodes[0], self.origin(nodes[0])
+                    entry.anew[number], now = own[0], self.origin(own[0])
                 for place in places(entry, step.kind, "out"):
                     entry.end = now = step.outputs[place]
         else:
