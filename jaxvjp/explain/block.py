@@ -19,9 +19,9 @@ DEEP, WIDE = 6, 88
 WIDEST = 120
 """The same for what is written, with the arguments that are no values."""
 
-LASTING = 60
-"""Over more statements than this a value without a name of the user's keeps its own to the end: in the last round, too,
-those after it have the same names as in the others."""
+LASTING = 0.5
+"""A value without a name of the user's that is read over more of all statements than this keeps its own to the end: in
+the last round, too, those after it have the same names as in the others."""
 ROUNDS = 3
 """At least so many values are a list that is appended to."""
 Expression = ast.expr
@@ -288,7 +288,9 @@ class Block:
             other = owner.get(candidate)
             if other is None or other is value:
                 return False
-            lasting = value.wanted is None and last_use.get(other, -1) - begun.get(other, place) > LASTING
+            lasting = value.wanted is None and last_use.get(other, -1) - begun.get(other, place) > LASTING * len(
+                self.steps
+            )
             return lasting or last_use.get(other, -1) > place or other.step is value.step
 
         candidate, number = name, 2

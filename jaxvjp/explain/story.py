@@ -220,8 +220,8 @@ class Recorder:
                 if isinstance(event.what, Hooked) and event.what.node in moved:
                     self.events[place] = event._replace(what=event.what._replace(node=moved[event.what.node]))
             self.calls.walks.append(order)
-            frame = user_frame(sys._getframe(1))
-            variables = {} if frame is None else frame.f_locals
+            caller: Any = user_frame(sys._getframe(1)) if what.after else None
+            variables = {} if caller is None else caller.f_locals
             self.seen += [(name, each.__node__) for name, each in variables.items() if type(each) is Tensor]
         self.events.append(Event(order, user_line(sys._getframe(1)), what))
         if isinstance(what, GradSet) and what.tensor._grad is not None:
@@ -294,7 +294,7 @@ class Recorder:
                 known.add(rounds[-1])
                 shown.append(rounds[-1])
             earlier += rounds[:-1] if prints and new else ()
-        last_of = {own: node for node, own in names.items() if node.operation is not None and node in shown}
+        last_of = {own: node for node, own in names.items() if node in shown and node.operation is not None}
         alike = {each: own for own, each in self.seen if own in last_of and _same_line(each, last_of[own])}
         alike = {each: own for each, own in alike.items() if roots.isdisjoint(passed_on(each))}
         starts = [*shown, *earlier, *alike, *self.owners]
