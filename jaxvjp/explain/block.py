@@ -166,9 +166,14 @@ class Block:
         returned = results[0] if len(results) == 1 else None
         self._write(given, position, last_use, returned)
         again = self._named_twice() if text is not None else {}
+        before = {value: (value.wanted, self.names[value]) for value in again}
+        for value in again:
+            value.wanted = again[value]
         if again:
-            for value in again:
-                value.wanted = again[value]
+            self._write(given, position, last_use, returned)
+        if len({self.names[value] for value in again}) >= len({name for _, name in before.values()}) > 0:
+            for value, (wanted, _) in before.items():
+                value.wanted = wanted
             self._write(given, position, last_use, returned)
         self.results = [self.expressions[result] for result in results]
 

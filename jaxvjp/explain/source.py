@@ -653,13 +653,16 @@ class Writer:
         self.top.add(written)
 
     def gone(self) -> set[Tensor]:
-        """The trained tensors that no variable shows, and in whose place the same line has made another since."""
+        """The trained tensors that no variable shows, and in whose place the same line, or their variable, has another
+        since."""
         lasting = {first.where: tensor for tensor, first in self.text.first.items()}
         named = self.story.tensors
+        names = {*named.values()}
         return {
             tensor
             for tensor, first in self.text.first.items()
-            if tensor not in named and lasting[first.where] in named and first.where is not None
+            if tensor not in named and first.where is not None
+            if lasting[first.where] in named or self.text.name_of(first) in names
         }
 
     def intermediate(self, node: Node) -> bool:

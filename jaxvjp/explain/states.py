@@ -67,6 +67,9 @@ def states_of(story: Story, nodes: Sequence[Node], unnamed: Any) -> States:
         start = chain[0] if chain[0].operation is None and chain[0].value is not None else _momentum(chain, found)
         if chain[0].operation is not None and chain[0].operation.name == "clone" and _again(chain):
             found.copies.add(chain[0])
+            name = _name(chain, story, set())  # of `shadow = {k: w.clone()}`, which a line moves then
+            if name is not None and unnamed(chain[0]):
+                found.names[chain[0]] = name
         if start is not None and len(chain) > 1 and chain[0].where is not None and unnamed(chain[0]):
             round_ = bisect.bisect(walks, chain[0].serial)
             sites.setdefault(chain[0].where, {}).setdefault(round_, []).append((chain, start))

@@ -175,13 +175,17 @@ class Text:
                 sites.setdefault((node.where, node.operation, str(node.aval)), []).append(node)
         for own in sites.values():
             for operands in zip(*[node.inputs for node in own], strict=False):
-                leaves = [type(each) is Node and each.operation is None and not each.requires_grad for each in operands]
-                period = leaves.index(False) if False in leaves else 0
-                if period and not any(leaves[period:]) and len(own) > period:
+                plain = [type(each) is Node and not each.requires_grad for each in operands]
+                begun = [known and each.operation in (None, clone) for known, each in zip(plain, operands, strict=True)]
+                period = begun.index(False) if False in begun else 0
+                if period and not any(begun[period:]) and len(own) > period:
                     for first, leaf, later in zip(own, operands[:period], operands[period:], strict=False):
                         state = type(later) is Node and later.serial > first.serial and later.aval == leaf.aval
                         name = self.name_of(later) if state and self.name_of(leaf) is None else None
-                        if name is not None and leaf.aval.shape and leaf not in self.starts:
+                        if name is not None and leaf.operation is clone:
+                            self.copies.add(leaf)
+                            self.rounds[leaf] = name
+                        elif name is not None and leaf.aval.shape and leaf not in self.starts:
                             self.starts[leaf] = name, -1
 
     def save_copies(self, nodes: Sequence[Node], updates: Sequence[Any]) -> list[Node]:

@@ -142,6 +142,28 @@ WRITTEN = {
         + "\n        total += loss * len(rows)\n    means.append(total.item() / 7)",
         ["    total = 0.0\n    for i_2 in range(4):\n        if i_2 < 3:", "        rows = ", "    else:"],
     ),
+    "a mean of weights in a dict, in place": (
+        "mean = {'p': p.detach().clone()}\nfor k in range(4):\n    loss = (p * u * k).sum() ** 2"
+        + UPDATE
+        + "    mean['p'].mul_(0.9).add_(p.detach(), alpha=0.1)",
+        ["mean_p = p  ", "    p = p - 0.1 * p_grad", "    mean_p = mean_p * 0.9 + 0.1 * p"],
+    ),
+    "a mean of weights that is bound anew": (
+        "mean = {'p': p.detach().clone()}\nfor k in range(4):\n    loss = (p * u * k).sum() ** 2"
+        + UPDATE
+        + "    mean['p'] = 0.9 * mean['p'] + 0.1 * p.detach()",
+        ["mean_p = p  ", "    p = p - 0.1 * p_grad", "    mean_p = 0.9 * mean_p + 0.1 * p"],
+    ),
+    "a new leaf in each round": (
+        "r = torch.zeros(2, requires_grad=True)\nfor _ in range(5):\n    loss = ((r - u) ** 2).sum()\n"
+        "    loss.backward()\n"
+        "    r = (r - 0.1 * r.grad).detach().requires_grad_()",
+        ["for _ in range(5):\n    loss, r_grad = jax.value_and_grad(f)(r)"],
+    ),
+    "what the last round alone shows": (
+        "for k in range(4):\n    y = x @ p * k\n    loss = ((y - t) ** 2).sum()" + UPDATE + "    top, place = y.max(0)",
+        ["for k in range(4):\n", "    top, place = "],
+    ),
     "a name that something else has at the end": (
         "rows = torch.randn(4, 2)\nloader = torch.utils.data.DataLoader(rows, batch_size=2, shuffle=True)\n"
         "def value():\n    s = 0\n    for y in loader:\n        s = s + (y @ p.detach()).sum()\n    return s\n"
