@@ -714,14 +714,12 @@ class _Script:
         lines = []
         for numbers, entries in found.items():
             period = numbers[0]
-            regular = numbers == (*range(period, len(self.steps.steps), period),)
-            regular = regular and all(
-                each.start is not None and self.steps.hashed(each.start) == self.steps.hashed(each.anew[period])
-                for each in entries
-            )
+            count = len(self.steps.steps) - (self.steps.end is not None)
+            regular = numbers == (*range(period, count, period),)
+            texts = [self.value(each.name, each.anew[period]) for each in entries]
+            regular = regular and texts == [self.first(each) for each in entries]
             lines.append(f"if len(losses) % {period} == 0:" if regular else f"if len(losses) in {numbers}:")
-            for entry in entries:
-                lines.append(f"    {self.place(entry)} = {self.value(entry.name, entry.anew[period])}")
+            lines += [f"    {self.place(entry)} = {text}" for entry, text in zip(entries, texts, strict=True)]
         return lines
 
     def told(self, step: TrainingStep) -> list[str]:

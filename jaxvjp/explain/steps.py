@@ -624,6 +624,7 @@ class Steps(TrainingGraph):
         names += [self.text.result_name(each) for each in named if entry.role != "state"]
         names += [self.text.name_of(each) or self.text.name_of(self.origin(each)) for each in named]
         names += [self.story.tensors.get(self.held[each]) for each in named if each in self.held]
+        names += [self.story.alike.get(self.origin(each)) for each in named]
         entry.name = next(filter(None, names), "")
         if entry.role == "data" and not nodes[0].aval.dtype.differentiable and not self.inputs(nodes[0]):
             picks = any(each.operation is index and nodes[0] in self.inputs(each)[1:] for each in self.live)

@@ -44,6 +44,8 @@ from jaxvjp.types.devices import META
 PASSING = UNCHANGED | {tuple_item, shaped, laid}
 """What passes on a result of a transform."""
 TRANSFORMS = pullback, jvp, vmap
+FEW = 8
+"""Of a tuple of at most so many tensors each is a state, as those of an LSTM are."""
 
 
 class Event(NamedTuple):
@@ -222,7 +224,10 @@ class Recorder:
             self.calls.walks.append(order)
             caller: Any = user_frame(sys._getframe(1)) if what.after else None
             variables = {} if caller is None else caller.f_locals
-            self.seen += [(name, each.__node__) for name, each in variables.items() if type(each) is Tensor]
+            for name, value in variables.items():
+                parts = enumerate(value) if type(value) is tuple and len(value) <= FEW else ()  # `(h, c)`
+                own = [(f"{name}_{place}", each) for place, each in parts] or [(name, value)]
+                self.seen += [(called, each.__node__) for called, each in own if type(each) is Tensor]
         self.events.append(Event(order, user_line(sys._getframe(1)), what))
         if isinstance(what, GradSet) and what.tensor._grad is not None:
             self.gradients[what.tensor._grad] = what.tensor
