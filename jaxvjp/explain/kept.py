@@ -27,6 +27,8 @@ from jaxvjp.explain.names import assigned
 from jaxvjp.explain.scope import KEPT, Scope, function, in_dicts, together
 from jaxvjp.explain.story import Story
 
+ROWS = 3
+"""At most so many rows of tables that a call reads are its arguments."""
 LONG = 60
 MANY = 9  # steps of a call that is a function although it is the only one of its form
 """A call of more characters than this has a line of its own."""
@@ -179,6 +181,7 @@ def kept(
         return scope.steps, [*wanted], set(), None
     chains = _chains(story, found, scope.pulled)
     serials, begun = _serials(scope), _begun(scope)
+    tables = {scope.values[each] for each in scope.text.starts if each in scope.values and each.operation is None}
     own: Whole | None = None
     while True:
         groups: dict[int, tuple[FunctionCall, list[Step]]] = {}
@@ -186,6 +189,12 @@ def kept(
             if len(chains[step]) > scope.within:
                 call = chains[step][scope.within]
                 groups.setdefault(call.first, (call, []))[1].append(step)
+        for call, steps in groups.values():  # a row of a table, such as noise, is another in each call
+            rows = [step for step in steps if step.part and step.inputs[0] in tables]
+            if len(rows) <= ROWS and len(rows) < len(steps):
+                steps[:] = [step for step in steps if step not in rows]
+                for row in rows:
+                    row.order = row.recorded = call.first - 0.5
         whole = [call for call, steps in groups.values() if all(each in steps or _loose(each) for each in found)]
         if (
             scope.outer is None

@@ -34,7 +34,16 @@ from jaxvjp.core.record.observers import (
 from jaxvjp.core.record.user_lines import UserLine, user_line
 from jaxvjp.core.record.versions import next_serial
 from jaxvjp.explain.calls import Calls, FunctionCall
-from jaxvjp.explain.names import all_names_in, assigned, module_names, names_in, numbered, statement, variables_of
+from jaxvjp.explain.names import (
+    adds_to,
+    all_names_in,
+    assigned,
+    module_names,
+    names_in,
+    numbered,
+    statement,
+    variables_of,
+)
 from jaxvjp.explain.watching import Watch
 from jaxvjp.ops.identity import UNCHANGED, detach, shaped, tuple_item, variable
 from jaxvjp.ops.strided import laid
@@ -107,7 +116,7 @@ class Story(NamedTuple):
         overwritten: the names of what was written in place since, by way of `detach()`, too.
         grads: for each of the owners the node of its `grad` at the end: what runs afterwards may change it.
         file: the script that ran; None if it was no script.
-        printed: what lines printed, or read otherwise, before their last time; `shown` has the last.
+        printed: what lines printed before their last time, and sums that they read; `shown` has the last.
         alike: by what variables showed in a round, made by the line whose last value they show at the end, their names.
         modules: by the name of a tensor those of the user's modules that have it, the outermost first.
         counts: the user's variables that are integers at the end.
@@ -279,7 +288,7 @@ class Recorder:
         for event in self.events:  # what a transform gave may have been printed at once
             node = event.what.node if isinstance(event.what, Read) else None
             source = None if node is None else statement(event.where)
-            if node is not None and source is not None:
+            if node is not None and source is not None and (source.prints or adds_to(node.where)):
                 way = tuple([(each.where, each.operation, each.static) for each in passed_on(node)])
                 read.setdefault((event.where, way, source.prints), []).append(node)
         earlier: list[Node] = []

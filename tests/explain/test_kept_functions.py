@@ -91,6 +91,27 @@ PROGRAMS = {
         "    y, w = residuals\n    return euler(grad, y, w), jnp.sum(grad) * w\n",
         "\n\n\nz, (y_grad, w_grad) = jax.value_and_grad(",
     ),
+    "what draws in each round": (
+        """
+        rows = torch.tensor([[1.0, 2.0], [0.5, -1.0]])
+        w = torch.zeros(2, requires_grad=True)
+        def noisy(x):
+            noise = torch.randn(2)
+            h = (x @ w + noise).tanh()
+            return (h * h).mean() + h.sum()
+        for step in range(4):
+            z = ((rows @ w - 1) ** 2).mean()
+            z.backward()
+            with torch.no_grad():
+                w -= 0.1 * w.grad
+                w.grad = None
+                test = noisy(rows)
+            print(test.item())
+        """,
+        "def noisy(x, w, noise):\n",
+        "    noise = noises[i]",
+        "    test = noisy(rows, w, noise)",
+    ),
     "a class with methods, in a loop": (
         """
         class Net:
