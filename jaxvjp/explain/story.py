@@ -236,7 +236,8 @@ class Recorder:
             for name, value in variables.items():
                 parts = enumerate(value) if type(value) is tuple and len(value) <= FEW else ()  # `(h, c)`
                 own = [(f"{name}_{place}", each) for place, each in parts] or [(name, value)]
-                self.seen += [(called, each.__node__) for called, each in own if type(each) is Tensor]
+                shown = [(called, each.__node__) for called, each in own if type(each) is Tensor]
+                self.seen += [(called, node) for called, node in shown if node.operation is not None]
         self.events.append(Event(order, user_line(sys._getframe(1)), what))
         if isinstance(what, GradSet) and what.tensor._grad is not None:
             self.gradients[what.tensor._grad] = what.tensor
