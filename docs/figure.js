@@ -54,7 +54,8 @@ function compiled(source, x) {
     const [zero] = number(0).places;  // a choice, and no max, whose slope at 0 is a half
     return of.places.map(place => add("select_n", add("gt", place, zero), zero, place));
   }) : name === "softmax" ? record(from, name, [of], () => {
-    const powers = of.places.map(place => add("exp", place)), all = total("add", powers);
+    const most = add("stop_gradient", total("max", of.places));  // as torch does: no number overflows
+    const powers = of.places.map(place => add("exp", add("sub", place, most))), all = total("add", powers);
     return powers.map(place => add("div", place, all));
   }) : each(from, FUNCTIONS[name], of);
   };

@@ -54,7 +54,7 @@ REDUCED = {
 
 PLACED = {select: 1, put: 2}
 """From which operand on the positions of a view come, which stay as they were read: `x[x.argmax()]`."""
-EXTREMES = {"max.dim": "max", "min.dim": "min"}
+EXTREMES = {"max.dim": "first_max", "min.dim": "first_min"}
 
 
 class UnknownError(Exception):

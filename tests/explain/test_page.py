@@ -211,6 +211,39 @@ def test_another_backward_can_be_chosen(page):
     assert [each.get_attribute("value") for each in all_of(browser, "#sliders input[type=number]")] == ["1", "0"]
 
 
+def test_a_backward_that_is_chosen_again_has_the_v_and_x_that_ran(page):
+    def shown():
+        return [text_of(browser, f"#{each}") for each in ("jacobian", "moved", "objects-note", "arrived")]
+
+    browser, _ = page
+    ran = shown()
+    browser.execute_script(
+        """const field = document.querySelectorAll('#inputs input[type="number"]')[0];
+        field.value = 1.5; field.dispatchEvent(new Event("input"));"""
+    )
+    assert shown() != ran
+    for k in (0, 1):
+        browser.find_element("id", "which").find_elements("tag name", "option")[k].click()
+    assert shown() == ran
+    assert len(all_of(browser, "#inputs input[type=number]")) > 0
+
+
+def test_a_gradient_that_is_added_to_counts_its_version(browser, tmp_path):
+    lines = """
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        with explain.recording(lines=True) as story:
+            (x ** 2).sum().backward()
+            (x * x.exp()).sum().backward()
+            version = x.grad._version
+    """
+    found = run_lines(lines)
+    opened(browser, found["story"], tmp_path / "page.html")
+    read = "go(arguments[0]); return get('objects').textContent.match(/x\\.grad→float32\\[2\\], version (\\d+)/)[1]"
+    back = browser.execute_script("return moments().flatMap((each, k) => each.line ? [] : [k])")
+    versions = [int(browser.execute_script(read, each)) for each in back]
+    assert (versions[0], versions[-1]) == (found["version"] - 1, found["version"])
+
+
 def test_many_operations_are_folded_by_loop_and_function(browser, tmp_path):
     lines = """
         w = torch.tensor([0.5, -0.2], requires_grad=True)

@@ -447,6 +447,20 @@ def test_an_index_of_the_largest_number_does_not_move(browser, tmp_path):
     assert text_of(browser, "#still") == "x cannot be moved here: where max finds its number depends on x."
 
 
+@pytest.mark.parametrize("source", ["x.max(dim=0)[0]", "torch.min(x * x, 0).values", "x.max(0, keepdim=True)[0].sum()"])
+@pytest.mark.parametrize("x", [[3.0, 3.0, 3.0], [1.0, 2.0, 2.0], [2.0, 1.0, 1.0]])
+def test_of_numbers_alike_an_extreme_along_a_dim_is_the_first(browser, tmp_path, source, x):
+    def gradient(torch):
+        leaf = torch.tensor(x, requires_grad=True)
+        eval(source, {"x": leaf, "torch": torch}).backward()
+        return leaf.grad.tolist()
+
+    lines = f"x = torch.tensor([1.0, 2.0, 4.0], requires_grad=True)\ny = {source}\ne = explain(y)"
+    opened(browser, run_lines(lines)["e"], tmp_path / "page.html")
+    move_x(browser, x)
+    close(" ".join(each.text for each in all_of(browser, "[data-product]")), agree(gradient).value)
+
+
 def test_a_norm_of_zeros_has_the_gradient_zero_when_x_moves(browser, tmp_path):
     story = run_lines("x = torch.zeros(2, requires_grad=True)\ny = x.norm().reshape(1)\ne = explain(y)")["e"]
     opened(browser, story, tmp_path / "page.html")
@@ -514,8 +528,11 @@ def test_what_is_retained_follows_x_and_is_not_moved(browser, tmp_path, hook):
     [
         ("x.log().sum()", [-1, -1], "There, or 0.01 further, y is not finite"),
         ("x[0] ** x[1]", [0, 0], "The two differ: there y jumps"),
+        ("x.max(0).values", [2, 2], "The two differ: on the way is a kink"),
         ("x[0] ** x[1]", [-1, 2], "There, or 0.01 further, y is not finite"),
         ("(x ** 4).sum()", [0, 0], "0.01 · 0 = 0."),
+        ("x.norm()", [0, 0], "The two differ: on the way is a kink"),
+        ("x[0].reshape(1).norm() + x[1] ** 4", [0, 0], "0.01 · 0 = 0."),
     ],
 )
 def test_where_the_two_differ_it_is_said_why(browser, tmp_path, source, x, said):
@@ -834,6 +851,7 @@ def test_the_figure_of_the_first_page_differentiates_what_is_typed(browser, figu
         ("x[0] ** x[1]", [-1, 2]),
         ("x[0] ** x[1]", [0, 0]),
         ("x[0] ** x[1]", [0, 2]),
+        ("x.softmax(0)", [1000, 1]),
         ("x ** [2, 0]", [-1, 0]),
         ("(-2) ** x", [1, 2]),
     ],
