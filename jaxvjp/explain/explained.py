@@ -34,7 +34,8 @@ from jaxvjp.explain.source import Program, all_nodes, computed, executed, write
 from jaxvjp.explain.story import Event, Story, hooks_before, of_transform, used_up
 from jaxvjp.explain.tape import UnknownError
 from jaxvjp.explain.terminal import wrapped
-from jaxvjp.explain.text import Text
+from jaxvjp.explain.text import Text, of_pullback
+from jaxvjp.ops.identity import clone
 from jaxvjp.testing import assert_close
 
 TOLERANCES = {
@@ -339,8 +340,15 @@ class Explained:
 
     def inputs_of(self, walked: Walked) -> Callable[[Node], Sequence[Any]]:
         """The function that gives the inputs of a node of a backward pass; a detached one has what it was cut from."""
-        text = self._text(walked)
-        return lambda node: () if node.is_leaf and node.requires_grad else text.inputs(node)
+        text, where = self._text(walked), self._event(walked).where
+
+        def inputs(node: Node) -> Sequence[Any]:
+            own = node in walked.gradients and node.where == where  # of `hessian(f, x)` a copy that the line made
+            found = () if own or (node.is_leaf and node.requires_grad) else text.inputs(node)
+            # Ones, or a row of an identity, which a line that pulls back made as v, are nothing that anyone wrote.
+            return [each for each in found if node.operation is not pullback or not _made_as_v(each, node)]
+
+        return inputs
 
     def _repr_html_(self) -> str:
         return coloured(str(self))
@@ -371,7 +379,7 @@ class Explained:
         names: dict[Node, str] = {node: each for node, each in known.items() if each is not None}
         result = "result" if "y" in self.story.names.values() else "y"
         for node in known:
-            base = "x" if node in walked.gradients else result
+            base = "x" if node in walked.gradients else "gradient" if of_pullback(node) else result
             names[node] = names.get(node) or numbered(base, {*names.values()})
         return names
 
@@ -384,13 +392,16 @@ class Explained:
         """The label of a node of a backward pass; of a recorded backward pass, what it began at."""
         text, names = self._text(walked), self.names(walked)
         where = self._event(walked).where
+        used = {*reachable(walked.roots, gradient_edges)}
 
         def label(node: Node) -> str:
             if node.operation is pullback and (known := self.story.transformed.get(node)) is not None:
-                return f"backward of {', '.join(map(text.label_of, known.outputs))}"
-            if node not in walked.roots:
-                return text.label_of(node)
-            return ("" if node.where == where else text.written_of(node)) or names[node]
+                given = [names.get(each) or text.name_of(each) for each in known.results if each in used]
+                return ", ".join(filter(None, given)) or f"backward of {', '.join(map(text.label_of, known.outputs))}"
+            if node.where == where:  # what the function called there made for itself
+                copied = node.inputs[0] if node.operation is clone and node not in names else None
+                return f"a copy of {label(copied)}" if type(copied) is Node else names.get(node) or text.label_of(node)
+            return text.written_of(node) or names.get(node) or text.label_of(node)
 
         return label
 
@@ -455,6 +466,12 @@ class Explained:
         roots, leaves = [[shown_tensor(each) for each in of] for of in (walked.roots, [each.node for each in results])]
         pulled = grad(roots, leaves, given, retain_graph=True, allow_unused=True)
         return [None if each is None else each.__value__ for each in pulled]
+
+
+def _made_as_v(node: Any, pulled: Node) -> bool:
+    """Whether an input of a pullback is a constant that its own instruction made."""
+    own = type(node) is Node and node.where == pulled.where and not node.requires_grad
+    return own and node.operation is not None and not any(type(each) is Node for each in node.inputs)
 
 
 class _Heard:

@@ -34,6 +34,7 @@ from jaxvjp.explain.picture import whole
 from jaxvjp.explain.question import Question
 from jaxvjp.explain.refusal import Refusal
 from jaxvjp.explain.tape import UnknownError, tape_of
+from jaxvjp.explain.text import of_pullback
 
 TEMPLATE = Path(__file__).with_name("page.html")
 WALKS, OF_A_LINE = 20, 4
@@ -57,7 +58,11 @@ def page_of(explanation: Explained, title: str | None = None) -> str:
     name = cell_of(file) or Path(file).name
     title = title or (f"{name}: as a functional program" if file else "As a functional program")
     passes = explanation.story.passes
-    labels = [_label(number, event.where, event.order, file) for number, event in enumerate(passes, 1)]
+    places = [event.where for event in passes]
+    labels = [
+        _label(number, event.where, event.order, file, (places[:number].count(event.where), places.count(event.where)))
+        for number, event in enumerate(passes, 1)
+    ]
     shown = [(explanation, number, labels[number]) for number in _shown([line for _, line, _ in labels])]
     if isinstance(question := explanation.question, Question):  # the backward that failed, as it would be
         shown.append((question, 0, _label(len(passes) + 1, question.where, math.inf, file)))
@@ -193,6 +198,9 @@ def _walk(
         told["note"] = " ".join(
             filter(None, [told["note"], f"J has what the backward of {own} gives, as you wrote it."])
         )
+    if any(map(of_pullback, walked.roots)):
+        said = f"{told['root']} is a gradient itself: its J has second derivatives, as a Hessian has."
+        told["note"] = " ".join(filter(None, [said, told["note"]]))
     if given is not None:  # the user's tensor that is v
         told["given"] = {"name": explanation.called(given), "line": _made(given, file)}
     if "v" in explanation.story.tensors.values() and (told.get("given") or {}).get("name") != "v":
@@ -317,10 +325,14 @@ def _rows(values: Array, shown: int = SHOWN) -> dict[str, Any]:
     }
 
 
-def _label(number: int, where: UserLine, ended: float, file: str) -> tuple[str, int | None, float]:
-    """The label of a backward pass, its line in `file`, and when it ended."""
+def _label(
+    number: int, where: UserLine, ended: float, file: str, rounds: tuple[int, int] = (1, 1)
+) -> tuple[str, int | None, float]:
+    """The label of a backward pass, its line in `file`, and when it ended; `rounds` says which of how many the line
+    called."""
     found = statement(where)
     if found is None:
         return f"{number}", None, ended
     line = found.line if found.filename == file else None
-    return f"{number}: {told_line(found.filename, found.line, file)}, {found.text}", line, ended
+    which = f" ({rounds[0]} of {rounds[1]})" if rounds[1] > 1 else ""
+    return f"{number}: {told_line(found.filename, found.line, file)}{which}, {found.text}", line, ended

@@ -647,7 +647,26 @@ def test_a_second_derivative_says_whose_it_is(browser, tmp_path):
             g.backward(torch.tensor([1.0, 0.0]))
     """)["story"]
     opened(browser, story, tmp_path / "page.html")
-    assert "through backward of y" in text_of(browser, "#told")
+    assert "through g (PullbackBackward0)" in text_of(browser, "#told")
+    assert "g is a gradient itself: its J has second derivatives" in text_of(browser, "#note")
+    assert "this step alone: ∂(g) / ∂(x)" in text_of(browser, "#arrived")
+    assert "full" not in text_of(browser, "#graph")
+
+
+def test_what_a_transform_makes_for_itself_has_plain_names(browser, tmp_path):
+    story = run_lines("""
+        x = torch.tensor([1.0, 2.0])
+        with explain.recording() as story:
+            y = torch.autograd.functional.hessian(lambda x: (x ** 3).sum(), x)
+    """)["story"]
+    opened(browser, story, tmp_path / "page.html")
+    shown = [each for step in steps(browser)[0] for each in step] + [text_of(browser, "#told")]
+    shown += [text_of(browser, f"#{each}") for each in ("arrived", "jacobian", "graph")]
+    assert not [each for each in shown if re.search("variable|squeeze|one_hot", each)]
+    assert "∂(a copy of x) / ∂(x)" in text_of(browser, "#arrived")
+    assert text_of(browser, "#jacobian").startswith("J = ∂gradient / ∂x")
+    first, second = [each.text for each in all_of(browser, "#which option")]
+    assert "(1 of 2)" in first and "(2 of 2)" in second
 
 
 @pytest.mark.parametrize("width", WIDTHS)
