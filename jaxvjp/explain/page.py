@@ -57,15 +57,18 @@ def page_of(explanation: Explained, title: str | None = None) -> str:
     file = _main_file(source for sources in program.lines for source in sources)
     name = cell_of(file) or Path(file).name
     title = title or (f"{name}: as a functional program" if file else "As a functional program")
-    passes = explanation.story.passes
-    places = [event.where for event in passes]
-    labels = [
-        _label(number, event.where, event.order, file, (places[:number].count(event.where), places.count(event.where)))
-        for number, event in enumerate(passes, 1)
-    ]
-    shown = [(explanation, number, labels[number]) for number in _shown([line for _, line, _ in labels])]
+    passes: list[Any] = [(each.order, each.where, explanation, k) for k, each in enumerate(explanation.story.passes)]
     if isinstance(question := explanation.question, Question):  # the backward that failed, as it would be
-        shown.append((question, 0, _label(len(passes) + 1, question.where, math.inf, file)))
+        passes = sorted([*passes, (question.order, question.where, question, 0)], key=lambda each: each[0])
+    places = [where for _, where, *_ in passes]
+    labels = [
+        _label(number, where, order, file, (places[:number].count(where), places.count(where)))
+        for number, (order, where, *_) in enumerate(passes, 1)
+    ]
+    chosen, shown = _shown([line for _, line, _ in labels]), []
+    for k, ((*_, of, number), (label, line, order)) in enumerate(zip(passes, labels, strict=True)):
+        if k in chosen or of is question:
+            shown.append((of, number, (f"{label}: failed" if of is question else label, line, order)))
     run = run_of(explanation)
     if not shown and not explanation.failure:
         run["note"] = " ".join([WITHOUT, run["note"]]).rstrip()
@@ -199,8 +202,8 @@ def _walk(
             filter(None, [told["note"], f"J has what the backward of {own} gives, as you wrote it."])
         )
     if any(map(of_pullback, walked.roots)):
-        said = f"{told['root']} is a gradient itself: its J has second derivatives, as a Hessian has."
-        told["note"] = " ".join(filter(None, [said, told["note"]]))
+        second = f"{told['root']} is a gradient itself: its J has second derivatives, as a Hessian has."
+        told["note"] = " ".join(filter(None, [second, told["note"]]))
     if given is not None:  # the user's tensor that is v
         told["given"] = {"name": explanation.called(given), "line": _made(given, file)}
     if "v" in explanation.story.tensors.values() and (told.get("given") or {}).get("name") != "v":

@@ -17,7 +17,9 @@ from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain import terminal
 from jaxvjp.explain.explained import Explained
 from jaxvjp.explain.jacobian import Array, Jacobian, jacobian_of
+from jaxvjp.explain.layered import USED_UP
 from jaxvjp.explain.names import statement
+from jaxvjp.explain.picture import Picture
 from jaxvjp.explain.refusal import Refusal, Unshowable
 from jaxvjp.explain.story import Refused, Story, story_of, used_up
 from jaxvjp.tensor.tensor import Tensor
@@ -37,10 +39,12 @@ class Question(Explained):
         why: what the error said of v.
         where: the line that called `backward`.
         freed: whether a backward before freed the graph.
+        order: when it was refused, in the order of recording.
     """
 
     def __init__(self, refused: Refused, recorded: Story) -> None:
         self.result, self.given, self.where, self.freed = refused.root, refused.gradient, refused.where, refused.freed
+        self.order = refused.order
         told = refused.text.splitlines()
         self.why = told[0] if refused.gradient is not None or len(told) > 2 else "\n".join(told)
         source = statement(self.where)
@@ -76,6 +80,13 @@ class Question(Explained):
     def results(self, walked: Walked) -> list[str]:
         """The names of what it began at, which the choices have, too."""
         return self._names
+
+    def picture(self, number: int = -1, fold: int | None = None) -> Picture:
+        """The graph as it was then: a backward that came later may have freed it."""
+        found = super().picture(number, fold)
+        for box in found.boxes if not self.freed else ():
+            box.marks[:] = [each for each in box.marks if each != USED_UP]
+        return found
 
     def had(self) -> dict[str, Array]:
         """What each leaf's `grad` is already, by the leaf's name."""

@@ -83,6 +83,7 @@ class Refused(NamedTuple):
         frame, where: the user's frame and line that called it.
         freed: whether a backward pass before had freed the graph.
         before: the `grad` of each leaf at that moment.
+        order: when that was, in the order of recording.
     """
 
     roots: Sequence[Tensor]
@@ -93,6 +94,7 @@ class Refused(NamedTuple):
     where: UserLine
     freed: bool
     before: Mapping[Node, Node]
+    order: float
 
 
 class Story(NamedTuple):
@@ -219,7 +221,7 @@ class Recorder:
         if isinstance(what, Unclear):
             frame, nodes = sys._getframe(1), reachable([each.__node__ for each in what.roots], gradient_edges)
             freed = any(map(used_up, nodes))
-            self.refused = Refused(*what, user_frame(frame), user_line(frame), freed, _grads_of(nodes))
+            self.refused = Refused(*what, user_frame(frame), user_line(frame), freed, _grads_of(nodes), next_serial())
             return
         order = next_serial()
         if isinstance(what, Walked):

@@ -53,6 +53,26 @@ def test_a_backward_that_failed_asks_which_v_and_has_no_grad(browser, tmp_path, 
     assert not [each for each in browser.get_log("browser") if each["level"] == "SEVERE"]
 
 
+def test_a_backward_that_failed_and_was_caught_is_where_it_was_called(browser, tmp_path):
+    script, page = tmp_path / "script.py", tmp_path / "page.html"
+    script.write_text(
+        "import torch\nx = torch.tensor([1.0, 2.0], requires_grad=True)\nout = x * x\ntry:\n    out.backward()\n"
+        "except RuntimeError:\n    pass\nout.backward(torch.tensor([1.0, 5.0]))\nprint(x.grad)\n",
+        encoding="utf-8",
+    )
+    assert main(["explain", str(script), "--html", str(page)]) == 0
+    browser.get(page.as_uri())
+    labels = [each.text for each in all_of(browser, "#which option")]
+    assert labels == ["1: line 5, out.backward(): failed", "2: line 8, out.backward(torch.tensor([1.0, 5.0]))"]
+    close(" ".join(each.text for each in all_of(browser, "[data-product]")), [2.0, 20.0])
+    assert "used up" in text_of(browser, "#graph")
+    all_of(browser, "#which option")[0].click()
+    assert "used up" not in text_of(browser, "#graph")
+    assert "x.grad" not in text_of(browser, "#objects")
+    lines = browser.execute_script("return moments().map(each => each.line ? run[each.ran].line : 'back')")
+    assert [*lines[:4], lines[-1]] == [2, 3, 4, "back", 9]
+
+
 def test_a_function_of_several_results_goes_back_once(browser, tmp_path):
     class Scale(jaxvjp.autograd.Function):
         @staticmethod
