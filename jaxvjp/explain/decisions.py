@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from jaxvjp.core.record.graph import Node
@@ -16,6 +16,8 @@ from jaxvjp.tensor.tensor import Tensor
 Asked = dict[Any, list[tuple[Node, Any]]]
 """By the user's line the nodes that Python asked for their values, and the answers."""
 DECIDED = "Values decided what ran; here it is as it was recorded:"
+WHILE = "jax.lax.while_loop, or jax.lax.scan with jax.lax.cond where a gradient goes back through it"
+NUMBERS = "what it read, indices or numbers, is written out"
 ASKED = (
     "__array__",
     "__bool__",
@@ -62,9 +64,10 @@ def decisions() -> Iterator[Asked]:
             setattr(Tensor, name, method)
 
 
-def said(decided: Mapping[Any, list[tuple[Node, Any]]], script: str) -> list[str]:
-    """What values decided: `line 5: while y.norm() < 10: true 3 times, false once; see jax.lax.while_loop`."""
-    lines = []
+def said(decided: Mapping[Any, list[tuple[Node, Any]]], script: str, read: Iterable[Statement] = ()) -> list[str]:
+    """What values decided: `line 5: while y.norm() < 10: true 3 times, false once; see jax.lax.while_loop`; and the
+    other statements that `read` values, as `x[x > 0]` does."""
+    lines, told = [], set[ast.stmt]()
     places: dict[Any, tuple[Any, list[Any]]] = {}
     for where, asked in decided.items():
         found = statement(where)
@@ -74,11 +77,16 @@ def said(decided: Mapping[Any, list[tuple[Node, Any]]], script: str) -> list[str
     for found, answers in places.values():
         true, false = (sum(each is answer for each in answers) for answer in (True, False))
         often = f"true {true} times, false {false} times" if true + false else f"read {len(answers)} times"
-        function = "while_loop" if isinstance(found.tree, ast.While) else "cond"
+        function = WHILE if isinstance(found.tree, ast.While) else "jax.lax.cond"
         decides = any(each is not None for each in answers) and not found.prints  # `print((w > 0).all().item())`
         if decides or isinstance(found.tree, ast.While | ast.If):
             at = told_line(found.filename, found.line, script)
-            lines.append(f"{at}: {found.text} {often}; see jax.lax.{function}")
+            lines.append(f"{at}: {found.text} {often}; see {function}")
+            told.add(found.tree)
+    for each in read:
+        if each.tree not in told:
+            lines.append(f"{told_line(each.filename, each.line, script)}: {each.text}: {NUMBERS}")
+            told.add(each.tree)
     return lines
 
 

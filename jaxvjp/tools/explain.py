@@ -88,7 +88,9 @@ def show(explanation: Explanation, given: Any) -> int:
                 print(f"\n# {name} and its pullback, {'compiled' if given.hlo else 'as a jaxpr'}:\n{text}")
         for each in program.handed_over:
             print(f"{given.script}: {NO_COPY.format(each)}", file=sys.stderr)
-        decided = said(explanation.asked_of, str(given.script))
+        last = {event.where: event.what for event in explanation.story.passes}  # of each line the last pass
+        read = [each for walked in last.values() for each in explanation.read(walked)]
+        decided = said(explanation.asked_of, str(given.script), read)
         if given.line is None and decided:
             print(f"\n# {DECIDED}", *[f"#     {each}" for each in decided], sep="\n")
         asked = explanation.question and located(explanation.question.where)

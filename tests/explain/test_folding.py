@@ -321,3 +321,27 @@ def test_what_values_decided_is_said(tmp_path, capsys):
     assert re.fullmatch(
         r"#     line 8: if w.grad.norm\(\) > 5: true \d times, false \d times; see jax.lax.cond", said[-1]
     )
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (
+            "y = x * 2\nwhile y.norm() < 9:\n    y = y * 2\n",
+            "line 4: while y.norm() < 9: true 2 times, false 1 times; see jax.lax.while_loop, or jax.lax.scan with "
+            "jax.lax.cond where a gradient goes back through it",
+        ),
+        ("mask = x > 1\ny = x[mask]\n", "line 4: y = x[mask]: what it read, indices or numbers, is written out"),
+        (
+            "y = x * x.max().item()\n",
+            "line 3: y = x * x.max().item(): what it read, indices or numbers, is written out",
+        ),
+    ],
+)
+def test_what_lines_read_is_said_and_what_the_gradient_needs(lines, told, tmp_path, capsys):
+    script = tmp_path / "reads.py"
+    text = f"import torch\nx = torch.tensor([0.5, 1.5], requires_grad=True)\n{lines}y.sum().backward()\nprint(x.grad)\n"
+    script.write_text(text, encoding="utf-8")
+    assert explain.main([str(script)]) == 0
+    out = capsys.readouterr().out
+    assert out.splitlines()[-2:] == ["# Values decided what ran; here it is as it was recorded:", f"#     {told}"]
