@@ -475,6 +475,10 @@ class Writer:
             given = given or assigned(event.where, list(walked.gradients).index(node))
             if given is None and walked.batched and len(walked.gradients) == 1:  # `h = hessian(f, x)`
                 given = assigned(event.where)
+            elif given is None and walked.batched:  # J[1] or J[0][1] of `J = jacobian(f, (x, y))`
+                place = sum(each.where == event.where and each.order < event.order for each in self.story.passes)
+                names = [f"{assigned(event.where)}_{each}" for each in (position, f"{place}_{position}")]
+                given = next((each for each in names if each in self.story.names.values()), None)
             if given is not None:
                 return given
         base = self.top.values[node].wanted or "x"

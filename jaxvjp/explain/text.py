@@ -109,19 +109,21 @@ class Text:
             if node.where not in last or node.serial > last[node.where].serial:
                 last[node.where] = node
         rounds: dict[Any, list[Node]] = {}
-        passes = Counter(event.where for event in self.story.passes).values()
+        passes = Counter(event.where for event in self.story.passes)
         for node in sorted(nodes, key=lambda node: node.serial):
             if node.operation is not None and node.where is not None:
                 # Of `zip(xs, ys)` each has its name.
                 rows = node.inputs[0] if node.operation is unbind_one and node.inputs else None
                 passive = not node.requires_grad or node.operation is detach
                 rounds.setdefault((node.where, node.operation, node.aval, rows, passive), []).append(node)
-        for (*_, passive), own in rounds.items():
+        for (where, *_, passive), own in rounds.items():
             # A value that has its name after the last round has it in each, as optimizers' do; of what a backward pass
             # goes through only if there is one for each, as a layer may be called twice in a round.
             names = [self.story.names[node] for node in own if node in self.story.names]
             all_rounds = bool(names) and own[-1] in self.story.names and not len(own) % len(names)
-            if all_rounds and (passive or len(own) // len(names) in passes):
+            # What `vjp(f, x, v)` copies before its pass is no earlier round of what it gives.
+            often = [passes[where]] if where in passes else passes.values()
+            if all_rounds and ((passive and where not in passes) or len(own) // len(names) in often):
                 self.rounds.update(zip(own, names * (len(own) // len(names)), strict=True))
         lines: dict[Any, list[Node]] = {}
         for (where, *_), own in rounds.items():
@@ -170,8 +172,9 @@ class Text:
     def _look_for_begun(self, nodes: Sequence[Node]) -> None:
         """Gives what a state that is bound anew begins as the state's name: the zeros of `m[i] = 0.9 * m[i] + g[i]`."""
         sites: dict[Any, list[Node]] = {}
+        passes = {event.where for event in self.story.passes}  # `vjp(f, x, v)` copies v, and no state begins there
         for node in sorted(nodes, key=lambda node: node.serial):
-            if node.operation is not None and node.inputs and node.where is not None:
+            if node.operation is not None and node.inputs and node.where not in {None, *passes}:
                 sites.setdefault((node.where, node.operation, str(node.aval)), []).append(node)
         for own in sites.values():
             for operands in zip(*[node.inputs for node in own], strict=False):
