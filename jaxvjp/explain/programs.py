@@ -352,7 +352,11 @@ def _function_of(
     defined = {*scope.text.definitions.values()}
     made = function(inner, params, results, {}, wanted, single)
     scope.called.add(made)
-    return made if (not single and len(results) == 1) or made in defined else _without_wrapper(scope.text, made)
+    return (
+        made
+        if (not single and len(results) == 1) or made in defined
+        else _without_wrapper(scope.text, made, not of_user)
+    )
 
 
 def _places(
@@ -448,17 +452,26 @@ def _calls_of(scope: Scope, node: Node, during: float = 0) -> list[FunctionCall]
     calls, found = scope.text.story.calls, list[FunctionCall]()
     for each in (node, scope.transform):
         found += [one for one in calls if each and one.where == each.where and one.last < each.serial][-1:]
+    if (known := scope.text.story.transformed.get(node)) is not None:  # or that of which another line pulls back
+        given = {each.serial for each in known.arguments if type(each) is Node}
+        returned = [one for each in known.outputs for one in scope.text.returned.get(each.serial, ())]
+        found += [one for one in returned if given <= {*one.names}]
     return found + [each for each in calls if each.first < during < each.last]
 
 
-def _without_wrapper(text: Text, called: str) -> str:
-    """A function's name; of one that only calls another with its arguments that other, `jax.grad(f)`; of a short one a
-    `lambda`."""
+def _without_wrapper(text: Text, called: str, unnamed: bool) -> str:
+    """A function's name; of one that only calls another with its arguments that other, `jax.grad(f)`; of a short one
+    that is `unnamed`, as no function of the user's is it, a `lambda`."""
     key = next(key for key, name in text.definitions.items() if name == called)
     body, returned = [*text.lines[key][0]], text.lines[key][1]
     head = text.texts[key].removeprefix("def NAME").removesuffix(":")
-    unnamed = called.partition("_")[0] == "f"  # no function of the user's
-    short = unnamed and head.count(",") < 2 and not returned.sources and len(returned.text) < LAMBDA
+    short = (
+        unnamed
+        and called.partition("_")[0] == "f"
+        and head.count(",") < 2
+        and not returned.sources
+        and len(returned.text) < LAMBDA
+    )
     if len(body) == 1 and body[0].text.startswith(f"{returned.text.removeprefix('return ')} = "):
         returned = body.pop()
         returned = returned._replace(text=f"return {returned.text.partition(' = ')[2]}")

@@ -257,6 +257,51 @@ def test_a_gradient_keeps_its_name():
     assert list(story.check()) == ["x_grad"]
 
 
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("out, g = vjp(lambda x: x ** 2, x, torch.tensor([1.0, 0.0]))", "(g,) = pullback(jnp.array([1.0, 0.0]))"),
+        (
+            "out, g = vjp(lambda x: (x ** 2, x.sin()), x, (torch.tensor([1.0, 0.0]), torch.tensor([1.0, 5.0])))",
+            "(g,) = pullback((jnp.array([1.0, 0.0]), jnp.array([1.0, 5.0])))",
+        ),
+        ("J = jacobian(lambda x, y: x * y, (x, y))", "J_0, J_1 = jax.vmap(pullback)(jnp.eye(2, dtype=jnp.float32))"),
+        (
+            "J = jacobian(lambda x, y: (x * y, x + y), (x, y))",
+            "J_1_0, J_1_1 = jax.vmap(pullback)(jnp.eye(2, dtype=jnp.float32))",
+        ),
+    ],
+)
+def test_what_a_pass_is_given_and_gives_has_its_own_name(line, wanted):
+    story = run_lines(f"""
+        from jaxvjp.autograd.functional import jacobian, vjp
+        x, y = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 2.0])
+        with explain.recording() as story:
+            {line}
+    """)["story"]
+    assert wanted in [each.partition("  # ")[0].rstrip() for each in story.source.splitlines()]
+    assert "_grad" not in story.source
+    story.check()
+
+
+def test_a_short_function_of_the_users_is_transformed_by_its_name():
+    story = run_lines("""
+        from jaxvjp.func import jacrev, vjp
+        def f(x):
+            return 3 * x ** 2
+        x = torch.tensor([1.0, 2.0])
+        with explain.recording() as story:
+            y, pullback = vjp(f, x)
+            print(pullback(torch.tensor([1.0, 10.0])))
+            J = jacrev(f)(x)
+    """)["story"]
+    assert "\n\ndef f(x):\n    return 3 * x ** 2\n\n" in story.source
+    assert "\ny, pullback = jax.vjp(f, x)  " in story.source
+    assert "\nJ = jax.jacrev(f)(x)  " in story.source
+    assert "lambda" not in story.source
+    story.check()
+
+
 def test_what_grad_gave_to_print_has_not_the_name_of_the_leafs_gradient():
     made = run_lines("""
         x = torch.tensor([1.0, 2.0], requires_grad=True)
