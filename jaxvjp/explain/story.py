@@ -286,6 +286,8 @@ class Recorder:
         known = {
             *names,
             *(each for walked in walks for found in (walked.gradients, walked.after) for each in found.values()),
+            # What a Function's backward gets, and may print, is of its pass.
+            *(each for event in self.events if isinstance(event.what, Stepped) for each in event.what.cotangents),
         }
         read: dict[Any, list[Node]] = {}  # by the line, and what made it
         for event in self.events:  # what a transform gave may have been printed at once

@@ -349,3 +349,36 @@ with explain.recording() as story:
         for name in each:
             expected = getattr(made["net"], name.removeprefix("net_"))
             np.testing.assert_allclose(each[name], expected.numpy(), rtol=1e-5)
+
+
+def test_what_a_backward_prints_is_of_its_pass():
+    story = run_lines("""
+        class Exp(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, i):
+                result = i.exp()
+                ctx.save_for_backward(result)
+                return result
+            @staticmethod
+            def backward(ctx, grad_output):
+                (result,) = ctx.saved_tensors
+                print(grad_output, 2 * grad_output)
+                return grad_output * result
+        class Both(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, a, b):
+                ctx.save_for_backward(a, b)
+                return a * b, a - b
+            @staticmethod
+            def backward(ctx, g1, g2):
+                a, b = ctx.saved_tensors
+                return g1 * b + g2, g1 * a - g2
+        x, w = torch.tensor([0.0, 1.0], requires_grad=True), torch.tensor([2.0, 3.0], requires_grad=True)
+        with explain.recording() as story:
+            p, q = Both.apply(Exp.apply(x), w)
+            loss = p.sum() + (q ** 2).sum()
+            loss.backward()
+    """)["story"]
+    assert "printed" not in story.source
+    assert "\nloss, (x_grad, w_grad) = jax.value_and_grad(f, argnums=(0, 1))(x, w)  " in story.source
+    story.check()
