@@ -39,12 +39,16 @@ function compiled(source, x) {
     need(")");
     return found;
   };
-  const applied = (from, name, [of, power, more], {min, max, exponent, input, p} = {}) => {
+  const constant = ({places: [place]}) => entries[place][0] === "neg" ? -entries[entries[place][1]][1] : entries[place][1];
+  const applied = (from, name, [of, power, more], {min, max, exponent, input, p, dim} = {}, numbers = []) => {  // `numbers` of Python's own max(x[0], 0)
+    dim ||= (name === "softmax" || (FOLDS[name] && name !== "norm")) && power;
+    if (dim && ![0, -1].includes(constant(dim))) fail(`x has one dimension: dim is 0 or -1`);
     of ||= input || fail(`${name} of what? ${name}(x)`); power ||= exponent || p;
     if (name === "norm" && power && entries[power.places[0]][1] !== 2) fail("norm is the 2-norm here: x.norm()");
     return name === "stack" ? of : name === "pow" ? each(from, "pow", of, power || fail("pow is written with the power: x.pow(2)"))
     : name === "dot" ? inner(from, "dot", of, power || fail("dot is written with two vectors: torch.dot(x, x)"))
     : name === "clamp" ? each(from, "clamp", min || power || number(-Infinity), of, max || more || number(Infinity))
+    : /^(max|min)$/.test(name) && numbers.length > 1 ? record(from, name, numbers, () => [total(`first_${name}`, numbers.map(one => one.places.length === 1 ? one.places[0] : fail(`Python's ${name} compares single numbers: torch.${name}(x, y)`)))])
     : /^(max|min)$/.test(name) && power ? power.moves || power.places.length > 1 ? each(from, name, of, power) : fail(`${name} has no dim here: x.${name}()`)
     : name === "max" || name === "min" ? record(from, name, [of], () => {  // of several that are equal each has a part of the slope
       const most = total(name, of.places), ties = of.places.map(place => add("eq", place, most)), [zero] = number(0).places;
@@ -61,18 +65,18 @@ function compiled(source, x) {
   };
   const unknown = name => fail(`“${name}” is not known here: x, x[0], numbers, + - * / ** @, [a, b], ${[...Object.keys(FUNCTIONS), ...OTHERS].join(", ")} are`);
   const known = name => FUNCTIONS[name] || OTHERS.includes(name);
-  function atom() {
+  function atom(python = true) {  // whether a name that is called is no one's of torch
     const from = at, token = tokens[at]?.[0] ?? fail("something is missing at the end");
     at += 1;
     if (token === "x") return leaf;
     if (/^\.?\d/.test(token)) return number(Number(token));
     if (token === "(") { const inner = sum(); need(")"); return inner; }
     if (token === "[") { const items = [sum()]; while (next(",")) items.push(sum()); need("]"); return record(from, "stack", items, () => items.flatMap(one => one.places)); }
-    if (["torch", "jnp", "np"].includes(token) && next(".")) return atom();
+    if (["torch", "jnp", "np"].includes(token) && next(".")) return atom(false);
     if (!/^[a-z_]/i.test(token)) fail(`a number, x or a function is missing before “${token}”`);
     const called = known(token);
     if (called && !next("(")) fail(`${token} is written with parentheses: ${token}(x)`);
-    if (called) { const args = given(); return applied(from, token, args, args); }
+    if (called) { const args = given(); return applied(from, token, args, args, python ? args : []); }
     return unknown(token);
   }
   function postfix() {

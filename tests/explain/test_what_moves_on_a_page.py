@@ -186,6 +186,14 @@ def test_a_step_shows_its_own_jacobian_and_a_box_leads_to_it(browser, tmp_path):
     close(table[-1].removeprefix("leaves"), arrives * [1.0, 2.0])
 
 
+def test_numbers_of_a_step_alone_have_their_places(browser, tmp_path):
+    story = run_lines("x = torch.ones(3, 2, requires_grad=True)\ny = x.t() * torch.ones(2, 3)\ne = explain(y)")["e"]
+    opened(browser, story, tmp_path / "page.html")
+    (alone,) = [each.text for each in all_of(browser, "#arrived table") if each.text.startswith("this step alone")]
+    assert "[2,1]" in alone
+    assert "[1,2]" in alone
+
+
 def test_where_x_cannot_move_a_sentence_says_why(browser, tmp_path):
     reasons = {
         "y = torch.polygamma(1, x)": "the page has no arithmetic for polygamma.",
@@ -474,6 +482,7 @@ def test_a_hook_that_the_page_cannot_run_stays_that_of_the_v_that_ran(browser, t
     story = run_lines(HOOKED.replace("grad.clamp(max=1.0)", "grad.sort()[0]"))["story"]
     opened(browser, story, tmp_path / "page.html")
     assert "stay those of that v" in text_of(browser, "#note")
+    assert "but from where a hook or a Function of yours gave others on" in text_of(browser, ".legend")
     assert "sort" in text_of(browser, "#still")
     before = text_of(browser, "#lines")
     move(browser, [2.0, 3.0])
@@ -870,6 +879,8 @@ def test_the_figure_of_the_first_page_differentiates_what_is_typed(browser, figu
         ("x[0] ** x[1]", [0, 0]),
         ("x[0] ** x[1]", [0, 2]),
         ("x.softmax(0)", [1000, 1]),
+        ("max(x[0], x[1], 1) * min(x[1], x[0])", [2, 2]),
+        ("torch.max(x[0], x[1])", [2, 2]),
         ("x ** [2, 0]", [-1, 0]),
         ("(-2) ** x", [1, 2]),
     ],
@@ -909,6 +920,9 @@ def test_where_a_derivative_is_zero_or_none_the_figure_has_that_of_torch(browser
         ("sum()", "sum of what? sum(x)"),
         ("x.norm(1)", "norm is the 2-norm here"),
         ("torch.max(x, 0)", "max has no dim here"),
+        ("max(x, 0)", "Python's max compares single numbers: torch.max(x, y)"),
+        ("x.softmax(dim=1)", "x has one dimension: dim is 0 or -1"),
+        ("x.mean(1)", "x has one dimension: dim is 0 or -1"),
         ("x.sum(keepdim=True)", "“True” is not known"),
     ],
 )
