@@ -189,12 +189,16 @@ def kept(
             if len(chains[step]) > scope.within:
                 call = chains[step][scope.within]
                 groups.setdefault(call.first, (call, []))[1].append(step)
+        rows_called: dict[Value, str] = {}
         for call, steps in groups.values():  # a row of a table, such as noise, is another in each call
             rows = [step for step in steps if step.part and step.inputs[0] in tables]
             if len(rows) <= ROWS and len(rows) < len(steps):
                 steps[:] = [step for step in steps if step not in rows]
                 for row in rows:
                     row.order = row.recorded = call.first - 0.5
+                    rows_called[row.outputs[0]] = row.outputs[0].wanted or "row"
+                    if not any(row.outputs[0] in other.inputs for other in found if other not in steps):
+                        row.outputs[0].wanted = None  # it is written as an argument
         whole = [call for call, steps in groups.values() if all(each in steps or _loose(each) for each in found)]
         if (
             scope.outer is None
@@ -244,7 +248,7 @@ def kept(
             *[each for each in others if len(each) > 1 or (len(forms) == 2 and each and len(each[0].steps) > MANY)],
         ]
         for each, name, step in (
-            found for form in own_forms for found in _written(scope, form, params, given, serials)
+            found for form in own_forms for found in _written(scope, form, params, given, serials, rows_called)
         ):
             called.add(name)
             inside = {*each.steps}
@@ -339,13 +343,14 @@ def _written(
     params: Sequence[Value],
     given: Mapping[Value, Expression],
     serials: Mapping[int, Value],
+    rows: Mapping[Value, str],
 ) -> Iterator[tuple[Kept, str, Step]]:
     """Defines the function of calls of one form; the steps that call it."""
     names: list[str | None] = []
     lifted: list[int] = []
     columns: list[tuple[Value, ...]] = []
     order: list[int] = []
-    own = [_named(each.call, serials) for each in alike]
+    own = [{**rows, **_named(each.call, serials)} for each in alike]
     signature = list(dict.fromkeys(name for each in alike for name in each.call.names.values()))
     outside: dict[Value, Expression] = {}
     same: dict[Value, Value] = {}

@@ -109,8 +109,7 @@ PROGRAMS = {
             print(test.item())
         """,
         "def noisy(x, w, noise):\n",
-        "    noise = noises[i]",
-        "    test = noisy(rows, w, noise)",
+        "    test = noisy(rows, w, noises[i])",
     ),
     "a class with methods, in a loop": (
         """

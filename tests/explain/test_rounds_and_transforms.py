@@ -168,7 +168,7 @@ WRITTEN = {
         "rows = torch.randn(4, 2)\nloader = torch.utils.data.DataLoader(rows, batch_size=2, shuffle=True)\n"
         "def value():\n    s = 0\n    for y in loader:\n        s = s + (y @ p.detach()).sum()\n    return s\n"
         f"for k in range(4):\n    y = u * k\n    loss = (p * y).sum(){UPDATE}    s = value()\n    print(s.item())",
-        ["for i in range(4):\n    y = u * i  ", "    y_2 = ys[2 * i]"],
+        ["for i in range(4):\n    y = u * i  ", "    s = value(ys[2 * i], p, ys[2 * i + 1])"],
     ),
     "the indices of several tensors, once": (
         "data = torch.utils.data.TensorDataset(x, torch.tensor([1, 0]))\n"
