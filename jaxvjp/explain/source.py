@@ -680,7 +680,9 @@ class Writer:
             return not self.beside(node)
         own = self.story.names.get(node)
         shown = [node.tensor, *[each for each, name in self.story.tensors.items() if name == own]]
-        if any(each is not None and each.__versions__.count for each in shown) and not node.requires_grad:
+        begun = self.text.begun
+        written = (each.__versions__.count or begun.get(each, node) is not node for each in shown if each is not None)
+        if any(written) and not node.requires_grad:  # also anew, by `p.data = ...`
             return False
         back = {value.wanted for function in self.top.functions for value in function.returned.values()}
         return self.text.name_of(node) not in back

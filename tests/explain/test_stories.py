@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import inspect
 import re
 
@@ -527,6 +528,39 @@ def test_copies_of_what_is_trained_and_names_that_move_on_are_the_users():
     exec(story.source, space)
     for name, tensor in {"x": x, "old": old, "kept": kept, "w": w}.items():
         np.testing.assert_allclose(space[name], tensor.detach().numpy(), rtol=1e-6)
+
+
+class Follower(jaxvjp.nn.Module):
+    """A layer, and a copy of it that follows it in `forward`."""
+
+    def __init__(self):
+        super().__init__()
+        self.q = jaxvjp.nn.Linear(2, 1)
+        self.k = copy.deepcopy(self.q).requires_grad_(False)
+
+    def forward(self, x):
+        with jaxvjp.no_grad():
+            for own, other in zip(self.k.parameters(), self.q.parameters(), strict=True):
+                own.data = own.data * 0.9 + other.data * 0.1
+            target = self.k(x)
+        return self.q(x), target
+
+
+def test_what_a_function_gives_to_data_is_there_at_the_end():
+    x, net = jaxvjp.ones(4, 2), None
+    with explain.recording() as story:
+        net = Follower()
+        optimizer = jaxvjp.optim.SGD(net.q.parameters(), lr=0.1)
+        for _ in range(3):
+            y, target = net(x)
+            optimizer.zero_grad()
+            ((y - target - 1) ** 2).mean().backward()
+            optimizer.step()
+    space = {}
+    exec(story.source, space)
+    np.testing.assert_allclose(space["net_k_weight"], net.k.weight.numpy(), rtol=1e-5)
+    np.testing.assert_allclose(space["net_k_bias"], net.k.bias.numpy(), rtol=1e-5)
+    story.check()
 
 
 def test_a_function_that_reads_two_results_of_one_operation():
