@@ -35,15 +35,17 @@ class Draws:
         self.double = double
         self.sampled: set[Node] = set()  # what was drawn from the values of tensors, as by multinomial
         self.made: set[Node] = set()  # all floats that were drawn
+        self.orders: set[Node] = set()  # and all integers
         self._known: dict[bytes, list[tuple[int, str]]] = {}
 
     def __enter__(self) -> Draws:
         self._methods = {name: getattr(Generator, name) for name in EXPRESSIONS}
         self._scaled, dropout._scaled = dropout._scaled, self._mask
+        self._gumbel, dropout._gumbel = dropout._gumbel, self._noise
         self._truncated_normal, init.trunc_normal_ = init.trunc_normal_, self._truncated
         for name, method in self._methods.items():
             setattr(Generator, name, self._noting(name, method))
-        for module in (random_gamma, random_tensors):
+        for module in (dropout, random_gamma, random_tensors):
             vars(module)["drawn_from"] = self._sampled
         self._drawn, vars(random_tensors)["_drawn"] = random_tensors._drawn, self._leaf
         return self
@@ -52,14 +54,15 @@ class Draws:
         for name, method in self._methods.items():
             setattr(Generator, name, method)
         dropout._scaled, init.trunc_normal_ = self._scaled, self._truncated_normal
-        for module in (random_gamma, random_tensors):
+        dropout._gumbel = self._gumbel
+        for module in (dropout, random_gamma, random_tensors):
             vars(module)["drawn_from"] = drawn_from
         vars(random_tensors)["_drawn"] = self._drawn
 
     def none(self) -> Draws:
         """These, without those that a key could draw."""
         made = Draws(self.double)
-        made.sampled, made.made = self.sampled, self.made
+        made.sampled, made.made, made.orders = self.sampled, self.made, self.orders
         return made
 
     def _sampled(self, draw: Any, *given: Any) -> Any:
@@ -77,14 +80,18 @@ class Draws:
 
     def _leaf(self, *given: Any) -> Any:
         found = self._drawn(*given)
-        if found.is_floating_point():  # a permutation says which batch it is, as is said of all
-            self.made.add(found.__node__)
+        (self.made if found.is_floating_point() else self.orders).add(found.__node__)
         return found
 
     def _mask(self, kept: Any, p: float, own: dtype) -> Any:
         mask = self._scaled(kept, p, own)
         self._note(mask, f"jax.random.bernoulli({{key}}, {1 - p!r}, {{shape}}){{cast}} / {1 - p!r}")
         return mask
+
+    def _noise(self, count: int, own: dtype) -> Any:
+        drawn = self._gumbel(count, own)
+        self._note(drawn, "jax.random.gumbel({key}, {shape}{dtype})")
+        return drawn
 
     def _truncated(
         self, tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None

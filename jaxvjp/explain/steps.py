@@ -701,7 +701,11 @@ class Steps(TrainingGraph):
         given = [each for each in operands if each not in drawn and self.independent(each)]  # others are computed
         nodes = [each for each in reachable(given, self.inputs) if type(each) is Node and each not in drawn]
         nodes = [each for each in nodes if each.serial > self.steps[0].first]
-        made = self.draws.made | self.draws.sampled
+        # A permutation that picks data says which batch it is, as is said of all; one of what is trained is a draw.
+        all_nodes: list[Any] = [each for step in self.steps for each in step.nodes if type(each) is Node]
+        indexed = [each.inputs for each in all_nodes if each.operation is index]
+        picked = [place for whole, *places in indexed if not self.independent(whole) for place in places]
+        made = self.draws.made | self.draws.sampled | self.draws.orders.intersection(reachable(picked, self.inputs))
         return [each for each in nodes if each in made or self.drawn(each) is not None]
 
     def trained(self, node: Node) -> bool:

@@ -23,7 +23,7 @@ from jaxvjp.ops.op import REGISTRY, Aval
 from jaxvjp.ops.pointwise import add, mul
 from jaxvjp.tensor.answers import publish
 from jaxvjp.tensor.apply import apply, apply_in_place
-from jaxvjp.tensor.batched_randomness import per_example
+from jaxvjp.tensor.batched_randomness import drawn_from, per_example
 from jaxvjp.tensor.batches import Batch
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor, wrap
@@ -220,11 +220,14 @@ def _rrelu(
         static = ((lower + upper) / 2,)
         row = activation.leaky_relu
         return apply_in_place(row, input, (), static) if inplace else apply(row, (input,), static)
-    below = np.asarray(input.__value__) <= 0
-    slopes = np.ones(below.shape)
-    slopes[below] = (generator or default_generator).__doubles__(int(below.sum())) * (upper - lower) + lower
-    noise = wrap(node_of_value(slopes.astype(input.dtype.numpy), Aval(input.shape, input.dtype)))
-    return _result(activation.rrelu_with_noise, inplace, input, noise)
+
+    def slopes(input: Tensor) -> Tensor:
+        below = np.asarray(input.__value__) <= 0
+        drawn = np.ones(below.shape)
+        drawn[below] = (generator or default_generator).__doubles__(int(below.sum())) * (upper - lower) + lower
+        return wrap(node_of_value(drawn.astype(input.dtype.numpy), Aval(input.shape, input.dtype)))
+
+    return _result(activation.rrelu_with_noise, inplace, input, drawn_from(slopes, input))
 
 
 @public("nn.functional")
@@ -241,13 +244,12 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
             "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you "
             f"specified {own.legacy}"
         )
-    noise = _drawn(
-        logits.shape,
-        lambda count: -np.log(-np.log1p(-default_generator.__doubles__(count)).astype(own.numpy)),
-        own,
-        logits.device,
-    )
+    noise = _drawn(logits.shape, lambda count: _gumbel(count, own), own, logits.device)
     return apply(activation.perturbed_softmax, (logits, noise), (float(tau), hard, dim))
+
+
+def _gumbel(count: int, own: dtype) -> Any:
+    return -np.log(-np.log1p(-default_generator.__doubles__(count)).astype(own.numpy))
 
 
 SLOPES = "lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False"

@@ -760,6 +760,9 @@ def test_random_numbers_are_drawn_from_keys_or_are_torchs(tmp_path):
             "1.0 + 2.0 * jax.random.truncated_normal(keys[0], -0.75, -0.25, (1, 3))",
         ),
         ("torch.empty(1, 3).exponential_()", "Random numbers of line 7 are torch's, as recorded."),
+        ("torch.nn.functional.gumbel_softmax(w, 0.7)", "jax.random.gumbel(keys[0], (3,))"),
+        ("torch.nn.functional.rrelu(X, training=True)", "Random numbers of line 7 are torch's, as recorded."),
+        ("w[torch.randperm(3)].exp()", "Random numbers of line 7 are torch's, as recorded."),
     ],
 )
 def test_how_random_numbers_are_drawn_is_told(tmp_path, drawn, wanted):
