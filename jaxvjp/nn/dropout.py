@@ -245,7 +245,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
             f"specified {own.legacy}"
         )
     noise = _drawn(logits.shape, lambda count: _gumbel(count, own), own, logits.device)
-    return apply(activation.perturbed_softmax, (logits, noise), (float(tau), hard, dim))
+    return apply(activation.perturbed_softmax, (logits, noise, float(tau)), (hard, dim))
 
 
 def _gumbel(count: int, own: dtype) -> Any:

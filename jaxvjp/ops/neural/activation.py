@@ -6,10 +6,10 @@ At a kink, the comparison in the code (`>` or `>=`) says which side's derivative
 import jax
 import jax.numpy as jnp
 
-from jaxvjp.ops.arguments import Fixed, Flag, Index, Kept, Real, Text, wrap
+from jaxvjp.ops.arguments import Fixed, Flag, Index, Kept, Scalar, Text, wrap
 from jaxvjp.ops.layouts import CONTIGUOUS
 from jaxvjp.ops.matrices import legacy
-from jaxvjp.ops.op import FLOAT, op
+from jaxvjp.ops.op import FLOAT, OPMATH, op
 from jaxvjp.ops.pointwise import not_implemented
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
@@ -221,11 +221,11 @@ def rrelu_with_noise(input, noise: Kept):
 
 
 def _gumbel_name(static, avals):
-    return "AddBackward0" if static[1] else "SoftmaxBackward0"
+    return "AddBackward0" if static[0] else "SoftmaxBackward0"
 
 
-@op(public="", saves="result", grad_fn=_gumbel_name, rounds_once=True)
-def perturbed_softmax(input, noise: Kept, tau: Real, hard: Flag, dim: Index):
+@op(public="", saves="result", grad_fn=_gumbel_name, rounds_once=True, numbers=OPMATH)
+def perturbed_softmax(input, noise: Kept, tau: Scalar, hard: Flag, dim: Index):
     """The softmax of `(input + noise) / tau`; if `hard`, one-hot at its largest entry, with the softmax's gradient."""
     dim = wrap(dim, input.ndim)
     soft = jax.nn.softmax((input + noise) / tau, dim)
