@@ -17,7 +17,7 @@ from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
 from jaxvjp.core.record.observers import Read, Walked
 from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.explain.draws import Draws
-from jaxvjp.explain.names import heads_a_loop, statement, told_line
+from jaxvjp.explain.names import heads_a_loop, operation_of, statement, told_line
 from jaxvjp.explain.optimizers import Update
 from jaxvjp.explain.refusal import Refusal
 from jaxvjp.explain.scope import POSITIONED, SHORT, uniform
@@ -36,6 +36,7 @@ FEW, MANY = 3, 12
 many steps."""
 TOGETHER = 2
 """What is computed of at most so many data, as a mixture of two batches, is computed in the step."""
+KEPT = "a number that is kept there, by `.item()`, is data for later steps"
 Slot = tuple[int, str, int]
 """A kind of steps, "in" or "out", and a place among the operands or results of such a step."""
 
@@ -501,17 +502,33 @@ class Steps(TrainingGraph):
         """NotPortable if there are too many forms with that of this step."""
         if len(self.groups) > self.most and step is not self.end:
             more = f", and a longer run may have up to {MANY}" * (self.most < MANY)
+            node = self._different(step, self.steps[0].form)
             raise NotPortable(
                 f"the {len(self.steps)} steps have more than {self.most} forms{more}: this line did another thing in "
-                f"step {self.steps.index(step) + 1} than before, so {self._why(step)}",
-                self._different(step, self.steps[0].form),
+                f"step {self.steps.index(step) + 1} than before, so {self._why(step, node)}",
+                step.events[0].where if node is None else node.where,
             )
 
-    def _why(self, step: TrainingStep) -> str:
-        """What has made a step differ: a value that Python has read, if trained numbers are taken at such a place."""
+    def _why(self, step: TrainingStep, node: Node | None) -> str:
+        """What has made a step differ, in this node first: a setting of its operation, what later steps read of it, or
+        a value that Python has read, if trained numbers are taken at such a place."""
         around = [each.optimizer for each in self.updates if each.first < step.events[0].order < each.last]
         if any(type(each) is LBFGS for each in around):
             return "LBFGS has decided by values what runs, as its line search does, or has more history"
+        given = node in step.operands
+        name, _, *rest = (None, None) if node is None else step.form[step.nodes.index(node)]
+        alike = any(isinstance(each, tuple) and [each[0], *each[2:]] == [name, *rest] for each in self.steps[0].form)
+        if node is not None and alike and not given and not _positioned(node) and node not in self.gradients:
+            return (
+                f"a setting of `{operation_of(node)}` varies, which selects a program; a number varies in arithmetic "
+                "that is written out, as in `torch.where(x > 0, x, slope * x)`"
+            )
+        at = self.steps.index(step)
+        if given and any(each.has(node) for each in self.steps[:at]):
+            return "it reads what another step has computed, as an entry of a list; " + KEPT
+        kept = {self.origin(each) for later in self.steps[at + 2 :] for each in later.operands}
+        if node in self._inside(step, [*kept]) and node not in self._inside(step, step.losses):
+            return "what later steps read of it varies, as entries of a list; " + KEPT
         moved = [node for node in step.nodes if type(node) is Node and site_of(node)[:2] in self.moving]
         taken = [node for node in moved if not self.independent(node)]
         own, last = {node.where for node in taken}, max([node.serial for node in taken], default=0)
@@ -523,12 +540,16 @@ class Steps(TrainingGraph):
         place = told_line(found.filename, found.line, self.story.file)
         return f"what {place} reads has decided which part is taken; `x[j]`, of a tensor j, reads none"
 
-    def _different(self, step: TrainingStep, form: tuple[Any, ...]) -> UserLine:
-        """The line of the first operation of a step that another form does not have."""
+    def _inside(self, step: TrainingStep, nodes: Sequence[Node]) -> set[Any]:
+        """These nodes, and what they are computed from in a step."""
+        return {*reachable(nodes, lambda each: self._operands(each) if step.has(each) else ())}
+
+    def _different(self, step: TrainingStep, form: tuple[Any, ...]) -> Node | None:
+        """The first operation of a step that another form does not have."""
         theirs = {each[:3] for each in form if isinstance(each, tuple)}
         places = [place for place, each in enumerate(step.form) if isinstance(each, tuple) and each[:3] not in theirs]
         nodes = [step.nodes[each] for each in places if type(step.nodes[each]) is Node]
-        return min(nodes, key=lambda node: node.serial).where if nodes else step.events[0].where
+        return min(nodes, key=lambda node: node.serial, default=None)
 
     def _entries(self) -> list[Entry]:
         made = {node: (each.kind, "out", place) for each in self.steps for place, node in enumerate(each.outputs)}
@@ -601,7 +622,8 @@ class Steps(TrainingGraph):
                     told = {self.hashed(each) for each in (*own, *entry.anew.values()) if self.independent(each)}
                     if not all(map(self.independent, own)) or len(told) > 1 or step is self.end:
                         raise NotPortable(
-                            "what is read here is not what the step before left: it starts again, or is older",
+                            "what is read here is not what the step before left: it starts again, or is older, as an "
+                            f"entry of a list is; {KEPT}",
                             own[0].where,
                         )
                     entry.anew[number], now = own[0], self.origin(own[0])

@@ -374,6 +374,39 @@ def test_an_index_that_makes_too_many_forms_is_named_where_it_is_read(tmp_path, 
     assert (told in capsys.readouterr().err) == bool(status)
 
 
+VARYING = """
+memory, tau = [], 1.0
+for step in range(10):
+    best = net(X[step : step + 5]).argmax()
+    memory.append(best)
+    tau *= 0.9
+    loss = LOSS
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+SLOPED = "nn.functional.leaky_relu(net(X), tau).mean()"
+OLDER = "(net(X[:1]) * (1 + PICKED)).mean()"
+KEPT = "it reads what another step has computed, as an entry of a list; a number that is kept there, by `.item()`,"
+
+
+@pytest.mark.parametrize(
+    ("loss", "told"),
+    [
+        (SLOPED, "so a setting of `leaky_relu` varies, which selects a program"),
+        (
+            OLDER.replace("PICKED", "memory[(0, 0, 1, 0, 2, 4, 1, 3, 6, 2)[step]]"),
+            "or is older, as an entry of a list is; a",
+        ),
+        (OLDER.replace("PICKED", "torch.stack([memory[step * k % 7 % (step + 1)] for k in (2, 3, 5)])"), KEPT),
+        (SLOPED.replace("leaky_relu(net(X), tau)", "gumbel_softmax(net(X), tau).square()"), ""),
+    ],
+)
+def test_what_differs_between_steps_is_told(tmp_path, capsys, loss, told):
+    assert port(tmp_path, VARYING.replace("LOSS", loss))[0] == bool(told)
+    assert told in " ".join(capsys.readouterr().err.split())
+
+
 def test_lines_of_another_file_than_the_script_have_its_name(tmp_path, capsys):
     text = "def loss(x):\n    y = x.square().sum()\n    if y < 3:\n        print(y)\n    return 2 * y\n"
     (tmp_path / "losses_of_a_port.py").write_text(text, encoding="utf-8")
