@@ -47,6 +47,7 @@ CROSSES = (
     "For its value, `jnp.sin(x.detach())`; for optax and `jax.tree`, `{name: each.detach() for name, each in "
     "model.named_parameters()}`."
 )
+CONSTANT = "JAX takes it for a constant here. Pass it in as an argument; under `torch.no_grad()` it may be one."
 WITHIN = (
     "JAX transforms a function of arrays. Of one that takes and returns tensors, `torch.functional(f)` is that: "
     "`jax.grad(torch.functional(f))(x)`."
@@ -186,7 +187,9 @@ def refuse_lost(nodes: Sequence[Node], advice: str = CROSSES) -> None:
     for node in reachable([each for each in nodes if each.requires_grad], gradient_edges):
         if node not in tracers and not gradient_edges(node):
             done = "last written" if node.operation is variable else "made"
-            raise RuntimeError(f"{LOST}Its gradient is that of what was {done} by {node.location}\n{advice}")
+            inside = any(each in tracers for each in reachable(nodes, lambda each: each.inputs))
+            told = CONSTANT if inside else advice
+            raise RuntimeError(f"{LOST}Its gradient is that of what was {done} by {node.location}\n{told}")
 
 
 def jax_array(self: Tensor) -> Any:

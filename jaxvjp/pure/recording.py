@@ -23,6 +23,7 @@ from jaxvjp.library.crossing import argument_node, aval_of, is_array, node_of
 from jaxvjp.ops.identity import transform_argument
 from jaxvjp.ops.op import Aval
 from jaxvjp.pure.arrays import (
+    CONSTANT,
     arrays_of,
     narrow,
     refuse_hooks,
@@ -34,7 +35,6 @@ from jaxvjp.tensor.refusals import is_key
 from jaxvjp.tensor.tensor import Tensor, wrap
 
 UNDERNEATH = "a pure function of JAX arrays, which replays what was recorded"
-READ = "JAX takes it for a constant here. Pass it in as an argument; under `torch.no_grad()` it may be one."
 PLAIN = (bool, int, float, complex)
 
 
@@ -162,7 +162,7 @@ def functional(function: Callable[..., Any]) -> Callable[..., Any]:
         arrays = [leaf for leaf in leaves if is_array(leaf)]
         body = Body(function, [aval_of(leaf) if is_array(leaf) else leaf for leaf in leaves], tree, arrays, True)
         if grad_mode().enabled:
-            refuse_lost(body.outputs, READ)
+            refuse_lost(body.outputs, CONSTANT)
         if any(isinstance(each, jax.core.Tracer) for each in arrays):
             body.refuse_hooks()
         else:

@@ -16,7 +16,7 @@ from jaxvjp.ops.pointwise import cast
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.types.devices import device as Device  # noqa: N812 - `device` is an argument's name here
 from jaxvjp.types.devices import of, place
-from jaxvjp.types.dtypes import ALIASES, FROM_PYTHON, bfloat16, bool_, check_usable, int8, uint8
+from jaxvjp.types.dtypes import ALIASES, FROM_PYTHON, advice_on_type, bfloat16, bool_, check_usable, int8, uint8
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.types.meshes import OnMesh
 
@@ -64,7 +64,7 @@ def to(self: Tensor, *arguments: Any, **named: Any) -> Tensor:
         raise TypeError(
             f"to() received an invalid combination of arguments - got ({got}), but expected one of:\n"
             " * (device, dtype, non_blocking=False, copy=False)\n * (dtype, non_blocking=False, copy=False)\n"
-            " * (other, non_blocking=False, copy=False)"
+            " * (other, non_blocking=False, copy=False)" + "".join(map(advice_on_type, (*arguments, *named.values())))
         )
     made = converted_to(self, given.get("dtype"), given.get("device"), bool(given.get("copy")))
     return _in_format(self, made, given.get("memory_format"))

@@ -49,7 +49,8 @@ class Guard:
                 "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place "
                 f"operation (aten::{name}_{overload}) that would mutate a captured Tensor. This is not "
                 "supported; please rewrite the function being transformed to explicitly accept the mutated Tensor(s) "
-                "as inputs."
+                "as inputs.\nPass in what it writes, and return it. Running statistics of a layer are only read after "
+                "`layer.eval()`."
             )
 
 

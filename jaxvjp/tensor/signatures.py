@@ -22,7 +22,7 @@ from jaxvjp.ops.arguments import EITHER, KEPT, SCALAR, SPREAD, TENSOR, TENSORS, 
 from jaxvjp.ops.op import REQUIRED, Aval, Op, Parameter
 from jaxvjp.tensor.refusals import ARRAYS, advice_on
 from jaxvjp.tensor.tensor import NUMBERS, ORDINARY, Tensor, wrap
-from jaxvjp.types.dtypes import float32, float64, of_number, python_number, typename
+from jaxvjp.types.dtypes import advice_on_type, float32, float64, of_number, python_number, typename
 from jaxvjp.types.settings import warn_once
 
 NUMERIC = (*NUMBERS, np.number, np.bool_)
@@ -206,6 +206,10 @@ class Signature:
                         )
                     return f"{start}but found element of type {typename(each)} at pos {number}"
         advice = f"\n{advice_on(value)}" if word == "Tensor" or isinstance(value, jax.core.Tracer) else ""
+        if word == "Number" and not advice and isinstance(value, ARRAYS):
+            advice = "\nThe number of an array is `a.item()`."
+        if word == "torch.dtype":
+            advice = advice_on_type(value)
         if parameter.name == "size":
             advice = f"\nSuch as `{self.name}(2, 3)`."
         return f"{start}not {typename(value)}{advice}"

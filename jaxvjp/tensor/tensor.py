@@ -549,7 +549,7 @@ class Tensor(Methods):
                 "only one element tensors can be converted to Python scalars\n"
                 f"Its shape is {list(self.shape)}; `.tolist()` gives all elements, `x[0]` one of them."
             )
-        if word != "int64_t" and grad_mode().enabled and self.requires_grad:
+        if word != "int64_t" and grad_mode().enabled and self.requires_grad and not is_traced(self.__node__):
             warn_once("scalar", REQUIRING)
         value = self.item()
         if isinstance(value, complex) and word:

@@ -10,6 +10,8 @@ from typing import Any, Protocol
 import ml_dtypes
 import numpy as np
 
+from jaxvjp.types.user_code import own_name
+
 BOOL, INTEGRAL, FLOATING, COMPLEX = range(4)
 """torch's categories: an operand of a lower one never widens a higher one."""
 
@@ -166,7 +168,17 @@ def taken(name: str, value: Any, argument: str = "dtype", position: int | None =
     if isinstance(value, type) and value in FROM_PYTHON:
         return FROM_PYTHON[value]
     place = "" if position is None else f" (position {position})"
-    raise TypeError(f"{name}(): argument '{argument}'{place} must be torch.dtype, not {typename(value)}")
+    told = f"{name}(): argument '{argument}'{place} must be torch.dtype, not {typename(value)}"
+    raise TypeError(told + advice_on_type(value))
+
+
+def advice_on_type(value: Any) -> str:
+    """What to write in place of a dtype of NumPy's or JAX's, after a line break; nothing for another value."""
+    try:
+        own = _NAMED.get(np.dtype(value).name)
+    except TypeError:
+        own = None
+    return f"\nThat is `{own_name()}.{own.name}`." if own and value is not None and type(value) is not dtype else ""
 
 
 def python_number(value: Any) -> Any:

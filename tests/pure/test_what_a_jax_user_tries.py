@@ -193,12 +193,39 @@ def test_no_grad_around_a_trace_stops_nothing():
         "torch.nn.functional.cross_entropy(x, a)",
         "net.load_state_dict({'weight': a})",
         "torch.as_function(x, [a])",
+        "torch.utils.data.TensorDataset(a)[0]",
+        "next(iter(torch.utils.data.DataLoader(a)))",
     ],
 )
 def test_advice_where_an_array_is_no_tensor(line):
     given = {"torch": torch, "a": jnp.ones(2), "x": torch.ones(2), "net": torch.nn.Linear(2, 1)}
-    with pytest.raises(Exception, match=r"Make one of it first: `\w+.from_jax\(\w\)`"):
+    with pytest.raises(Exception, match=r"Make one of it first: `\w+.from_jax\(\w+\)`"):
         eval(line, given)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("torch.full((2,), a[0])", r"The number of an array is `a.item\(\)`"),
+        ("torch.add(x, x, alpha=a[0])", r"The number of an array is `a.item\(\)`"),
+        ("torch.zeros(2, dtype=a.dtype)", r"That is `\w+.float32`"),
+        ("x.to(jnp.bfloat16)", r"That is `\w+.bfloat16`"),
+        ("torch.functional(torch.nn.BatchNorm1d(2))(jnp.ones((4, 2)))", "Running statistics of a layer are only read"),
+        ("jax.vmap(lambda v: (v * w).sum())(torch.ones(3, 2))", "a constant here. Pass it in as an argument"),
+        ("jax.jit(lambda v: (v * w).sum())(x)", "a constant here. Pass it in as an argument"),
+    ],
+)
+def test_advice_where_torch_and_jax_differ(line, told):
+    given = {"torch": torch, "jax": jax, "jnp": jnp, "a": jnp.ones(2), "x": torch.ones(2)}
+    with pytest.raises(Exception, match=told):
+        eval(line, {**given, "w": torch.ones(2, requires_grad=True)})
+
+
+def test_a_number_that_is_asked_for_in_a_trace_is_not_said_to_require_a_gradient(monkeypatch):
+    module = torch.Tensor.__scalar__.__globals__
+    monkeypatch.setitem(module, "warn_once", lambda *_: pytest.fail("nothing requires a gradient here"))
+    with pytest.raises(RuntimeError, match="stands for a value"):
+        jax.jit(torch.functional(lambda a: float(a.sum())))(jnp.ones(2))
 
 
 def test_a_tensor_of_a_tensor_in_a_trace_is_a_copy():

@@ -13,6 +13,7 @@ from jaxvjp.library.crossing import as_tensor
 from jaxvjp.library.factories import new_leaf
 from jaxvjp.ops.joining import stack as stack_op
 from jaxvjp.tensor.apply import apply
+from jaxvjp.tensor.refusals import advice_on_array
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import float64
 
@@ -73,7 +74,7 @@ def default_collate(batch: Any) -> Any:
             raise RuntimeError("each element in list of batch should be of equal size")
         parts = [default_collate(each) for each in zip(*batch, strict=True)]
         return parts if isinstance(first, tuple) else rebuilt(first, parts)
-    raise TypeError(REFUSED.format(type(first)))
+    raise TypeError(REFUSED.format(type(first)) + advice_on_array(first))
 
 
 def _tensors(batch: Sequence[Tensor]) -> Tensor:

@@ -10,7 +10,9 @@ from typing import Any, Generic, TypeVar
 
 from jaxvjp.library.generator import Generator, default_generator
 from jaxvjp.library.random_tensors import randperm
+from jaxvjp.tensor.refusals import ARRAYS, advice_on_array
 from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.dtypes import typename
 from jaxvjp.types.user_code import warn_user
 
 __all__ = [
@@ -59,6 +61,9 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
     """
 
     def __init__(self, *tensors: Tensor) -> None:
+        for each in tensors:
+            if isinstance(each, ARRAYS):
+                raise TypeError(f"TensorDataset takes tensors, not {typename(each)}{advice_on_array(each)}")
         if any(tensor.size(0) != tensors[0].size(0) for tensor in tensors):
             raise AssertionError("Size mismatch between tensors")
         self.tensors = tensors
