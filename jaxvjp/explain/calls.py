@@ -93,7 +93,7 @@ class Calls:
         elif event == "return" and self.running and self.running[-1][0] is frame:
             call = self.running.pop()[1]
             if bisect.bisect(self.walks, call.first) < len(self.walks) - 1:
-                self.left.update(frame.f_locals)
+                self.left = {**frame.f_locals, **self.left, **frame.f_locals}  # first those of what called others
             returned: dict[int, Sequence[Any]] = {}
             for place, tensor in _tensors(given):
                 returned.setdefault(tensor.__shown__.serial, place)

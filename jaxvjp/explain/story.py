@@ -248,7 +248,7 @@ class Recorder:
         self.calls.stop()
         listening().remove(self.note)
         try:
-            self.story = self._told({**self.calls.left, **variables})
+            self.story = self._told({**variables, **self.calls.left, **variables})
         finally:
             transforming().forward -= 1  # only now: to read a view that was written evaluates
         return self.story

@@ -124,7 +124,9 @@ class Text:
             # What `vjp(f, x, v)` copies before its pass is no earlier round of what it gives.
             often = [passes[where]] if where in passes else passes.values()
             if all_rounds and ((passive and where not in passes) or len(own) // len(names) in often):
-                self.rounds.update(zip(own, names * (len(own) // len(names)), strict=True))
+                again = zip(own, names * (len(own) // len(names)), strict=True)
+                tensors: Any = self.story.tensors  # a line may go on with another tensor, of another name
+                self.rounds.update((node, name) for node, name in again if tensors.get(node.tensor, name) == name)
         lines: dict[Any, list[Node]] = {}
         for (where, *_), own in rounds.items():
             lines.setdefault(where, []).extend(own)

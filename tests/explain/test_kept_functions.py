@@ -268,7 +268,7 @@ PROGRAMS = {
         train(x)
         """,
         "def loss_of(w):\n",
-        "for _ in range(3):\n    loss, w_grad = jax.value_and_grad(loss_of)(w)",  # as train names it, which does that
+        "for _ in range(3):\n    loss, x_grad = jax.value_and_grad(loss_of)(x)",
     ),
     "names that are taken": (
         """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -104,3 +106,34 @@ def test_a_large_graph_is_drawn_folded(tmp_path, capsys):
     script.write_text(f"{HEAD}{text}\n", encoding="utf-8")
     assert main(["explain", str(script), "--picture", str(picture)]) == 0, capsys.readouterr().err
     assert "1200 operations" in picture.read_text(encoding="utf-8")
+
+
+DISTILLED = """
+X, Y = torch.randn(3, 2), torch.tensor([0, 1, 0])
+
+def train(net, optimizer, guide=None):
+    for _ in range(4):
+        loss = torch.nn.functional.cross_entropy(net(X), Y)
+        if guide is not None:
+            loss = loss + (net(X) - guide(X)).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+teacher, student = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)
+train(teacher, torch.optim.RMSprop(teacher.parameters(), lr=0.01))
+teacher.requires_grad_(False)
+train(student, torch.optim.SGD(student.parameters(), lr=0.1), teacher)
+"""
+HEAD_OF_DISTILLED, _, MAIN_OF_DISTILLED = DISTILLED.partition("teacher, student")
+IN_MAIN = "def main():\n    " + f"teacher, student{MAIN_OF_DISTILLED}".strip().replace("\n", "\n    ")
+
+
+@pytest.mark.parametrize("text", [DISTILLED, f"{HEAD_OF_DISTILLED}{IN_MAIN}\n\nmain()\n"], ids=["outside", "in main"])
+def test_networks_that_one_function_trains_have_their_own_names(tmp_path, capsys, text):
+    script = tmp_path / "script.py"
+    script.write_text(f"{HEAD}{text}", encoding="utf-8")
+    assert main(["explain", str(script)]) == 0
+    out = capsys.readouterr().out
+    assert set(re.findall(r"\b(\w+)_weight = ", out)) == {"teacher", "student"}
+    assert set(re.findall(r"\b(\w+_bias\w*) = ", out)) == {"teacher_bias", "student_bias"}
