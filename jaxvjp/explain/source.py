@@ -584,7 +584,7 @@ class Writer:
         alike = [node for node in self.story.alike if node.where in lines]
         for node in [*[tensor.__node__ for tensor in gone], *self.story.printed, *alike]:
             step = self.top.value(node).step
-            if step is not None:
+            if step is not None and step.inputs:
                 step.stays = True
         for tensor, (target, value) in self.gradients.items():
             if tensor in gone:

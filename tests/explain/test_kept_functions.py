@@ -89,7 +89,7 @@ PROGRAMS = {
         "    for number in (0.1, 0.2, 0.3, 0.4):\n        y = y + 0.1 * slope(",
         "def adjoint(y, w):\n    return adjoint_forward(y, w)[0]\n",
         "    y, w = residuals\n    return euler(grad, y, w), jnp.sum(grad) * w\n",
-        "\n\n\nz, (y_grad, w_grad) = jax.value_and_grad(",
+        "\n\n\nz, (x_grad, w_grad) = jax.value_and_grad(",
     ),
     "what draws in each round": (
         """
