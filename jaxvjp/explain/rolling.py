@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import ast
 import re
-from bisect import bisect, bisect_left
+from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
-from itertools import groupby, pairwise
+from itertools import chain, groupby, islice, pairwise
 from typing import Any, NamedTuple
 
 from jaxvjp.explain.block import Line
@@ -108,6 +108,7 @@ class _Lines:
         self.texts = [(pattern.template, line.sources) for pattern, line in zip(self.patterns, lines, strict=True)]
         self.known: dict[int, _Loop | None] = {}
         self.places: dict[Any, list[int]] = {}
+        self.begun: dict[Any, list[int]] = {}  # the first lines of those that are one line of the user's
         self.marks: dict[str, list[int]] = {"template": [], "numbers": [], "sources": [], "shape": []}
         self.same: dict[tuple[str, int], tuple[int, int]] = {}
         for place, (each, line) in enumerate(zip(self.patterns, lines, strict=True)):
@@ -116,6 +117,8 @@ class _Lines:
                 self.places.setdefault(key, []).append(place)
                 mark.append(self.places[key][0])  # numbers are compared quicker
             self.places.setdefault((line.sources[:1],), []).append(place)
+            if place == 0 or lines[place - 1].sources[:1] != line.sources[:1]:
+                self.begun.setdefault(line.sources[:1], []).append(place)
 
         self.distinct = [0] * (len(lines) + 1)  # how many kinds of lines there are from each place on
         for place in range(len(lines) - 1, -1, -1):
@@ -245,14 +248,18 @@ class _Lines:
     def _of_kinds(self, place: int) -> Rows | None:
         """Rounds of several kinds, which begin at the user's line of line `place`."""
         source = self.lines[place].sources[:1]
-        begins = self.places[source,][bisect_left(self.places[source,], place) :] if source else []
-        # Of several lines one after another that are the user's one line the first begins the round.
-        fresh = [each for each in begins if each == place or self.lines[each - 1].sources[:1] != source]
-        begins = fresh if len(fresh) > 1 else begins
+        # Of several lines one after another that are the user's one line the first begins the round, or each does.
+        ways = [self.begun.get(source, []), self.places[source,]] if source else []
+        found = (self._by_begins(place, known) for known in ways if known and known[-1] > place)
+        return next((each for each in found if each is not None), None)
+
+    def _by_begins(self, place: int, places: list[int]) -> Rows | None:
+        """The same, if they begin at line `place` and at those of `places` that come after it."""
+        begins = chain([place], islice(places, bisect(places, place), None))
         texts = self.texts
         rounds: list[range] = []
         kinds: dict[tuple[Any, ...], None] = {}
-        for begin, after in pairwise([*begins, None]):
+        for begin, after in pairwise(chain(begins, (None,))):
             assert begin is not None
             # The last round has the user's lines of another.
             fits = [after] if after is not None else []
@@ -266,7 +273,7 @@ class _Lines:
                 break
             kinds = known
             rounds.append(range(begin, max(fits)))
-        if len(kinds) < 2 or len(rounds) <= len(kinds):
+        if len(kinds) < 2 or len(rounds) <= len(kinds) + (len(kinds) > 2):
             return None
         slots: list[Any] = []
         for kind in kinds:  # each is aligned with those before
