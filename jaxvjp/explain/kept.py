@@ -182,6 +182,7 @@ def kept(
     chains = _chains(story, found, scope.pulled)
     serials, begun = _serials(scope), _begun(scope)
     tables = {scope.values[each] for each in scope.text.starts if each in scope.values and each.operation is None}
+    rows_called: dict[Value, str] = {}
     own: Whole | None = None
     while True:
         groups: dict[int, tuple[FunctionCall, list[Step]]] = {}
@@ -189,14 +190,13 @@ def kept(
             if len(chains[step]) > scope.within:
                 call = chains[step][scope.within]
                 groups.setdefault(call.first, (call, []))[1].append(step)
-        rows_called: dict[Value, str] = {}
         for call, steps in groups.values():  # a row of a table, such as noise, is another in each call
             rows = [step for step in steps if step.part and step.inputs[0] in tables]
             if len(rows) <= ROWS and len(rows) < len(steps):
                 steps[:] = [step for step in steps if step not in rows]
                 for row in rows:
                     row.order = row.recorded = call.first - 0.5
-                    rows_called[row.outputs[0]] = row.outputs[0].wanted or "row"
+                    rows_called.setdefault(row.outputs[0], row.outputs[0].wanted or "row")
                     if not any(row.outputs[0] in other.inputs for other in found if other not in steps):
                         row.outputs[0].wanted = None  # it is written as an argument
         whole = [call for call, steps in groups.values() if all(each in steps or _loose(each) for each in found)]

@@ -625,14 +625,11 @@ class _Script:
             return f"{self.stored(name, array.astype(np.float32))}.astype(jnp.bfloat16)"
         if not self.wide and array.dtype == np.int64 and np.any(array != array.astype(np.int32)):
             raise NeedsWide
-        if not array.size:
-            return f"jnp.zeros({array.shape}, jnp.{array.dtype.name})"
-        few = array.size <= FEW and array.dtype.kind in "fiub"
-        if few and np.all(np.isfinite(array)):
-            dtype = "bool_" if array.dtype.kind == "b" else array.dtype.name
+        dtype = "bool_" if array.dtype.kind == "b" else array.dtype.name
+        if 0 < array.size <= FEW and array.dtype.kind in "fiub" and np.all(np.isfinite(array)):
             return f"jnp.array({array.tolist()!r}, dtype=jnp.{dtype})"
-        if not np.any(array) and array.dtype.kind in "fiub":
-            return f"jnp.zeros({array.shape}, jnp.{array.dtype.name if array.dtype.kind != 'b' else 'bool_'})"
+        if not array.tobytes().strip(b"\0"):  # no number, or zeros, none of which is -0.0
+            return f"jnp.zeros({array.shape}, jnp.{dtype})"
         name = numbered(name, self.data)
         self.data[name] = array
         return f'jnp.asarray(data["{name}"])'

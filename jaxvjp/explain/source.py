@@ -188,13 +188,14 @@ class Writer:
     def written(self) -> Program:
         beside = {node.where for node in [*self.story.alike, *self.story.shown] if self.beside(node)}
         carried = [node for node in self.story.alike if node.where in beside and node.requires_grad]
+        carried.sort(key=lambda node: -node.serial)
         passed = 0.0
         for place, event in enumerate(self.story.events):
             if isinstance(event.what, Walked):
                 # The hidden state of a round before is no part of what this one differentiates.
-                for node in [each for each in carried if each.serial < passed]:
-                    self.top.carried.add(node)
-                    self.top.value(node)
+                while carried and carried[-1].serial < passed:
+                    self.top.carried.add(carried[-1])
+                    self.top.value(carried.pop())
                 passed = event.order
                 self.collect(min(root.serial for root in event.what.roots))
                 self.walk(place, event, event.what)
